@@ -1,0 +1,68 @@
+# make demo and make test work on a machine with only Python 3.11, make and git.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check bench lint format types docs test-lowest clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+install: $(STAMP)  ## create .venv with everything that demo and tests need
+
+# uv when there is one (seconds), else venv and pip; pip is upgraded first
+# because the one that comes with Python 3.11 cannot read dependency groups.
+$(STAMP): pyproject.toml Makefile
+	@if command -v uv >/dev/null 2>&1; then \
+	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[server,arrow]' --group dev; \
+	else \
+	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
+	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(BIN)/python -m pip install --quiet --editable '.[server,arrow]' --group dev; \
+	fi
+	@touch $@
+
+demo: $(STAMP)  ## run the whole system once on generated data
+	@$(BIN)/adanalytics demo
+
+test: $(STAMP)  ## run all tests
+	@$(BIN)/python -m pytest -n $(WORKERS)
+
+check: lint types test  ## lint, format check, types and tests
+
+bench: $(STAMP)  ## run the benchmarks in their short variants
+	@$(BIN)/python benchmarks/server_store.py
+	@$(BIN)/python benchmarks/server_exports.py
+	@$(BIN)/python benchmarks/server_http.py
+
+lint: $(STAMP)  ## lint and check the format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(STAMP)  ## mend format and lint where a tool can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(STAMP)  ## check the types strictly
+	@$(BIN)/mypy
+
+docs: $(STAMP)  ## build the documentation, strictly
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python --group docs; \
+	else $(BIN)/python -m pip install --quiet --group docs; fi
+	@$(BIN)/mkdocs build --strict --quiet
+
+# A second environment with the lower bounds of pyproject.toml, exactly.
+test-lowest:  ## run all tests with the oldest dependencies that are allowed
+	@$(PYTHON) -m venv --clear .venv-lowest
+	@.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,arrow]' --group test \
+	  --constraint constraints-lowest.txt
+	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
