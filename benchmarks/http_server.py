@@ -1,0 +1,40 @@
+"""The server of the HTTP benchmark, as a process of its own.
+
+    python benchmarks/http_server.py FOLDER
+
+The reference server, with two more routes for fixed bytes, the plainest answers there are: from
+memory and from a file.
+Prints its address when it answers.
+"""
+
+import sys
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from adanalytics_server.app import create_app
+from adanalytics_server.running import listen, serve, url_of
+from adanalytics_server.settings import Settings
+
+
+def main(folder: Path) -> None:
+    """Serve a folder; ``page.json`` in it is what ``/memory`` and ``/file`` answer."""
+    page = folder / "page.json"
+    body = page.read_bytes()
+    app = create_app(Settings(data=folder, rate_limit=0))
+
+    async def from_memory(_request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    async def from_file(_request: Request) -> Response:
+        return FileResponse(page, media_type="application/json")
+
+    app.add_route("/memory", from_memory)
+    app.add_route("/file", from_file)
+    listener = listen("127.0.0.1", 0)
+    serve(app, listener, ready=lambda: print(url_of(listener), flush=True))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,119 @@
+"""What bulk exports cost, as ratios against the plainest way to write the same file.
+
+    python benchmarks/server_exports.py [EVENTS]
+
+Each ratio is CPU time of this process against CPU time of the named peer, in this run.
+"""
+
+import csv
+import resource
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from adanalytics_server.events import EVENT_FIELDS, decode_event
+from adanalytics_server.exportfiles import write_export
+from adanalytics_server.paging import read_in_chunks, read_spans
+from adanalytics_server.ranges import DayRange
+from adanalytics_server.seed import generate
+from adanalytics_server.store import PartnerStore
+
+START = date(2026, 1, 15)
+DAYS = DayRange(START, START + timedelta(days=9))
+REPEATS = 5
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Return the CPU time, of the program and of the system for it, of the fastest of some runs."""
+    times = []
+    for _ in range(REPEATS):
+        before = time.process_time()
+        work()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+def say(what: str, ratio: float, limit: str) -> None:
+    print(f"{what:<58} {ratio:>6.2f}   {limit}")
+
+
+def resident_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def make_peer(folder: Path, store: PartnerStore) -> Path:
+    """Write the events into a table with a column per field, as a plain server would have it."""
+    path = folder / "plain.db"
+    marks = ", ".join("?" for _ in EVENT_FIELDS)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE TABLE events ({', '.join(EVENT_FIELDS)})")
+        for bodies in read_in_chunks(store, read_spans(store, DAYS), rows=5_000):
+            rows = [msgspec.structs.astuple(decode_event(body)) for body in bodies]
+            connection.executemany(
+                f"INSERT INTO events VALUES ({marks})",
+                [(*row[:-1], msgspec.json.encode(row[-1]).decode()) for row in rows],
+            )
+        connection.commit()
+    return path
+
+
+def plain_csv(database: Path, target: Path) -> None:
+    with (
+        closing(sqlite3.connect(database)) as connection,
+        target.open("w", newline="") as out,
+    ):
+        writer = csv.writer(out)
+        writer.writerow(EVENT_FIELDS)
+        writer.writerows(connection.execute("SELECT * FROM events"))
+
+
+def plain_copy(source: Path, target: Path) -> None:
+    with source.open("rb") as lines, target.open("wb") as out:
+        out.writelines(lines)
+
+
+def main(events: int) -> None:
+    """Generate events over ten days and export them in every form."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        store = PartnerStore(folder / "1")
+        generate(
+            store,
+            partner_id="acme",
+            currency="USD",
+            start=START,
+            days=10,
+            events_per_day=events // 10,
+            seed=1,
+        )
+        print(f"{events:,} events over 10 days")
+        before = resident_megabytes()
+
+        def export(form: str, compression: str = "none") -> float:
+            target = folder / f"{form}.{compression}"
+            return cpu_seconds(
+                lambda: write_export(store, DAYS, target, form=form, compression=compression)
+            )
+
+        seconds = {form: export(form) for form in ("jsonl", "csv")}
+        grown = resident_megabytes() - before
+        copy = cpu_seconds(lambda: plain_copy(folder / "jsonl.none", folder / "copy"))
+        database = make_peer(folder, store)
+        peer = cpu_seconds(lambda: plain_csv(database, folder / "peer.csv"))
+        say("rate of csv / csv.writer over sqlite rows", peer / seconds["csv"], "at least 2.5")
+        say("rate of jsonl / a copy of its lines", copy / seconds["jsonl"], "at least 0.5")
+        say("megabytes the process grew for csv and jsonl", grown, "flat")
+        say("rate of csv.gz / csv.writer", peer / export("csv", "gzip"), "for information")
+        say("rate of parquet / csv.writer", peer / export("parquet"), "for information")
+        store.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)

@@ -1,0 +1,176 @@
+"""What a page costs over HTTP, and what else the server can do meanwhile.
+
+    python benchmarks/server_http.py [EVENTS]
+
+The server runs in a process of its own; its CPU time and memory are read from /proc.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from adanalytics_server.local import LocalServer, Sample
+
+START = date(2026, 1, 15)
+DAYS = 10
+PER_PAGE = 10_000
+PAGES = 20
+TICKS = os.sysconf("SC_CLK_TCK")
+EVENTS_URL = "/api/partners/acme/ad-analytics/events"
+EXPORT_URL = "/api/partners/acme/ad-analytics/bulk-export"
+
+
+class ServerProcess:
+    """A running server: its address, its CPU seconds, its resident megabytes."""
+
+    def __init__(self, url: str, number: int) -> None:
+        self.url = url
+        self._proc = Path(f"/proc/{number}")
+
+    def cpu_seconds(self) -> float:
+        fields = (self._proc / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def megabytes(self) -> float:
+        lines = (self._proc / "status").read_text().splitlines()
+        (line,) = [line for line in lines if line.startswith("VmHWM:")]
+        return int(line.split()[1]) / 1024
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[ServerProcess]:
+    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is None:
+            raise RuntimeError("the server's output is not connected")
+        try:
+            yield ServerProcess(process.stdout.readline().strip(), process.pid)
+        finally:
+            process.terminate()
+
+
+def say(what: str, value: float, limit: str) -> None:
+    print(f"{what:<58} {value:>7.2f}   {limit}")
+
+
+def range_query(page: int) -> dict[str, str]:
+    return {
+        "start_date": START.isoformat(),
+        "end_date": (START + timedelta(days=DAYS - 1)).isoformat(),
+        "per_page": str(PER_PAGE),
+        "page": str(page),
+    }
+
+
+def cost(running: ServerProcess, work: Callable[[], object]) -> float:
+    """Return the server's CPU seconds for one run of some work, over :data:`PAGES` of them."""
+    before = running.cpu_seconds()
+    for _ in range(PAGES):
+        work()
+    return (running.cpu_seconds() - before) / PAGES
+
+
+def pages(running: ServerProcess, http: httpx.Client, events: int) -> None:
+    """Compare a page with fixed bytes of the same length, and the last page with the first."""
+    last = events // PER_PAGE
+
+    def page(number: int) -> None:
+        http.get(EVENTS_URL, params=range_query(number)).raise_for_status()
+
+    page(1)
+    memory = cost(running, lambda: http.get("/memory").raise_for_status())
+    file = cost(running, lambda: http.get("/file").raise_for_status())
+    first = cost(running, lambda: page(1))
+    deep = cost(running, lambda: page(last))
+    say(f"page of {PER_PAGE:,} / the same bytes from memory", first / memory, "at most 2")
+    say(f"page of {PER_PAGE:,} / the same bytes from a file", first / file, "at most 2")
+    say(f"page {last} / page 1", deep / first, "at most 1.2")
+
+
+def liveness(running: ServerProcess, http: httpx.Client) -> None:
+    """Ask for /livez while four clients pull pages."""
+    waits = []
+    with ThreadPoolExecutor(4) as pool:
+        pulls = [pool.submit(pull, running.url, http.headers["authorization"]) for _ in range(4)]
+        while not all(pull.done() for pull in pulls):
+            before = time.perf_counter()
+            http.get("/livez").raise_for_status()
+            waits.append(time.perf_counter() - before)
+        for done in pulls:
+            done.result()
+    waits.sort()
+    worst = waits[int(len(waits) * 0.99)] * 1000
+    say(f"milliseconds of /livez at p99, of {len(waits)}", worst, "at most 50")
+
+
+def pull(url: str, authorization: str) -> None:
+    """Pull pages by a program of its own, so that this one measures waits of the server only."""
+    program = (
+        "import os, sys, httpx\n"
+        "with httpx.Client(headers={'Authorization': os.environ['BENCH_KEY']}) as http:\n"
+        f"    for _ in range({PAGES}):\n"
+        "        with http.stream('GET', sys.argv[1]) as answer:\n"
+        "            for _ in answer.iter_raw():\n"
+        "                pass\n"
+    )
+    address = str(httpx.URL(url + EVENTS_URL, params=range_query(1)))
+    environment = {**os.environ, "BENCH_KEY": authorization}
+    subprocess.run([sys.executable, "-c", program, address], check=True, env=environment)
+
+
+def exporting(running: ServerProcess, http: httpx.Client) -> None:
+    """Export everything in every form, then look at the most memory that was ever in use."""
+    query = range_query(1)
+    for form in ("csv", "jsonl", "parquet"):
+        body = {name: query[name] for name in ("start_date", "end_date")} | {"format": form}
+        job = http.post(EXPORT_URL, json=body, timeout=600).json()
+        while httpx.get(job["download_url"], headers={"Range": "bytes=0-0"}).status_code == 202:
+            time.sleep(0.05)
+        if form != "parquet":
+            say(f"megabytes resident at most, with {form}", running.megabytes(), "at most 250")
+    say("megabytes resident at most, with parquet", running.megabytes(), "for information")
+
+
+def starting() -> None:
+    """Start a server in this process, twice, and ask it once."""
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with LocalServer() as local:
+            httpx.get(f"{local.url}/livez").raise_for_status()
+            took.append(time.perf_counter() - began)
+    say("milliseconds from nothing to a first answer in process", min(took) * 1000, "at most 60")
+
+
+def main(events: int) -> None:
+    """Generate events over ten days, serve them and measure."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        sample = Sample(start=START, days=DAYS, events_per_day=events // DAYS, seed=1)
+        with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
+            headers = {"Authorization": f"Bearer {local.api_key}"}
+            page = httpx.get(local.url + EVENTS_URL, params=range_query(1), headers=headers)
+            (folder / "page.json").write_bytes(page.content)
+        print(f"{events:,} events over {DAYS} days")
+        with (
+            server(folder) as running,
+            httpx.Client(base_url=running.url, headers=headers, timeout=60) as http,
+        ):
+            pages(running, http, events)
+            liveness(running, http)
+            say("megabytes resident at most, after pages", running.megabytes(), "at most 250")
+            exporting(running, http)
+    starting()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)

@@ -1,0 +1,131 @@
+"""What storing and serving events costs, as ratios against the plainest way to do the same.
+
+    python benchmarks/server_store.py [EVENTS]
+
+Each ratio is CPU time of one process against CPU time of the named peer, in this run.
+"""
+
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record, decode_facts
+from adanalytics_server.ingest import ingest
+from adanalytics_server.paging import read_page, read_spans
+from adanalytics_server.ranges import DayRange
+from adanalytics_server.seed import generate
+from adanalytics_server.store import PartnerStore
+from adanalytics_server.summaries import read_summary
+
+START = date(2026, 1, 15)
+PER_PAGE = 10_000
+
+
+def cpu_seconds(work: Callable[[], object], *, repeats: int = 1) -> float:
+    """Return the CPU time of the fastest of some runs."""
+    times = []
+    for _ in range(repeats):
+        before = time.process_time()
+        work()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+def say(what: str, ratio: float, limit: str) -> None:
+    print(f"{what:<58} {ratio:>6.2f}   {limit}")
+
+
+def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
+    """Load the same records into an empty store, against executemany of the same bodies."""
+    spans = read_spans(store, days)
+    bodies = read_page(store, days, page=1, per_page=min(100_000, sum(s.count for s in spans)))
+    records = []
+    for number, body in enumerate(bodies.bodies):
+        facts = decode_facts(body)
+        records.append(
+            Record(
+                time=1_768_435_200_000 + number * 800,
+                event_id=os.urandom(16),
+                body=body,
+                event_type=EVENT_TYPE_NUMBERS[facts.event_type],
+                campaign_id=facts.campaign_id,
+                demand_tag_id=facts.demand_tag_id,
+                revenue=facts.revenue_nanos(),
+                cost=facts.cost_nanos(),
+                is_filtered=facts.is_filtered,
+            )
+        )
+    fresh = PartnerStore(folder / "fresh")
+    ours = cpu_seconds(lambda: ingest(fresh, records))
+    fresh.close()
+
+    def plain() -> None:
+        with closing(sqlite3.connect(folder / "plain.db", isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE events (key INTEGER PRIMARY KEY, body TEXT)")
+            connection.execute("BEGIN")
+            connection.executemany(
+                "INSERT INTO events VALUES (?, ?)",
+                ((number, record.body) for number, record in enumerate(records)),
+            )
+            connection.execute("COMMIT")
+
+    say("rate of a load / plain executemany", cpu_seconds(plain) / ours, "at least 0.5")
+
+
+def paging(store: PartnerStore, days: DayRange) -> None:
+    """Read a page at the end of the range, against the first one."""
+    total = sum(span.count for span in read_spans(store, days))
+    last = total // PER_PAGE
+    first = cpu_seconds(lambda: read_page(store, days, page=1, per_page=PER_PAGE), repeats=9)
+    deep = cpu_seconds(lambda: read_page(store, days, page=last, per_page=PER_PAGE), repeats=9)
+    say(f"page {last} / page 1, of {PER_PAGE:,} events", deep / first, "at most 1.2")
+
+
+def summing(store: PartnerStore, days: DayRange) -> None:
+    """Summarise all days, against a tenth of them."""
+    fewer = DayRange(days.start, days.start + (days.end - days.start) / 10)
+    for group_by in ("day", "campaign", "demand_tag"):
+
+        def summary(over: DayRange, group_by: str = group_by) -> None:
+            read_summary(store, over, group_by=group_by, currency="USD")
+
+        all_days = cpu_seconds(lambda: summary(days), repeats=9)
+        tenth = cpu_seconds(lambda: summary(fewer), repeats=9)
+        say(
+            f"summary by {group_by}: all days / a tenth ({all_days * 1000:.1f} ms)",
+            all_days / tenth,
+            "at most 10 ms in all",
+        )
+
+
+def main(events: int) -> None:
+    """Generate events over ten days and measure."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        store = PartnerStore(folder / "1")
+        days = DayRange(START, START + timedelta(days=9))
+        generate(
+            store,
+            partner_id="acme",
+            currency="USD",
+            start=START,
+            days=10,
+            events_per_day=events // 10,
+            seed=1,
+        )
+        print(f"{events:,} events over 10 days")
+        loading(folder, store, days)
+        paging(store, days)
+        summing(store, days)
+        store.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)

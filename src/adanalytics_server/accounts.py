@@ -1,0 +1,256 @@
+"""Partners, users and API keys: what may exist, and who may read what."""
+
+import asyncio
+import re
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from adanalytics_server.clock import Clock
+from adanalytics_server.credentials import (
+    api_key_digest,
+    hash_password,
+    new_api_key,
+    password_matches,
+)
+from adanalytics_server.state import State
+
+Role = Literal["admin", "partner"]
+
+# Without halves of surrogate pairs, which is what Python makes of bytes that are no UTF-8.
+_EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+SHORTEST_PASSWORD = 8
+LONGEST_KEY_NAME = 100
+
+
+class AccountError(ValueError):
+    """A partner, user or key that cannot be made or found; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """A partner: ``number`` names its folder, ``id`` stands in the path of the API."""
+
+    number: int
+    id: str
+    name: str
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Someone who can sign in; ``role`` is ``admin`` or ``partner``."""
+
+    number: int
+    email: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key as it is listed: never the key itself. Times in ms since 1970."""
+
+    number: int
+    name: str
+    email: str
+    last_four: str
+    created_at: int
+    last_used_at: int | None
+
+
+class Accounts:
+    """Reads and changes the accounts of a server."""
+
+    def __init__(self, state: State, clock: Clock) -> None:
+        self._state = state
+        self._clock = clock
+
+    async def add_partner(self, partner_id: str, *, name: str, currency: str) -> Partner:
+        """Add a partner.
+
+        Raises:
+            AccountError: the id is taken or unusable in a path, or the currency is no code.
+        """
+        if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
+            raise AccountError(
+                f"{partner_id!r} cannot be a partner id: use 1 to 200 characters without '/'"
+            )
+        if not _CURRENCY.fullmatch(currency):
+            raise AccountError(f"{currency!r} is no ISO 4217 code: use three letters such as USD")
+        try:
+            async with self._state.writing() as connection:
+                await connection.execute(
+                    "INSERT INTO partners (id, name, currency) VALUES (?, ?, ?)",
+                    (partner_id, name, currency),
+                )
+        except sqlite3.IntegrityError as error:
+            raise AccountError(f"partner {partner_id!r} exists already") from error
+        return await self.partner(partner_id)
+
+    async def partner(self, partner_id: str) -> Partner:
+        """Return a partner by its id, or raise :class:`AccountError`."""
+        row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
+        if row is None:
+            known = ", ".join(partner.id for partner in (await self.partners())[:10])
+            raise AccountError(f"there is no partner {partner_id!r}; there is: {known or 'none'}")
+        return _partner(row)
+
+    async def partners(self) -> list[Partner]:
+        """List the partners by id."""
+        rows = await self._state.rows("SELECT * FROM partners ORDER BY id")
+        return [_partner(row) for row in rows]
+
+    async def partners_of(self, user: User) -> list[Partner]:
+        """List the partners that a user may read, by id."""
+        if user.role == "admin":
+            return await self.partners()
+        rows = await self._state.rows(
+            "SELECT partners.* FROM partners JOIN user_partners"
+            " ON user_partners.partner = partners.number WHERE user_partners.user = ?"
+            " ORDER BY partners.id",
+            user.number,
+        )
+        return [_partner(row) for row in rows]
+
+    async def add_user(
+        self, email: str, *, password: str, role: Role, partners: tuple[str, ...] = ()
+    ) -> User:
+        """Add a user and link it to partners.
+
+        Raises:
+            AccountError: the e-mail is taken or none, the password is shorter than
+                :data:`SHORTEST_PASSWORD`, or a partner does not exist.
+        """
+        if len(password) < SHORTEST_PASSWORD:
+            raise AccountError(f"the password needs {SHORTEST_PASSWORD} characters or more")
+        password_hash = await asyncio.to_thread(hash_password, password)
+        return await self.add_user_with_hash(
+            email, password_hash=password_hash, role=role, partners=partners
+        )
+
+    async def add_user_with_hash(
+        self, email: str, *, password_hash: str, role: Role, partners: tuple[str, ...] = ()
+    ) -> User:
+        """Add a user whose password is hashed already, as :func:`hash_password` does it.
+
+        Raises:
+            AccountError: as :meth:`add_user`.
+        """
+        if not _EMAIL.fullmatch(email):
+            raise AccountError(f"{email!r} is no e-mail address")
+        if role == "partner" and not partners:
+            raise AccountError("a user with role partner reads nothing without a partner: name one")
+        numbers = [(await self.partner(partner)).number for partner in partners]
+        try:
+            async with self._state.writing() as connection:
+                cursor = await connection.execute(
+                    "INSERT INTO users (email, role, password_hash, created_at)"
+                    " VALUES (?, ?, ?, ?)",
+                    (email.lower(), role, password_hash, self._clock.now()),
+                )
+                await connection.executemany(
+                    "INSERT OR IGNORE INTO user_partners VALUES (?, ?)",
+                    [(cursor.lastrowid, number) for number in numbers],
+                )
+        except sqlite3.IntegrityError as error:
+            raise AccountError(f"user {email!r} exists already") from error
+        return await self.user_by_email(email)
+
+    async def user_by_email(self, email: str) -> User:
+        """Return a user by e-mail, in any case of letters, or raise :class:`AccountError`."""
+        row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
+        if row is None:
+            raise AccountError(f"there is no user {email!r}")
+        return User(row["number"], row["email"], row["role"])
+
+    async def user(self, number: int) -> User | None:
+        """Return a user by number, or ``None`` when it was deleted."""
+        row = await self._state.row("SELECT * FROM users WHERE number = ?", number)
+        return None if row is None else User(row["number"], row["email"], row["role"])
+
+    async def users(self) -> list[User]:
+        """List the users by e-mail."""
+        rows = await self._state.rows("SELECT * FROM users ORDER BY email")
+        return [User(row["number"], row["email"], row["role"]) for row in rows]
+
+    async def delete_user(self, email: str) -> None:
+        """Delete a user and with it the keys it made, or raise :class:`AccountError`."""
+        user = await self.user_by_email(email)
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM users WHERE number = ?", (user.number,))
+
+    async def sign_in(self, email: str, password: str) -> User | None:
+        """Return the user that an e-mail and a password belong to, or ``None``."""
+        row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
+        password_hash = None if row is None else row["password_hash"]
+        if not await asyncio.to_thread(password_matches, password, password_hash) or row is None:
+            return None
+        return User(row["number"], row["email"], row["role"])
+
+    async def may_read(self, user: User, partner: int) -> bool:
+        """Tell whether a user may read the partner with this number."""
+        if user.role == "admin":
+            return True
+        row = await self._state.row(
+            "SELECT 1 FROM user_partners WHERE user = ? AND partner = ?", user.number, partner
+        )
+        return row is not None
+
+    async def create_key(self, email: str, *, name: str) -> str:
+        """Make an API key for an admin and return it: the only time it can be seen.
+
+        Raises:
+            AccountError: no such user, the user is no admin, or the name is empty or longer
+                than :data:`LONGEST_KEY_NAME`.
+        """
+        user = await self.user_by_email(email)
+        if user.role != "admin":
+            raise AccountError(f"only an admin can make API keys, and {email!r} is none")
+        if not name.strip():
+            raise AccountError("a key needs a name, so that it can be told from others")
+        if len(name) > LONGEST_KEY_NAME:
+            raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
+        key = new_api_key()
+        async with self._state.writing() as connection:
+            await connection.execute(
+                "INSERT INTO api_keys (name, digest, last_four, user, created_at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (name, api_key_digest(key), key[-4:], user.number, self._clock.now()),
+            )
+        return key
+
+    async def keys(self) -> list[ApiKey]:
+        """List the keys, oldest first."""
+        rows = await self._state.rows(
+            "SELECT api_keys.number, name, email, last_four, api_keys.created_at, last_used_at"
+            " FROM api_keys JOIN users ON users.number = api_keys.user ORDER BY api_keys.number"
+        )
+        return [ApiKey(*row) for row in rows]
+
+    async def delete_key(self, number_or_name: str) -> None:
+        """Delete a key by number or by name.
+
+        Raises:
+            AccountError: none fits, or several have this name.
+        """
+        keys = await self.keys()
+        found = [key for key in keys if str(key.number) == number_or_name] or [
+            key for key in keys if key.name == number_or_name
+        ]
+        if not found:
+            raise AccountError(f"there is no key {number_or_name!r}")
+        if len(found) > 1:
+            numbers = ", ".join(str(key.number) for key in found)
+            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")
+        await self.delete_key_number(found[0].number)
+
+    async def delete_key_number(self, number: int) -> None:
+        """Delete the key with exactly this number, if it is (still) there."""
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))
+
+
+def _partner(row: sqlite3.Row) -> Partner:
+    return Partner(row["number"], row["id"], row["name"], row["currency"])

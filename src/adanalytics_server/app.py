@@ -1,0 +1,130 @@
+"""Put the server together: an ASGI application on a folder of data."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adanalytics_server import api, control_api, downloads, health, web
+from adanalytics_server.accounts import Accounts
+from adanalytics_server.auth import Authenticator
+from adanalytics_server.bodies import message_of
+from adanalytics_server.clock import Clock
+from adanalytics_server.context import Context
+from adanalytics_server.control import Controls
+from adanalytics_server.credentials import Tokens
+from adanalytics_server.errors import (
+    ApiError,
+    Detail,
+    answer_api_error,
+    error_response,
+)
+from adanalytics_server.exports import Exports
+from adanalytics_server.fault_layer import FaultLayer
+from adanalytics_server.folder_lock import folder_lock
+from adanalytics_server.headers import AnswerHeaders
+from adanalytics_server.metrics import Metrics
+from adanalytics_server.openapi import DocumentedApp, operation_id
+from adanalytics_server.ratelimit import RateLimiter
+from adanalytics_server.request_log import RequestLog
+from adanalytics_server.security_hosts import OwnHosts
+from adanalytics_server.security_throttle import SignIns
+from adanalytics_server.settings import Settings
+from adanalytics_server.signing import Signer
+from adanalytics_server.state import open_state
+from adanalytics_server.stores import Stores
+from adanalytics_server.web_errors import answer_unrouted
+from adanalytics_server.web_session import Sessions
+
+
+def create_app(
+    settings: Settings, *, clock: Clock | None = None, controls: Controls | None = None
+) -> FastAPI:
+    """Return the server as an ASGI application; its files are opened by the lifespan.
+
+    Args:
+        settings: what it serves and how.
+        clock: the source of time; a test passes its own to move it.
+        controls: the test controls to offer, with the same clock; made when left out and
+            ``settings.test_controls`` is on.
+    """
+    clock = clock or Clock()
+    metrics = Metrics()
+    if controls is None and settings.test_controls:
+        controls = Controls(clock)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(folder_lock(settings.data))
+            state = await stack.enter_async_context(open_state(settings.data))
+            stores = Stores(settings.data)
+            stack.callback(stores.close)
+            accounts = Accounts(state, clock)
+            tokens = Tokens(await state.secret("token"), clock)
+            limiter = RateLimiter(settings.data, clock)
+            stack.callback(limiter.close)
+            exports = Exports(state, stores, settings, clock)
+            context = Context(
+                settings=settings,
+                clock=clock,
+                accounts=accounts,
+                sign_ins=SignIns(accounts, clock),
+                sessions=Sessions(state, clock),
+                tokens=tokens,
+                authenticator=Authenticator(state, accounts, tokens, clock),
+                limiter=limiter,
+                stores=stores,
+                exports=exports,
+                signer=Signer(await state.secret("download")),
+                metrics=metrics,
+            )
+            app.state.context = context
+            if controls is not None:
+                await stack.enter_async_context(controls.at_work(context, state))
+            await stack.enter_async_context(exports.working())
+            yield
+
+    app = DocumentedApp(
+        title="Partner ad analytics",
+        summary="Event-level log data, summaries and bulk exports for partners of an ad platform.",
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=operation_id,
+        exception_handlers={
+            ApiError: answer_api_error,
+            HTTPException: answer_unrouted,
+            RequestValidationError: _answer_bad_parameters,
+        },
+    )
+    app.include_router(api.login_router)
+    app.include_router(api.partner_router)
+    app.include_router(downloads.router)
+    app.include_router(health.router)
+    app.include_router(web.router)
+    if controls is not None:
+        app.state.controls = controls
+        app.include_router(control_api.router)
+        app.add_middleware(FaultLayer, levers=controls.levers)
+    if not settings.any_host:
+        app.add_middleware(OwnHosts)
+    app.add_middleware(AnswerHeaders)
+    app.add_middleware(RequestLog, metrics=metrics)
+    return app
+
+
+async def _answer_bad_parameters(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    details = [
+        Detail(str(problem["loc"][-1]), message_of(problem["type"], problem["msg"]))
+        for problem in error.errors()
+    ]
+    return error_response(ApiError(400, "Bad Request", details=details))

@@ -1,0 +1,42 @@
+"""What the endpoints of one application share, handed to them through its state."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import Request
+
+from adanalytics_server.accounts import Accounts
+from adanalytics_server.auth import Authenticator
+from adanalytics_server.clock import Clock
+from adanalytics_server.credentials import Tokens
+from adanalytics_server.exports import Exports
+from adanalytics_server.metrics import Metrics
+from adanalytics_server.ratelimit import RateLimiter
+from adanalytics_server.security_throttle import SignIns
+from adanalytics_server.settings import Settings
+from adanalytics_server.signing import Signer
+from adanalytics_server.stores import Stores
+from adanalytics_server.web_session import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The parts of a running server."""
+
+    settings: Settings
+    clock: Clock
+    accounts: Accounts
+    sign_ins: SignIns
+    sessions: Sessions
+    tokens: Tokens
+    authenticator: Authenticator
+    limiter: RateLimiter
+    stores: Stores
+    exports: Exports
+    signer: Signer
+    metrics: Metrics
+
+
+def context_of(request: Request) -> Context:
+    """Return the parts of the server that received a request."""
+    return cast("Context", request.app.state.context)

@@ -1,0 +1,86 @@
+"""What proves who is calling: password hashes, API keys and signed tokens.
+
+Passwords are argon2id with the parameters OWASP names as a minimum (19 MiB, two passes, one
+lane). API keys are 256 random bits, so a plain SHA-256 is enough to keep them unreadable.
+"""
+
+import hashlib
+import secrets
+
+import jwt
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from adanalytics_server.clock import Clock
+
+API_KEY_PREFIX = "aak_"
+TOKEN_LIFETIME = 7 * 86_400
+
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+# Checked for unknown e-mails, so that their answer takes as long as a wrong password's.
+_DUMMY_HASH = (
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA"
+    "$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+)
+_AUDIENCE = "adanalytics-api"
+
+
+def hash_password(password: str) -> str:
+    """Hash a password with argon2id; slow on purpose, so call it in a thread."""
+    return _HASHER.hash(password)
+
+
+def password_matches(password: str, password_hash: str | None) -> bool:
+    """Check a password in constant effort; ``None`` stands for an account that does not exist."""
+    try:
+        _HASHER.verify(password_hash or _DUMMY_HASH, password)
+    except (VerificationError, InvalidHashError):
+        return False
+    return password_hash is not None
+
+
+def new_api_key() -> str:
+    """Make an API key: ``aak_`` and 256 random bits. It is shown once and never stored."""
+    return API_KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def api_key_digest(key: str) -> bytes:
+    """Return the digest under which a key is stored and looked up."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+class Tokens:
+    """Issues and reads the JWTs of a login, by the application's clock.
+
+    The library's own checks of time are off, because they ask the machine's clock.
+    """
+
+    def __init__(self, secret: bytes, clock: Clock) -> None:
+        self._secret = secret
+        self._clock = clock
+
+    def issue(self, user: int) -> str:
+        """Sign a token for a user number; it is good for seven days."""
+        now = self._clock.now() // 1000
+        claims = {"sub": str(user), "aud": _AUDIENCE, "iat": now, "exp": now + TOKEN_LIFETIME}
+        return jwt.encode(claims, self._secret, algorithm="HS256")
+
+    def user_of(self, token: str) -> int | None:
+        """Return the user number of a token, or ``None`` when it is not good (any more)."""
+        try:
+            claims = jwt.decode(
+                token,
+                self._secret,
+                algorithms=["HS256"],  # literal, so that no token can choose another
+                audience=_AUDIENCE,
+                options={
+                    "require": ["sub", "aud", "iat", "exp"],
+                    "verify_exp": False,
+                    "verify_iat": False,
+                },
+            )
+            if self._clock.now() >= int(claims["exp"]) * 1000:
+                return None
+            return int(claims["sub"])
+        except (jwt.InvalidTokenError, ValueError, TypeError):
+            return None

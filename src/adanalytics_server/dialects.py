@@ -1,0 +1,174 @@
+"""Dialects: other answers to what the public description of the service leaves open.
+
+A client must not depend on how this server fills those gaps, so the server can fill them
+differently. A dialect is a table of choices, one for each gap; the code has one place per gap
+that reads its choice. Choices are named and combined with commas: ``envelope-data,meta-flat``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Envelope = Literal["events", "data", "results", "items", "array", "nested"]
+Metadata = Literal["pagination", "meta", "flat", "header", "none"]
+Link = Literal["download_url", "url", "file_url", "location", "relative", "header"]
+Words = Literal["reference", "upper", "done", "success"]
+RateHeaders = Literal["ratelimit", "delta", "epoch", "none"]
+RetryAfter = Literal["seconds", "date", "none"]
+
+
+class DialectError(ValueError):
+    """A dialect that cannot be; the text says what there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The choices of a server.
+
+    Attributes:
+        envelope: where the rows of events and summaries are: in a field (``events`` stands for
+            ``events`` and ``summary``), as the whole body, or in ``data.events``.
+        metadata: where a page says how many there are: in ``pagination``, in ``meta``, beside
+            the rows, in ``X-`` headers, or nowhere.
+        link: where an export's address is: in this field, relative in ``download_url``, or in
+            the header ``Location`` alone.
+        words: how the states of an export are called.
+        rate: the headers of the request limit: the IETF draft's, ``X-RateLimit-*`` with the
+            seconds or the moment of the reset, or none.
+        retry_after: the header of a 202 or 429 in seconds, as a date, or left out.
+        cuts_per_page: serve a ``per_page`` over the maximum as the maximum, not as a 400.
+    """
+
+    envelope: Envelope = "events"
+    metadata: Metadata = "pagination"
+    link: Link = "download_url"
+    words: Words = "reference"
+    rate: RateHeaders = "ratelimit"
+    retry_after: RetryAfter = "seconds"
+    cuts_per_page: bool = False
+
+
+REFERENCE = Dialect()
+
+# The word of a dialect for each of the server's own five.
+STATUS_WORDS: Mapping[Words, Mapping[str, str]] = {
+    "reference": {},
+    "upper": {
+        "pending": "PENDING",
+        "processing": "IN_PROGRESS",
+        "completed": "COMPLETED",
+        "failed": "FAILED",
+        "expired": "EXPIRED",
+    },
+    "done": {"pending": "queued", "processing": "running", "completed": "done", "failed": "error"},
+    "success": {
+        "pending": "waiting",
+        "processing": "inProgress",
+        "completed": "success",
+        "failed": "failure",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A named choice, or a set of them."""
+
+    description: str
+    changes: Mapping[str, object]
+
+
+DIALECTS: Mapping[str, Choice] = {
+    "reference": Choice("the server's own answers", {}),
+    "modern": Choice(
+        "rows in data, page numbers in meta, the file's address in url, X-RateLimit in seconds",
+        {"envelope": "data", "metadata": "meta", "link": "url", "rate": "delta"},
+    ),
+    "classic": Choice(
+        "rows in results, page numbers beside them, a relative address, states in capitals,"
+        " X-RateLimit with the moment of the reset, Retry-After as a date",
+        {
+            "envelope": "results",
+            "metadata": "flat",
+            "link": "relative",
+            "words": "upper",
+            "rate": "epoch",
+            "retry_after": "date",
+        },
+    ),
+    "bare": Choice(
+        "rows as the whole body, no page numbers, the address in Location, no rate headers,"
+        " a large per_page is cut",
+        {
+            "envelope": "array",
+            "metadata": "none",
+            "link": "header",
+            "words": "done",
+            "rate": "none",
+            "retry_after": "none",
+            "cuts_per_page": True,
+        },
+    ),
+    "envelope-data": Choice("rows in data", {"envelope": "data"}),
+    "envelope-results": Choice("rows in results", {"envelope": "results"}),
+    "envelope-items": Choice("rows in items", {"envelope": "items"}),
+    "envelope-array": Choice("rows as the whole body", {"envelope": "array"}),
+    "envelope-nested": Choice("rows in data.events", {"envelope": "nested"}),
+    "meta-object": Choice("page numbers in meta", {"metadata": "meta"}),
+    "meta-flat": Choice("page numbers beside the rows", {"metadata": "flat"}),
+    "meta-header": Choice("page numbers in X- headers", {"metadata": "header"}),
+    "meta-none": Choice("no page numbers at all", {"metadata": "none"}),
+    "link-url": Choice("an export's address in url", {"link": "url"}),
+    "link-file-url": Choice("an export's address in file_url", {"link": "file_url"}),
+    "link-location": Choice("an export's address in location", {"link": "location"}),
+    "link-relative": Choice("an export's address without host", {"link": "relative"}),
+    "link-header": Choice("an export's address in the header Location", {"link": "header"}),
+    "status-upper": Choice("states such as IN_PROGRESS", {"words": "upper"}),
+    "status-done": Choice("states queued, running, done, error", {"words": "done"}),
+    "status-success": Choice("states waiting, inProgress, success, failure", {"words": "success"}),
+    "rate-delta": Choice("X-RateLimit-*, reset in seconds", {"rate": "delta"}),
+    "rate-epoch": Choice("X-RateLimit-*, reset as seconds since 1970", {"rate": "epoch"}),
+    "rate-none": Choice("no rate headers", {"rate": "none"}),
+    "retry-date": Choice("Retry-After as a date", {"retry_after": "date"}),
+    "retry-none": Choice("no Retry-After", {"retry_after": "none"}),
+    "per-page-cut": Choice("a large per_page is cut to 10000", {"cuts_per_page": True}),
+}
+
+
+def dialect_of(names: str) -> Dialect:
+    """Combine named choices, separated by commas, into a dialect.
+
+    One named set may come first, and single choices refine it; two of them for the same gap
+    contradict each other.
+
+    Raises:
+        DialectError: an unknown name, a contradiction, or a body that cannot hold its numbers.
+
+    Example:
+        >>> dialect_of("envelope-data,meta-flat").metadata
+        'flat'
+    """
+    changes: dict[str, Any] = {}
+    stated: dict[str, str] = {}
+    seen: list[str] = []
+    for name in (part.strip().lower() for part in names.split(",")):
+        choice = DIALECTS.get(name)
+        if choice is None:
+            raise DialectError(f"{name!r} is no dialect; there is: {', '.join(DIALECTS)}")
+        is_set = len(choice.changes) != 1
+        if is_set and seen:
+            raise DialectError(f"{name!r} is a whole set: name it first, and only one")
+        for gap in choice.changes:
+            if not is_set and stated.setdefault(gap, name) != name:
+                raise DialectError(f"{name!r} contradicts {stated[gap]!r}: name one of them")
+        seen.append(name)
+        changes |= choice.changes
+    if changes.get("envelope") == "array" and "metadata" not in stated:
+        # A body that is only a list has no room for page numbers.
+        changes["metadata"] = "header" if changes.get("metadata") != "none" else "none"
+    dialect = replace(REFERENCE, **changes)
+    if dialect.envelope == "array" and dialect.metadata not in ("header", "none"):
+        raise DialectError(
+            "envelope-array has no room for page numbers: use meta-header or meta-none with it"
+        )
+    return dialect

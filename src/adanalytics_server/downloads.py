@@ -1,0 +1,72 @@
+"""Downloads of export files by signed address, as from an object store: no credential."""
+
+import asyncio
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adanalytics_server.byte_ranges import asked_range
+from adanalytics_server.context import context_of
+from adanalytics_server.dialect_shapes import retry_after
+from adanalytics_server.errors import ApiError
+from adanalytics_server.file_answer import file_answer
+from adanalytics_server.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETERS
+
+RETRY_SECONDS = 1
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".jsonl": "application/x-ndjson",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+router = APIRouter()
+
+
+@router.get(
+    "/exports/{export_id}",
+    response_class=Response,
+    responses=DOWNLOAD,
+    openapi_extra={"parameters": DOWNLOAD_PARAMETERS},
+)
+async def download(request: Request, export_id: str) -> Response:
+    """Send a finished file, whole or in ranges; 202 while it is in work, 403 when expired."""
+    context = context_of(request)
+    if "authorization" in request.headers:
+        raise ApiError(400, "A signed address takes no Authorization header")
+    if not context.signer.opens(
+        request.url.path,
+        expires=request.query_params.get("expires", ""),
+        signature=request.query_params.get("signature", ""),
+        now=context.clock.now() // 1000,
+    ):
+        raise ApiError(403, "Forbidden")
+    job = await context.exports.job(export_id)
+    if job is None:
+        raise ApiError(404, "Not Found")
+    if job.is_waiting:
+        headers = retry_after(context.settings.dialect, RETRY_SECONDS, context.clock.now())
+        return Response(status_code=202, headers=headers)
+    if job.status == "expired":
+        raise ApiError(403, "Forbidden")
+    if job.status != "completed":
+        raise ApiError(410, f"The export {job.status}: {job.error or 'order it again'}")
+    path = context.exports.path(job)
+    try:
+        size = (await asyncio.to_thread(path.stat)).st_size
+    except FileNotFoundError as error:
+        raise ApiError(410, "The file was deleted: order the export again") from error
+    etag = f'"{job.sha256}"'
+    part = asked_range(
+        request.headers.get("range"),
+        if_range=request.headers.get("if-range"),
+        etag=etag,
+        size=size,
+    )
+    headers = {
+        "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
+        "Content-Disposition": f'attachment; filename="{job.filename}"',
+        "ETag": etag,
+        "Cache-Control": "private, no-transform",
+    }
+    return file_answer(path, size=size, part=part, headers=headers)

@@ -1,0 +1,80 @@
+"""Errors of the API: one shape for all of them, whoever notices.
+
+``{"error": "<text>"}``, and for bad parameters ``"details": [{"field", "message"}]``.
+"""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+class Detail(msgspec.Struct, frozen=True):
+    """What is wrong with one parameter or field."""
+
+    field: str
+    message: str
+
+
+class ApiError(Exception):
+    """An answer that is not a success; raised anywhere below an endpoint."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        details: Sequence[Detail] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.details = details
+        self.headers = headers or {}
+
+
+def unauthorized() -> ApiError:
+    """No credential, or one that is wrong, expired or deleted: they look the same from outside."""
+    return ApiError(401, "Unauthorized", headers={"WWW-Authenticate": "Bearer"})
+
+
+def bad_parameter(field: str, message: str) -> ApiError:
+    """One parameter or body field that cannot be used."""
+    return ApiError(400, "Bad Request", details=[Detail(field, message)])
+
+
+def error_response(error: ApiError) -> Response:
+    """Write an error in the one shape."""
+    body: dict[str, object] = {"error": error.message}
+    if error.details:
+        body["details"] = list(error.details)
+    return Response(
+        msgspec.json.encode(body),
+        status_code=error.status,
+        headers=error.headers,
+        media_type="application/json",
+    )
+
+
+async def answer_api_error(_request: Request, error: Exception) -> Response:
+    """Answer what an endpoint raised."""
+    if not isinstance(error, ApiError):
+        raise error
+    return error_response(error)
+
+
+async def answer_framework_error(_request: Request, error: Exception) -> Response:
+    """Answer what the framework raised: unknown paths, methods that do not exist."""
+    if not isinstance(error, HTTPException):
+        raise error
+    return error_response(
+        ApiError(
+            error.status_code,
+            HTTPStatus(error.status_code).phrase,
+            headers=dict(error.headers or {}),
+        )
+    )

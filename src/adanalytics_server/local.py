@@ -1,0 +1,190 @@
+"""A real server inside the process, for tests and demonstrations.
+
+It listens on a free port of the loopback interface and runs in a thread. What comes out is
+the whole protocol: routing, authentication, limits, storage.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from adanalytics_server.app import create_app
+from adanalytics_server.clock import Clock
+from adanalytics_server.control import Controls
+from adanalytics_server.dialects import dialect_of
+from adanalytics_server.fault import Fault
+from adanalytics_server.faults import Faults
+from adanalytics_server.journal import Journal
+from adanalytics_server.local_data import (
+    ADMIN_EMAIL,
+    ADMIN_PASSWORD,
+    FIRST_DAY,
+    Sample,
+    fill,
+    prepare_access,
+)
+from adanalytics_server.local_thread import LocalServerError, ServerThread
+from adanalytics_server.settings import Settings
+
+__all__ = ["FIRST_DAY", "LocalServer", "LocalServerError", "Sample"]
+
+CONTROL_SECONDS = 30.0
+Answer = TypeVar("Answer")
+
+
+class LocalServer:
+    """A reference server on a free loopback port, with one partner, one admin and one key.
+
+    Args:
+        partner: id of the partner that is there.
+        currency: ISO 4217 code of its money.
+        sample: events to generate first; ``None`` starts empty.
+        data: folder to serve; ``None`` makes one that goes away at the end.
+        rate_limit: requests per key and 3,600 s; 0 switches the limit off.
+        export_inline_max: rows up to which an export is done within its request.
+        loose: let unknown query parameters pass.
+        clock: the server's time; keep it to move it.
+        faults: faults armed from the start, in the short text form or as :class:`Fault`.
+        dialect: names of :data:`adanalytics_server.dialects.DIALECTS`, separated by commas.
+
+    Raises:
+        FaultError: a fault that cannot be.
+        DialectError: an unknown dialect, or choices that contradict each other.
+
+    Example:
+        >>> with LocalServer(sample=Sample(days=1, events_per_day=100)) as server:
+        ...     server.url, server.api_key, server.partner
+    """
+
+    def __init__(
+        self,
+        *,
+        partner: str = "acme",
+        currency: str = "USD",
+        sample: Sample | None = None,
+        data: Path | None = None,
+        rate_limit: int = 1000,
+        export_inline_max: int = 50_000,
+        loose: bool = False,
+        clock: Clock | None = None,
+        faults: Iterable[str | Fault] = (),
+        dialect: str = "reference",
+    ) -> None:
+        self.partner = partner
+        self.clock = clock or Clock()
+        self.email = ADMIN_EMAIL
+        self.password = ADMIN_PASSWORD
+        self.url = ""
+        self.api_key = ""
+        self._currency = currency
+        self._sample = sample
+        self._controls = Controls(self.clock)
+        self.faults.add(*faults)
+        shapes = dialect_of(dialect)
+        self._scratch = None if data else tempfile.TemporaryDirectory(prefix="adanalytics-")
+        self.settings = Settings(
+            data=data or Path(self._scratch.name if self._scratch else "."),
+            rate_limit=rate_limit,
+            export_inline_max=export_inline_max,
+            loose=loose,
+            test_controls=True,
+            dialect=shapes,
+        )
+        self._thread: ServerThread | None = None
+
+    def __repr__(self) -> str:
+        return f"LocalServer(url={self.url!r}, partner={self.partner!r})"
+
+    def __enter__(self) -> Self:
+        try:
+            access = _outside_of_loops(
+                lambda: prepare_access(
+                    self.settings.data,
+                    self.clock,
+                    partner=self.partner,
+                    currency=self._currency,
+                )
+            )
+            self.api_key = access.api_key
+            if self._sample is not None:
+                fill(self.settings.data, access.partner, self._sample)
+            app = create_app(self.settings, clock=self.clock, controls=self._controls)
+            self._thread = ServerThread(app)
+            self.url = self._thread.url
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the server and remove the folder if it was made for it; may be called twice."""
+        # Requests that a fault holds up would hold up the end as well.
+        self._controls.levers.faults.clear()
+        self._controls.levers.pauses.end()
+        thread, self._thread = self._thread, None
+        try:
+            if thread is not None:
+                thread.stop()
+        finally:
+            if self._scratch is not None:
+                self._scratch.cleanup()
+
+    @property
+    def faults(self) -> Faults:
+        """The armed faults: ``add``, ``clear`` and ``counts`` work while the server runs."""
+        return self._controls.levers.faults
+
+    @property
+    def journal(self) -> Journal:
+        """What was asked of the server: ``entries`` lists the requests, ``clear`` forgets them."""
+        return self._controls.levers.journal
+
+    def reset(self) -> None:
+        """Bring everything back to how it was after the start, in a few milliseconds.
+
+        Events, accounts, exports, request limit, clock, faults (those given to the constructor
+        are armed anew), journal. Requests that a fault holds up go on.
+
+        Raises:
+            ControlError: the server is not running.
+            CannotRestore: somebody loaded events into a partner that had more than 64 MiB.
+        """
+        self._control(self._controls.reset)
+
+    def snapshot(self, name: str) -> None:
+        """Remember everything as it is now, events included, under a name.
+
+        Raises:
+            ControlError: the server is not running, the name cannot be one, or there are too many.
+        """
+        self._control(lambda: self._controls.snapshot(name))
+
+    def restore(self, name: str) -> None:
+        """Bring everything back to how it was at a snapshot.
+
+        Raises:
+            ControlError: the server is not running, or there is no snapshot of this name.
+        """
+        self._control(lambda: self._controls.restore(name))
+
+    def _control(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        loop = self._controls.loop
+        asyncio.run_coroutine_threadsafe(work(), loop).result(CONTROL_SECONDS)
+
+
+def _outside_of_loops(work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    """Run a coroutine in a thread, because the caller may be inside a running loop."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

@@ -1,0 +1,76 @@
+"""What the server's log looks like: lines of text for people, JSON objects for machines.
+
+Only a process of its own sets this up. Inside another program the server logs through the
+standard loggers and leaves their settings alone.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+LogFormat = Literal["text", "json"]
+
+
+def set_up_logs(
+    form: LogFormat, *, level: int = logging.INFO, stream: TextIO | None = None
+) -> None:
+    """Send everything that is logged from ``level`` on to a stream, stderr if none is given.
+
+    Example:
+        >>> set_up_logs("json")
+        >>> logging.getLogger("adanalytics_server").info("ready")
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    # It announces each step of its start and end, which the server itself says better.
+    logging.getLogger("uvicorn.error").setLevel(max(level, logging.WARNING))
+
+
+class TextFormatter(logging.Formatter):
+    """One line a record: time in UTC, level, message, request id; a traceback is indented."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record; characters of its message that would begin a line are escaped."""
+        line = f"{_instant(record)} {record.levelname} {_one_line(record.getMessage())}"
+        if request_id := _fields(record).get("request_id"):
+            line += f" {request_id}"
+        if record.exc_info:
+            trace = self.formatException(record.exc_info)
+            line += "".join(f"\n  {each}" for each in trace.splitlines())
+        return line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, the fields of a request, trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record."""
+        entry: dict[str, object] = {
+            "time": _instant(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            entry["trace"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+def _instant(record: logging.LogRecord) -> str:
+    instant = datetime.fromtimestamp(record.created, UTC)
+    return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant.microsecond // 1000:03}Z"
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    fields = getattr(record, "fields", None)
+    return dict(fields) if isinstance(fields, dict) else {}
+
+
+def _one_line(text: str) -> str:
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

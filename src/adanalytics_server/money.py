@@ -1,0 +1,78 @@
+"""Money as integer nanos: one unit of a currency is 1,000,000,000.
+
+An amount of one event is a CPM divided by a thousand, so a CPM given in micros needs nine
+digits after the point; nanos hold it without rounding and add up exactly.
+"""
+
+import re
+from decimal import Context, Decimal, Inexact
+
+NANOS = 1_000_000_000
+# Both ends of what one event may carry. Far above any real price, and low enough that
+# every sum over a partner's lifetime stays inside 64 bits per rollup column.
+MOST_NANOS = 10**18
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_EXACT = Context(prec=64, traps=[Inexact])
+
+
+class InexactMoney(ValueError):
+    """An amount that nanos cannot hold: not a number, too many digits, or too large."""
+
+
+def nanos_from_text(text: str) -> int:
+    """Read a decimal amount, such as ``"0.0025"`` or ``"-3"``, as nanos.
+
+    Raises:
+        InexactMoney: the text is no finite decimal number, has more than nine digits after
+            the point that are not zero, or is beyond a thousand million units.
+    """
+    if len(text) > 64 or not _DECIMAL.fullmatch(text):
+        raise InexactMoney(f"{text[:80]!r} is not a decimal number")
+    amount = Decimal(text)
+    # Checked on the exponent, before any integer of that many digits exists.
+    if amount and amount.adjusted() > 9:
+        raise InexactMoney(f"{text!r} is beyond {MOST_NANOS // NANOS} units")
+    scaled = amount.scaleb(9, _EXACT)
+    nanos = int(scaled)
+    if nanos != scaled:
+        raise InexactMoney(f"{text!r} has more than 9 digits after the point")
+    if abs(nanos) > MOST_NANOS:
+        raise InexactMoney(f"{text!r} is beyond {MOST_NANOS // NANOS} units")
+    return nanos
+
+
+def text_from_nanos(nanos: int) -> str:
+    """Write nanos as a decimal with exactly nine digits after the point.
+
+    >>> text_from_nanos(-2_500_000)
+    '-0.002500000'
+    """
+    sign = "-" if nanos < 0 else ""
+    units, rest = divmod(abs(nanos), NANOS)
+    return f"{sign}{units}.{rest:09d}"
+
+
+def nanos_from_canonical(text: str) -> int:
+    """Read what :func:`text_from_nanos` wrote; the fast way for text of our own making."""
+    return int(text.replace(".", "", 1))
+
+
+def divided(numerator: int, denominator: int, *, digits: int) -> str | None:
+    """Divide two integers exactly and round half to even, as decimal text.
+
+    Returns ``None`` for a zero denominator: a rate over nothing is unknown, not zero.
+
+    >>> divided(1, 3, digits=6)
+    '0.333333'
+    """
+    if denominator == 0:
+        return None
+    if denominator < 0:
+        numerator, denominator = -numerator, -denominator
+    scale = 10**digits
+    quotient, rest = divmod(abs(numerator) * scale, denominator)
+    if 2 * rest > denominator or (2 * rest == denominator and quotient % 2):
+        quotient += 1
+    units, fraction = divmod(quotient, scale)
+    sign = "-" if numerator < 0 and quotient else ""
+    return f"{sign}{units}.{fraction:0{digits}d}"

@@ -1,0 +1,45 @@
+"""Fixtures for pytest: a real server on the loopback interface, fresh for every test.
+
+pytest finds this module by its entry point in every project that has adanalytics installed. So
+it imports nothing but pytest until a test asks for a fixture.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from adanalytics_server.local import LocalServer, Sample
+
+
+@pytest.fixture(scope="session")
+def adanalytics_sample() -> "Sample | None":
+    """The events that are on the server: 2,000 on 2026-01-15.
+
+    Override it in a ``conftest.py`` to have others, or return ``None`` to have none.
+    """
+    from adanalytics_server.local import Sample
+
+    return Sample()
+
+
+@pytest.fixture(scope="session")
+def adanalytics_server(adanalytics_sample: "Sample | None") -> "Iterator[LocalServer]":
+    """A :class:`adanalytics_server.local.LocalServer` for the whole run.
+
+    It has a port and a folder of its own, so each process of pytest-xdist has its own server.
+    Use ``adanalytics`` where tests must not see each other's traces.
+    """
+    from adanalytics_server.local import LocalServer
+
+    with LocalServer(sample=adanalytics_sample) as server:
+        yield server
+
+
+@pytest.fixture
+def adanalytics(adanalytics_server: "LocalServer") -> "Iterator[LocalServer]":
+    """The server of the run, brought back to its start before and after the test."""
+    adanalytics_server.reset()
+    yield adanalytics_server
+    adanalytics_server.reset()

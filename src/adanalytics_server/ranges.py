@@ -1,0 +1,51 @@
+"""A range of days as the API takes it: both ends inclusive, UTC, an optional hour of the day."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH = date(1970, 1, 1)
+
+
+def parse_date(text: str) -> date:
+    """Read a strict ``YYYY-MM-DD``; nothing else that Python would take for a date.
+
+    Raises:
+        ValueError: another form, or a day that does not exist.
+    """
+    if not _DATE.fullmatch(text):
+        raise ValueError("must be a date in the form YYYY-MM-DD")
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("must be a day that exists, in the form YYYY-MM-DD") from error
+
+
+def day_number(day: date) -> int:
+    """Count the days from 1970-01-01 to ``day``."""
+    return (day - _EPOCH).days
+
+
+def day_of_number(number: int) -> date:
+    """Return the date that is ``number`` days after 1970-01-01."""
+    return _EPOCH + timedelta(days=number)
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """Days ``start`` to ``end``, both included; ``hour`` picks one hour of each of them."""
+
+    start: date
+    end: date
+    hour: int | None = None
+
+    @property
+    def first_day(self) -> int:
+        """The first day as a number since 1970."""
+        return day_number(self.start)
+
+    @property
+    def last_day(self) -> int:
+        """The last day as a number since 1970."""
+        return day_number(self.end)

@@ -1,0 +1,86 @@
+"""``state.db``: the small database beside the events, with users, keys, partners and exports."""
+
+import asyncio
+import logging
+import os
+import secrets
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import aiosqlite
+
+from adanalytics_server.schema import STATE_STEPS, migrate
+
+_SECRET_BYTES = 32
+
+
+class State:
+    """An open ``state.db``. One connection; its statements run one after the other."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self.connection = connection
+        self._writing = asyncio.Lock()
+
+    async def row(self, query: str, *values: object) -> sqlite3.Row | None:
+        """Return the first row of a query, or ``None``."""
+        async with self.connection.execute(query, values) as cursor:
+            return await cursor.fetchone()
+
+    async def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        """Return all rows of a query; only for tables that people fill by hand."""
+        return list(await self.connection.execute_fetchall(query, values))
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[aiosqlite.Connection]:
+        """Run a block in a write transaction: commit at the end, roll back on any exception."""
+        async with self._writing:
+            await self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+            except BaseException:
+                await self.connection.execute("ROLLBACK")
+                raise
+            await self.connection.execute("COMMIT")
+
+    async def secret(self, name: str) -> bytes:
+        """Return the random secret of a purpose; it is made on first use and then stays."""
+        async with self.writing() as connection:
+            await connection.execute(
+                "INSERT OR IGNORE INTO secrets VALUES (?, ?)",
+                (name, secrets.token_bytes(_SECRET_BYTES)),
+            )
+        row = await self.row("SELECT value FROM secrets WHERE name = ?", name)
+        if row is None:
+            raise LookupError(f"the secret {name!r} could not be kept")
+        return bytes(row["value"])
+
+
+@asynccontextmanager
+async def open_state(data: Path) -> AsyncIterator[State]:
+    """Open the ``state.db`` of a data folder, making both when they are missing.
+
+    The file is readable by its owner only: it holds the key that signs tokens.
+    """
+    path = data / "state.db"
+    await asyncio.to_thread(_prepare, path)
+    logging.getLogger("aiosqlite").addFilter(_above_debug)
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        connection.row_factory = sqlite3.Row
+        await connection.execute("PRAGMA busy_timeout = 10000")
+        await connection.execute("PRAGMA foreign_keys = ON")
+        await connection.execute("PRAGMA synchronous = NORMAL")
+        yield State(connection)
+
+
+def _above_debug(record: logging.LogRecord) -> bool:
+    """Keep the statements out of the log: aiosqlite shows their values, hashes and secrets too."""
+    return record.levelno > logging.DEBUG
+
+
+def _prepare(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, STATE_STEPS)

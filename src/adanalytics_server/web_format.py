@@ -1,0 +1,101 @@
+"""How numbers, amounts, times and sizes are written on the pages."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from adanalytics_server.clock import rfc3339
+
+_UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
+_SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+def count(number: int) -> str:
+    """Write a whole number with its thousands apart.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
+
+
+def amount(money: str | Decimal) -> str:
+    """Write an amount to read: two digits after the point, four below one unit.
+
+    >>> amount("1234.565000000"), amount("0.004320000"), amount("0.000000000")
+    ('1,234.56', '0.0043', '0.00')
+    """
+    exact = Decimal(money)
+    return f"{exact:,.4f}" if 0 < abs(exact) < 1 else f"{exact:,.2f}"
+
+
+def exact_amount(money: str) -> str:
+    """Write an amount to the last digit.
+
+    >>> exact_amount("1234.500000000")
+    '1,234.500000000'
+    """
+    return f"{Decimal(money):,f}"
+
+
+def compact(number: Decimal) -> str:
+    """Write a round number for the end of an axis.
+
+    >>> compact(Decimal(12000)), compact(Decimal("0.25")), compact(Decimal(-2500000))
+    ('12k', '0.25', '-2.5M')
+    """
+    for size, suffix in _UNITS:
+        if abs(number) >= size:
+            return f"{_trimmed(number / size)}{suffix}"
+    return _trimmed(number)
+
+
+def instant(milliseconds: int) -> str:
+    """Write an instant to the minute, as UTC.
+
+    >>> instant(1_700_000_000_123)
+    '2023-11-14 22:13 UTC'
+    """
+    return f"{rfc3339(milliseconds)[:16].replace('T', ' ')} UTC"
+
+
+def file_size(size: int) -> str:
+    """Write a number of bytes in units of 1,000.
+
+    >>> file_size(999), file_size(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    unit, name = next((unit, name) for unit, name in _SIZES if size >= unit)
+    return f"{Decimal(size) / unit:,.1f} {name}"
+
+
+def duration(seconds: int) -> str:
+    """Write a waiting time in its largest fitting unit, rounded up.
+
+    >>> duration(45), duration(61), duration(3600)
+    ('45 s', '2 min', '60 min')
+    """
+    return f"{seconds} s" if seconds < 60 else f"{-(-seconds // 60)} min"
+
+
+def hour_list(hours: Iterable[int]) -> str:
+    """Write hours of a day, runs of them as one.
+
+    >>> hour_list([0, 3, 4, 5, 17])
+    '00, 03 to 05, 17'
+    """
+    runs: list[list[int]] = []
+    for hour in hours:
+        if runs and runs[-1][-1] == hour - 1:
+            runs[-1].append(hour)
+        else:
+            runs.append([hour])
+    return ", ".join(
+        f"{run[0]:02d}" if len(run) == 1 else f"{run[0]:02d} to {run[-1]:02d}" for run in runs
+    )
+
+
+def _trimmed(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,69 @@
+"""The options --map, --set and --where as they are typed."""
+
+import pytest
+
+from adanalytics_server.mapping import Mapping, MappingError
+
+
+@pytest.mark.parametrize(
+    ("columns", "constants", "where", "message"),
+    [
+        (["event_time"], [], [], "--map 'event_time' has no NAME=VALUE form"),
+        ([], ["=1"], [], "--set '=1' has no NAME=VALUE form"),
+        ([], [], ["click"], "--where 'click' has no NAME=VALUE form"),
+        (["event_tme=t"], [], [], "--map names the unknown field 'event_tme'; the fields are "),
+        ([], ["price=1"], [], "key_values, and the names campaign_name and demand_tag_name"),
+        (["os=a", "os=b"], [], [], "--map gives the field 'os' a second time"),
+        (["os=a"], ["os=b"], [], "--set gives the field 'os' a second time"),
+        ([], ["os=a", "os=b"], [], "--set gives the field 'os' a second time"),
+        ([], ["revenue=1,5"], [], "--set revenue: '1,5' is not a decimal number"),
+        ([], ["event_type=view"], [], "--set event_type: 'view' is not one of ad_request,"),
+    ],
+)
+def test_an_option_that_cannot_be_meant(
+    columns: list[str], constants: list[str], where: list[str], message: str
+) -> None:
+    with pytest.raises(MappingError) as caught:
+        Mapping.parse(columns=columns, constants=constants, where=where)
+    assert message in str(caught.value)
+
+
+def test_values_and_columns_may_hold_equals_signs() -> None:
+    mapping = Mapping.parse(
+        columns=["os=a=b"], constants=['key_values={"x":"1=1"}', "country="], where=["c=d=e"]
+    )
+    assert mapping.columns == {"os": "a=b"}
+    assert mapping.constants == {"key_values": {"x": "1=1"}, "country": None}
+    assert mapping.where == (("c", "d=e"),)
+
+
+@pytest.mark.parametrize(
+    ("row", "taken"),
+    [
+        ({"click": "1", "site": "a"}, True),
+        ({"click": 1, "site": "a"}, True),
+        ({"click": "1", "site": "b"}, False),
+        ({"click": "1.0", "site": "a"}, False),
+        ({"click": True, "site": "a"}, False),
+        ({"click": None, "site": "a"}, False),
+        ({"click": "1"}, False),
+    ],
+)
+def test_all_conditions_must_hold_on_the_raw_text(row: dict[str, object], taken: bool) -> None:
+    assert Mapping.parse(where=["click=1", "site=a"]).takes(row) is taken
+
+
+def test_an_empty_condition_takes_what_is_null_or_absent() -> None:
+    mapping = Mapping.parse(where=["site="])
+    assert [mapping.takes(row) for row in ({"site": ""}, {"site": None}, {}, {"site": "a"})] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_one_column_can_feed_two_fields_and_a_renamed_field_leaves_its_own_column() -> None:
+    fields = Mapping.parse(columns=["creative_id=ad", "deal_id=ad"]).fields_by_column()
+    assert [field.name for field in fields["ad"]] == ["creative_id", "deal_id"]
+    assert "deal_id" not in fields

@@ -1,0 +1,239 @@
+"""The control API: there when asked for only, for no browser of another origin, and strict."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server.app import create_app
+from adanalytics_server.clock import Clock
+from adanalytics_server.credentials import TOKEN_LIFETIME
+from adanalytics_server.fault_layer import CONTROL_PREFIX
+from adanalytics_server.journal import MOST_ENTRIES, Journal
+from adanalytics_server.local import LocalServer
+from adanalytics_server.local_thread import ServerThread
+from adanalytics_server.operations import OPERATIONS, operation_of
+from adanalytics_server.settings import Settings
+
+DATES = "/api/partners/acme/ad-analytics/dates"
+EVERY = [
+    ("POST", "/_control/reset"),
+    ("GET", "/_control/clock"),
+    ("POST", "/_control/clock"),
+    ("GET", "/_control/faults"),
+    ("POST", "/_control/faults"),
+    ("DELETE", "/_control/faults"),
+    ("GET", "/_control/requests"),
+    ("DELETE", "/_control/requests"),
+    ("GET", "/_control/snapshots"),
+    ("POST", "/_control/snapshots"),
+    ("POST", "/_control/snapshots/a/restore"),
+]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[ServerThread]:
+    """A server as `serve` starts it, without test controls."""
+    thread = ServerThread(create_app(Settings(data=tmp_path)))
+    yield thread
+    thread.stop()
+
+
+def test_it_is_not_there_unless_asked_for(plain: ServerThread) -> None:
+    with httpx.Client(base_url=plain.url) as http:
+        for method, path in EVERY:
+            answer = http.request(method, path)
+            assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
+
+
+def test_it_is_not_in_the_openapi_document(tmp_path: Path) -> None:
+    plain = create_app(Settings(data=tmp_path)).openapi()
+    controlled = create_app(Settings(data=tmp_path, test_controls=True)).openapi()
+    assert controlled == plain
+    assert not [path for path in plain["paths"] if path.startswith(CONTROL_PREFIX)]
+
+
+@pytest.mark.parametrize(("method", "path"), EVERY)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_a_page_of_another_origin_is_refused(
+    adanalytics: LocalServer, method: str, path: str, headers: dict[str, str]
+) -> None:
+    answer = httpx.request(method, adanalytics.url + path, headers=headers)
+    assert (answer.status_code, answer.json()) == (403, {"error": "Forbidden"})
+
+
+def control(server: LocalServer, path: str, **body: Any) -> httpx.Response:
+    url = f"{server.url}/_control/{path}"
+    return httpx.post(url, json=body) if body else httpx.post(url)
+
+
+def test_the_clock_is_set_moved_stopped_and_started(server: LocalServer, clock: Clock) -> None:
+    url = f"{server.url}/_control/clock"
+    assert httpx.get(url).json() == {"now": "2026-02-01T00:00:00.000Z", "frozen": True}
+    moved = control(server, "clock", now="2026-03-01T01:00:00+01:00", advance=-0.5)
+    assert moved.json() == {"now": "2026-02-28T23:59:59.500Z", "frozen": True}
+    assert control(server, "clock", freeze=False).json()["frozen"] is False
+    assert not clock.is_frozen
+    stopped = control(server, "clock", freeze=True, now="2030-01-01T00:00:00Z").json()
+    assert stopped["frozen"]
+    assert httpx.get(url).json() == stopped
+    assert stopped["now"].startswith("2030-01-01T00:00:0")
+
+
+def test_tokens_and_rate_windows_follow_the_clock() -> None:
+    with LocalServer(rate_limit=1) as server:
+        login = {"email": server.email, "password": server.password}
+        token = httpx.post(f"{server.url}/api/auth/login", json=login).json()["token"]
+
+        def get(credential: str) -> int:
+            headers = {"Authorization": f"Bearer {credential}"}
+            return httpx.get(server.url + DATES, headers=headers).status_code
+
+        assert [get(server.api_key), get(server.api_key), get(token)] == [200, 429, 200]
+        control(server, "clock", advance=3_600)
+        assert [get(server.api_key), get(token)] == [200, 200]
+        control(server, "clock", advance=TOKEN_LIFETIME)
+        assert get(token) == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "message"),
+    [
+        ("clock", {"forward": 1}, "forward", "is not a field"),
+        ("clock", {"now": "tomorrow"}, "now", "datetime"),
+        ("clock", {"now": "2026-01-01"}, "now", "timezone"),
+        ("clock", {"now": "2026-01-01T00:00:00"}, "now", "timezone"),
+        ("clock", {"advance": "1"}, "advance", "number"),
+        ("clock", {"advance": 1e18}, "advance", "years 1970 to 9999"),
+        ("clock", {"now": None}, "body", "needs now, advance or freeze"),
+        ("faults", {"faults": []}, "faults", "at least 1"),
+        ("faults", {"faults": ["503", "503 onec"]}, "faults.1", "'onec' begins no clause"),
+        ("faults", {"faults": [{"effect": "status"}]}, "faults.0", "from 200 to 599"),
+        ("faults", {"faults": [{"effect": "reset", "often": 1}]}, "faults.0.often", "unexpected"),
+        ("faults", {"faults": [7]}, "faults.0", "object"),
+        ("snapshots", {"name": ".."}, "name", "cannot name a snapshot"),
+    ],
+)
+def test_what_it_cannot_do_is_named(
+    adanalytics: LocalServer, path: str, body: dict[str, Any], field: str, message: str
+) -> None:
+    answer = control(adanalytics, path, **body)
+    assert answer.status_code == 400
+    (detail,) = answer.json()["details"]
+    assert detail["field"] == field
+    assert message in detail["message"]
+
+
+def test_faults_are_armed_counted_and_disarmed(adanalytics: LocalServer) -> None:
+    url = f"{adanalytics.url}/_control/faults"
+    detailed = {"effect": "status", "status": 418, "body": "tea", "operation": "dates", "times": 1}
+    armed = httpx.post(url, json={"faults": ["503 once", detailed]}).json()["faults"]
+    assert [fault["fault"]["status"] for fault in armed] == [503, 418]
+    headers = {"Authorization": f"Bearer {adanalytics.api_key}"}
+    found = [httpx.get(adanalytics.url + DATES, headers=headers) for _ in range(3)]
+    assert [answer.status_code for answer in found] == [503, 418, 200]
+    counts = [(fault["matched"], fault["struck"]) for fault in httpx.get(url).json()["faults"]]
+    assert counts == [(3, 1), (2, 1)]
+    assert httpx.delete(url).status_code == 204
+    assert httpx.get(url).json() == {"faults": []}
+
+
+def test_faults_do_not_reach_the_controls(adanalytics: LocalServer) -> None:
+    adanalytics.faults.add("reset")
+    assert control(adanalytics, "reset").status_code == 204
+    assert adanalytics.journal.entries() == []
+
+
+def test_snapshots_over_http(adanalytics: LocalServer) -> None:
+    adanalytics.faults.add("503")
+    taken = control(adanalytics, "snapshots", name="broken")
+    assert (taken.status_code, taken.json()["snapshots"][-1]) == (201, "broken")
+    adanalytics.faults.clear()
+    assert control(adanalytics, "snapshots/broken/restore").status_code == 204
+    assert len(adanalytics.faults.counts()) == 1
+    missing = control(adanalytics, "snapshots/none/restore")
+    assert missing.status_code == 404
+    assert "there is: broken" in missing.json()["error"]
+    names = httpx.get(f"{adanalytics.url}/_control/snapshots").json()["snapshots"]
+    assert "broken" in names
+
+
+def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(
+    adanalytics: LocalServer,
+) -> None:
+    login = {"email": adanalytics.email, "password": adanalytics.password}
+    token = httpx.post(f"{adanalytics.url}/api/auth/login", json=login).json()["token"]
+    headers = {"Authorization": f"Bearer {adanalytics.api_key}", "Range": "bytes=1-"}
+    range_ = {"start_date": "2026-01-15", "end_date": "2026-01-15"}
+    url = f"{adanalytics.url}/api/partners/acme/ad-analytics"
+    order = {**range_, "format": "csv"}
+    job = httpx.post(f"{url}/bulk-export", json=order, headers=headers).json()
+    httpx.get(job["download_url"])
+    httpx.get(f"{url}/events", params={**range_, "api_key": "a secret"}, headers=headers)
+    httpx.get(f"{url}/dates", headers={"Authorization": "Bearer short"})
+    httpx.get(f"{url}/dates", headers={"Authorization": f"Bearer {token}"})
+    answer = httpx.get(f"{adanalytics.url}/_control/requests")
+    entries = answer.json()["requests"]
+    assert [(entry["number"], entry["operation"], entry["status"]) for entry in entries] == [
+        (1, "login", 200),
+        (2, "start_export", 200),
+        (3, "download", 200),
+        (4, "events", 400),
+        (5, "dates", 401),
+        (6, "dates", 200),
+    ]
+    last_four = [None, adanalytics.api_key[-4:], None, adanalytics.api_key[-4:], None, token[-4:]]
+    assert [entry["key"] for entry in entries] == last_four
+    assert entries[1]["headers"]["range"] == "bytes=1-"
+    assert dict(entries[2]["query"])["signature"] == "***"
+    signature = job["download_url"].rpartition("=")[2]
+    for secret in (adanalytics.password, adanalytics.api_key, token, signature, "a secret"):
+        assert secret not in answer.text
+    assert httpx.delete(f"{adanalytics.url}/_control/requests").status_code == 204
+    assert adanalytics.journal.entries() == []
+
+
+def test_a_request_that_fails_inside_is_in_the_journal_as_500(adanalytics: LocalServer) -> None:
+    ledger = adanalytics.settings.data / "partners" / "1" / "ledger.db"
+    url = f"{adanalytics.url}/api/partners/acme/ad-analytics/dates"
+    headers = {"Authorization": f"Bearer {adanalytics.api_key}"}
+    adanalytics.snapshot("sound")
+    with LocalServer() as broken:
+        folder = broken.settings.data / "partners" / "1"
+        folder.mkdir(parents=True)
+        (folder / ledger.name).write_bytes(b"no database" * 500)
+        broken_headers = {"Authorization": f"Bearer {broken.api_key}"}
+        httpx.get(broken.url + DATES, headers=broken_headers)
+        (entry,) = broken.journal.entries()
+        assert entry.status == 500
+    assert httpx.get(url, headers=headers).status_code == 200
+
+
+def test_the_journal_forgets_the_oldest(adanalytics: LocalServer) -> None:
+    httpx.get(adanalytics.url + DATES)
+    (entry,) = adanalytics.journal.entries()
+    journal = Journal()
+    for _ in range(MOST_ENTRIES + 5):
+        journal.add(entry)
+    assert len(journal.entries()) == MOST_ENTRIES
+
+
+def test_every_documented_operation_has_a_name(tmp_path: Path) -> None:
+    document = create_app(Settings(data=tmp_path)).openapi()
+    named = {
+        operation_of(method.upper(), path.format(partner_id="a", export_id="b"))
+        for path, operations in document["paths"].items()
+        for method in operations
+        if path.startswith("/api/")
+    }
+    assert named | {"download"} == set(OPERATIONS)

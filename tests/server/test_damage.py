@@ -1,0 +1,99 @@
+"""A file that went bad: its month answers 500 with one clear line, everything else goes on."""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import httpx
+import pytest
+
+from adanalytics_server.local import LocalServer, Sample
+
+API = "/api/partners/acme/ad-analytics"
+GOOD = {"start_date": "2026-01-30", "end_date": "2026-01-31"}
+BAD = {"start_date": "2026-02-01", "end_date": "2026-02-02"}
+BOTH = {"start_date": "2026-01-30", "end_date": "2026-02-02"}
+
+
+def overwritten(file: Path) -> None:
+    file.write_bytes(b"no database" * 1000)
+
+
+def cut_in_half(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def zeroed_in_the_middle(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[8192:-8192] = bytes(len(content) - 2 * 8192)
+    file.write_bytes(content)
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two days on each side of the end of a month."""
+    data = tmp_path_factory.mktemp("original")
+    sample = Sample(start=date(2026, 1, 30), days=4, events_per_day=240)
+    with LocalServer(data=data, sample=sample):
+        return data
+
+
+@pytest.fixture
+def http(request: pytest.FixtureRequest, original: Path, tmp_path: Path) -> Iterator[httpx.Client]:
+    """A client of a server on a copy of that folder, with its second month damaged."""
+    data = tmp_path / "data"
+    for file in original.rglob("*.db"):
+        copy = data / file.relative_to(original)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    with LocalServer(data=data) as server:
+        damage: Callable[[Path], None] = request.param
+        damage(data / "partners" / "1" / "2026-02.db")
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        with httpx.Client(base_url=f"{server.url}{API}", headers=headers) as client:
+            yield client
+
+
+@pytest.mark.parametrize(
+    "http", [overwritten, cut_in_half, zeroed_in_the_middle, removed], indirect=True
+)
+def test_a_damaged_month_is_the_only_one_that_fails(
+    http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert http.get("/events", params=GOOD).json()["pagination"]["total"] == 480
+    for days in (BAD, BOTH):
+        answer = http.get("/events", params={**days, "per_page": 10_000})
+        assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
+        (line,) = [
+            record.getMessage()
+            for record in caplog.records
+            if record.levelno == logging.ERROR
+            and answer.headers["x-request-id"] in record.getMessage()
+        ]
+        assert "2026-02.db" in line
+        assert "damaged" in line
+    assert http.get("/events", params=GOOD).status_code == 200
+    assert http.get("/summary", params=BOTH).status_code == 200
+    assert len(http.get("/dates").json()["dates"]) == 4
+    orders = [http.post("/bulk-export", json={**days, "format": "csv"}) for days in (BAD, GOOD)]
+    assert [order.json()["status"] for order in orders] == ["failed", "completed"]
+    assert "damaged" in orders[0].json()["error"]
+
+
+@pytest.mark.parametrize("http", [overwritten], indirect=True)
+def test_a_damaged_file_is_one_line_without_a_traceback(
+    http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    http.get("/events", params=BAD)
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert not record.exc_info
+    assert record.getMessage().endswith(
+        "partners/1/2026-02.db is damaged (file is not a database): put its folder back from a"
+        " backup, or remove the folder and load its files again"
+    )

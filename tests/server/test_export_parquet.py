@@ -1,0 +1,128 @@
+"""Parquet exports: one typed schema, row groups, every value of every event."""
+
+import gzip
+import io
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server import api, parquet_file
+from adanalytics_server.events import EVENT_FIELDS, Record, decode_event
+from adanalytics_server.exportfiles import CHUNK_ROWS, write_export
+from adanalytics_server.ingest import ingest
+from adanalytics_server.load import load_file
+from adanalytics_server.mapping import Mapping
+from adanalytics_server.paging import read_page
+from adanalytics_server.ranges import DayRange
+from adanalytics_server.seed import generate
+from adanalytics_server.store import PartnerStore
+
+arrow: Any = pytest.importorskip("pyarrow")
+parquet: Any = pytest.importorskip("pyarrow.parquet")
+
+API = "/api/partners/acme/ad-analytics"
+MakeRecord = Callable[..., Record]
+START = 1_769_896_800_000
+DAYS = DayRange(date(2026, 1, 31), date(2026, 2, 1))
+ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "parquet"}
+
+
+def test_the_schema_does_not_depend_on_the_rows(store: PartnerStore, tmp_path: Path) -> None:
+    target = tmp_path / "empty.parquet"
+    written = write_export(store, DAYS, target, form="parquet", compression="none")
+    assert written.row_count == 0
+    schema = parquet.read_schema(target)
+    kinds = {field.name: (str(field.type), field.nullable) for field in schema}
+    assert tuple(kinds) == EVENT_FIELDS
+    assert kinds["revenue"] == ("decimal128(38, 9)", False)
+    assert kinds["cost"] == ("decimal128(38, 9)", True)
+    assert kinds["event_time"] == kinds["received_at"] == ("timestamp[ms, tz=UTC]", False)
+    assert kinds["event_date"] == ("date32[day]", False)
+    assert kinds["campaign_id"] == ("int64", True)
+    assert kinds["is_filtered"] == ("bool", False)
+    assert kinds["key_values"][0].startswith("map<string, string")
+    assert kinds["creative_id"] == ("string", True)
+
+
+def test_every_value_is_there_with_its_type(
+    store: PartnerStore, make_record: MakeRecord, tmp_path: Path
+) -> None:
+    ingest(store, [make_record(START + 7, 1, revenue=-1, cost=None, campaign_id=None)])
+    target = tmp_path / "one.parquet"
+    write_export(store, DAYS, target, form="parquet", compression="none")
+    (row,) = parquet.read_table(target).to_pylist()
+    assert row["revenue"] == Decimal("-0.000000001")
+    assert (row["cost"], row["campaign_id"], row["demand_tag_id"]) == (None, None, 70)
+    assert row["event_time"] == datetime(2026, 1, 31, 22, 0, 0, 7_000, tzinfo=UTC)
+    assert (row["event_date"], row["event_hour"]) == (date(2026, 1, 31), 22)
+    assert (row["is_filtered"], row["key_values"]) == (False, [])
+
+
+def test_a_parquet_export_loads_into_the_same_events(tmp_path: Path) -> None:
+    first, second = PartnerStore(tmp_path / "1"), PartnerStore(tmp_path / "2")
+    day = date(2026, 1, 31)
+    generate(
+        first, partner_id="acme", currency="USD", start=day, days=1, events_per_day=900, seed=3
+    )
+    target = tmp_path / "day.parquet"
+    days = DayRange(day, day)
+    write_export(first, days, target, form="parquet", compression="gzip")
+    load_file(second, target, partner_id="acme", currency="USD", mapping=Mapping({}, {}, ()))
+    pages = [read_page(store, days, page=1, per_page=10_000).bodies for store in (first, second)]
+    assert sorted(pages[0]) == sorted(pages[1])
+    assert len(pages[0]) == 900
+    assert any(decode_event(body).key_values for body in pages[0])
+    first.close()
+    second.close()
+
+
+def test_rows_are_held_up_to_a_row_group(
+    store: PartnerStore,
+    make_record: MakeRecord,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parquet_file, "ROWS_PER_GROUP", CHUNK_ROWS)
+    ingest(store, [make_record(START + n, n) for n in range(2 * CHUNK_ROWS + 1)])
+    target = tmp_path / "groups.parquet"
+    write_export(store, DAYS, target, form="parquet", compression="none")
+    meta = parquet.read_metadata(target)
+    groups = [meta.row_group(number).num_rows for number in range(meta.num_row_groups)]
+    assert groups == [CHUNK_ROWS, CHUNK_ROWS, 1]
+    ids = parquet.read_table(target, columns=["event_id"])["event_id"].to_pylist()
+    assert ids == [f"00000000-0000-0000-0000-{n:012x}" for n in range(2 * CHUNK_ROWS + 1)]
+
+
+@pytest.mark.parametrize(("compression", "codec"), [("none", "UNCOMPRESSED"), ("gzip", "GZIP")])
+def test_compression_is_the_one_of_the_pages(
+    http: httpx.Client,
+    make_record: MakeRecord,
+    add_records: Callable[[list[Record]], None],
+    compression: str,
+    codec: str,
+) -> None:
+    add_records([make_record(START, 1)])
+    job = http.post(f"{API}/bulk-export", json={**ORDER, "compression": compression}).json()
+    file = httpx.get(job["download_url"])
+    assert file.headers["content-type"] == "application/vnd.apache.parquet"
+    assert file.headers["content-disposition"].endswith('_2026-02-01.parquet"')
+    meta = parquet.read_metadata(io.BytesIO(file.content))
+    assert (meta.num_rows, meta.row_group(0).column(0).compression) == (1, codec)
+    with pytest.raises(gzip.BadGzipFile):
+        gzip.decompress(file.content)
+
+
+def test_without_pyarrow_the_answer_names_the_extra(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "parquet_is_available", lambda: False)
+    answer = http.post(f"{API}/bulk-export", json=ORDER)
+    assert answer.status_code == 400
+    (detail,) = answer.json()["details"]
+    assert detail["field"] == "format"
+    assert 'pip install "adanalytics[arrow]"' in detail["message"]

@@ -1,0 +1,111 @@
+"""Ranges of a download: which bytes come, with which status, and what is refused."""
+
+import httpx
+import pytest
+
+from adanalytics_server.byte_ranges import asked_range
+from adanalytics_server.errors import ApiError
+from adanalytics_server.local import LocalServer
+
+API = "/api/partners/acme/ad-analytics"
+ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "csv"}
+ETAG = '"abc"'
+
+
+@pytest.mark.parametrize(
+    ("wanted", "part"),
+    [
+        ("bytes=0-0", range(1)),
+        ("bytes=5-", range(5, 10)),
+        ("bytes=5-99", range(5, 10)),
+        ("BYTES=2-3", range(2, 4)),
+        ("bytes=-3", range(7, 10)),
+        ("bytes=-99", range(10)),
+        # The whole file, for all that is no single range of bytes.
+        (None, None),
+        ("", None),
+        ("bytes=", None),
+        ("bytes=-", None),
+        ("bytes=3-2", None),
+        ("bytes=a-b", None),
+        ("bytes=0-1,4-5", None),
+        ("lines=0-1", None),
+        ("bytes=" + "9" * 5000 + "-", None),
+        ("bytes=٣-٤", None),
+    ],
+)
+def test_one_range_is_understood(wanted: str | None, part: range | None) -> None:
+    assert asked_range(wanted, if_range=None, etag=ETAG, size=10) == part
+
+
+@pytest.mark.parametrize("wanted", ["bytes=10-", "bytes=10-12", "bytes=-0"])
+def test_a_range_behind_the_end_is_refused(wanted: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        asked_range(wanted, if_range=None, etag=ETAG, size=10)
+    assert caught.value.status == 416
+    assert caught.value.headers == {"Content-Range": "bytes */10"}
+
+
+def test_an_empty_file_has_no_range() -> None:
+    with pytest.raises(ApiError):
+        asked_range("bytes=0-", if_range=None, etag=ETAG, size=0)
+
+
+@pytest.mark.parametrize(
+    ("if_range", "part"),
+    [
+        (ETAG, range(3, 5)),
+        ('"abd"', None),
+        ("abc", None),
+        (f"W/{ETAG}", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+    ],
+)
+def test_if_range_takes_the_same_file_only(if_range: str, part: range | None) -> None:
+    assert asked_range("bytes=3-4", if_range=if_range, etag=ETAG, size=10) == part
+    # Also a range that could not be satisfied in the new file is not an error then.
+    if part is None:
+        assert asked_range("bytes=99-", if_range=if_range, etag=ETAG, size=10) is None
+
+
+@pytest.fixture
+def url(http: httpx.Client) -> str:
+    return str(http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"])
+
+
+def test_a_part_says_where_it_is(url: str) -> None:
+    whole = httpx.get(url)
+    assert whole.headers["accept-ranges"] == "bytes"
+    part = httpx.get(url, headers={"Range": "bytes=-4"})
+    size = len(whole.content)
+    assert (part.status_code, part.content) == (206, whole.content[-4:])
+    assert part.headers["content-range"] == f"bytes {size - 4}-{size - 1}/{size}"
+    assert part.headers["content-length"] == "4"
+    assert part.headers["etag"] == whole.headers["etag"]
+
+
+def test_errors_of_a_download_have_the_one_shape(url: str) -> None:
+    beyond = httpx.get(url, headers={"Range": "bytes=99999999-"})
+    assert (beyond.status_code, beyond.json()) == (416, {"error": "Range Not Satisfiable"})
+    assert beyond.headers["content-range"].startswith("bytes */")
+    assert httpx.get(url, headers={"Range": "bytes=9-1,x"}).status_code == 200
+    assert httpx.get(url.replace("signature=", "signature=x")).json() == {"error": "Forbidden"}
+    refused = httpx.get(url, headers={"Authorization": "Bearer x"})
+    assert (refused.status_code, set(refused.json())) == (400, {"error"})
+    assert httpx.post(url).json() == {"error": "Method Not Allowed"}
+
+
+def test_a_deleted_file_is_said_to_be_gone_and_written_again(
+    url: str, http: httpx.Client, server: LocalServer
+) -> None:
+    whole = httpx.get(url).content
+    (file,) = (server.settings.data / "exports").iterdir()
+    file.unlink()
+    gone = httpx.get(url)
+    assert (gone.status_code, gone.json()["error"]) == (
+        410,
+        "The file was deleted: order the export again",
+    )
+    again = http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"]
+    assert again != url
+    assert httpx.get(again).content == whole

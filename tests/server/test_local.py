@@ -1,0 +1,125 @@
+"""The local server: ready or dead, its levers within reach, and nothing left behind."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+from starlette.types import Receive, Scope, Send
+
+from adanalytics_server import local_thread
+from adanalytics_server.clock import Clock
+from adanalytics_server.control import ControlError
+from adanalytics_server.credentials import hash_password
+from adanalytics_server.fault import FaultError
+from adanalytics_server.local import LocalServer, LocalServerError, Sample
+from adanalytics_server.local_data import ADMIN_HASH, ADMIN_PASSWORD
+
+DATES = "/api/partners/acme/ad-analytics/dates"
+
+
+def get(server: LocalServer) -> httpx.Response:
+    return httpx.get(server.url + DATES, headers={"Authorization": f"Bearer {server.api_key}"})
+
+
+def test_the_ready_made_hash_is_of_the_password_and_as_strong_as_others() -> None:
+    assert PasswordHasher().verify(ADMIN_HASH, ADMIN_PASSWORD)
+    assert extract_parameters(ADMIN_HASH) == extract_parameters(hash_password("another"))
+
+
+def test_it_answers_as_soon_as_it_is_there_and_leaves_no_folder() -> None:
+    with LocalServer(sample=Sample(events_per_day=10)) as server:
+        assert get(server).json() == {"dates": ["2026-01-15"]}
+        folder = server.settings.data
+        assert folder.is_dir()
+        assert server.api_key not in repr(server)
+    assert not folder.exists()
+    with pytest.raises(httpx.ConnectError):
+        get(server)
+    server.close()
+
+
+def test_it_starts_inside_a_running_event_loop() -> None:
+    async def start() -> int:
+        with LocalServer() as server:
+            return get(server).status_code
+
+    assert asyncio.run(start()) == 200
+
+
+def test_a_start_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with LocalServer(data=tmp_path):
+        with (
+            pytest.raises(LocalServerError, match="another server is running") as caught,
+            LocalServer(data=tmp_path),
+        ):
+            raise AssertionError("two servers on one folder")
+        assert caught.value.__cause__ is not None
+    assert threading.active_count() == before
+
+
+def test_a_start_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    async def endless(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        await asyncio.to_thread(released.wait, 20)
+        raise RuntimeError("released")
+
+    monkeypatch.setattr(local_thread, "START_SECONDS", 0.01)
+    try:
+        with pytest.raises(LocalServerError, match=r"did not start within"):
+            local_thread.ServerThread(endless)
+    finally:
+        released.set()
+        for thread in threading.enumerate():
+            if thread.name == "adanalytics-server":
+                thread.join(20)
+
+
+def test_the_end_does_not_wait_for_requests_that_a_fault_holds_up() -> None:
+    with LocalServer(faults=["latency 3600s"]) as server:
+        asking = threading.Thread(target=get, args=[server])
+        asking.start()
+        while not server._controls.levers.pauses._held:
+            assert asking.is_alive()
+    asking.join(20)
+    assert not asking.is_alive()
+
+
+def test_faults_given_at_the_start_strike_again_after_a_reset() -> None:
+    with LocalServer(faults=["503 once"]) as server:
+        assert [get(server).status_code for _ in range(2)] == [503, 200]
+        server.faults.add("401")
+        server.reset()
+        assert [get(server).status_code for _ in range(2)] == [503, 200]
+
+
+def test_the_journal_is_there_to_assert_on() -> None:
+    with LocalServer() as server:
+        get(server)
+        (entry,) = server.journal.entries()
+        assert (entry.operation, entry.status, entry.fault) == ("dates", 200, None)
+        server.journal.clear()
+        assert server.journal.entries() == []
+
+
+def test_its_clock_is_the_one_that_was_given(clock: Clock) -> None:
+    with LocalServer(clock=clock) as server:
+        server.clock.advance(seconds=60)
+        server.reset()
+        assert server.clock.now() == clock.now() == 1_769_904_000_000
+
+
+def test_controls_need_a_running_server() -> None:
+    server = LocalServer()
+    with pytest.raises(ControlError, match="not running"):
+        server.reset()
+    server.close()
+
+
+def test_a_wrong_fault_is_an_error_at_once() -> None:
+    with pytest.raises(FaultError, match="503 onec"):
+        LocalServer(faults=["503 onec"])

@@ -1,0 +1,141 @@
+"""The log: one line a request, in both forms, and nothing secret in it at any level."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from adanalytics_server.local import LocalServer
+from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
+
+API = "/api/partners/acme/ad-analytics"
+RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
+REQUESTS = "adanalytics_server.request_log"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What a server that was set up to log as JSON writes, at DEBUG; undone afterwards."""
+    root, uvicorn = logging.getLogger(), logging.getLogger("uvicorn.error")
+    before = root.handlers, root.level, uvicorn.level
+    written = io.StringIO()
+    set_up_logs("json", level=logging.DEBUG, stream=written)
+    yield written
+    root.handlers = before[0]
+    root.setLevel(before[1])
+    uvicorn.setLevel(before[2])
+
+
+def entries(log: io.StringIO, http: httpx.Client) -> list[dict[str, object]]:
+    """Read the lines of all requests, once those of earlier ones must be written.
+
+    A line follows the last byte of its answer, but comes before the connection's next request.
+    """
+    http.get("/livez")
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    return [line for line in lines if line["logger"] == REQUESTS and line["path"] != "/livez"]
+
+
+def test_a_request_is_one_line_with_all_that_was_done(
+    log: io.StringIO, server: LocalServer, http: httpx.Client
+) -> None:
+    answer = http.get(f"{API}/dates")
+    (entry,) = entries(log, http)
+    assert isinstance(entry.pop("ms"), float)
+    assert str(entry.pop("time")).endswith("Z")
+    assert str(entry.pop("message")).startswith(f"GET {API}/dates 200 ")
+    assert entry == {
+        "level": "info",
+        "logger": REQUESTS,
+        "method": "GET",
+        "path": f"{API}/dates",
+        "status": 200,
+        "bytes": len(answer.content),
+        "credential": "key:1",
+        "request_id": answer.headers["x-request-id"],
+    }
+
+
+def test_who_asked_stands_there_by_number(
+    log: io.StringIO, server: LocalServer, http: httpx.Client
+) -> None:
+    body = {"email": server.email, "password": server.password}
+    token = http.post("/api/auth/login", json=body).json()["token"]
+    http.get(f"{API}/dates", headers={"Authorization": f"Bearer {token}"})
+    http.get(f"{API}/dates", headers={"Authorization": "Bearer aak_wrong"})
+    assert [(entry["status"], entry["credential"]) for entry in entries(log, http)] == [
+        (200, None),
+        (200, "user:1"),
+        (401, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "logged"),
+    [
+        (f"{API}/dates?start_date=2026-01-01", f"{API}/dates?start_date=2026-01-01"),
+        (f"{API}/dates?aak_key&hour=1&key=aak_key", f"{API}/dates?...&hour=1&..."),
+        ("/exports/1?expires=17&signature=0f0f", "/exports/1?expires=17&..."),
+        ("/no%0Awhere?hour=%0A", "/no%0Awhere?hour=%0A"),
+        ("/aak_key/dates", "/.../dates"),
+        (f"/{'a' * 5000}", f"/{'a' * 499}..."),
+    ],
+)
+def test_an_address_is_logged_without_what_may_be_secret(
+    log: io.StringIO, http: httpx.Client, sent: str, logged: str
+) -> None:
+    http.get(sent)
+    assert [entry["path"] for entry in entries(log, http)] == [logged]
+
+
+def test_no_secret_reaches_the_log_at_any_level(log: io.StringIO) -> None:
+    """Sign in, make a key, order, download, fail: at DEBUG, with the libraries' own loggers."""
+    with LocalServer() as server, httpx.Client(base_url=server.url) as http:
+        secrets = {server.api_key, server.password, "hunter2-is-wrong"}
+        for password in (server.password, "hunter2-is-wrong"):
+            body = {"email": server.email, "password": password}
+            signed_in = http.post("/api/auth/login", json=body)
+            if signed_in.status_code == 200:
+                secrets.add(signed_in.json()["token"])
+        http.headers["Authorization"] = f"Bearer {server.api_key}"
+        job = http.post(f"{API}/bulk-export", json={**RANGE, "format": "csv"}).json()
+        secrets.add(job["download_url"].rpartition("signature=")[2])
+        http.get(job["status_url"])
+        httpx.get(job["download_url"])
+        http.get(f"{API}/dates", params={"api_key": server.api_key})
+        (server.settings.data / "partners" / "1" / "ledger.db").write_bytes(b"no database" * 500)
+        http.get(f"{API}/events", params=RANGE)
+        assert len(entries(log, http)) >= 7
+        state = (server.settings.data / "state.db").read_bytes()
+        wal = (server.settings.data / "state.db-wal").read_bytes()
+    ours = "".join(
+        line
+        for line in log.getvalue().splitlines()
+        # The client of this test logs what it sends; the server's log has no say in that.
+        if not json.loads(line)["logger"].startswith(("httpx", "httpcore"))
+    )
+    assert b"$argon2id$" in state + wal
+    assert [secret for secret in secrets if secret in ours] == []
+    for shape in ("$argon2", "INSERT INTO", "signature=", "aak_"):
+        assert shape not in ours
+
+
+def test_text_is_one_line_whatever_a_message_says() -> None:
+    record = logging.LogRecord("x", logging.INFO, "", 1, "a\nb\x1b[2J é", None, None)
+    record.created = 1_769_904_000.25
+    assert TextFormatter().format(record) == "2026-02-01T00:00:00.250Z INFO a\\nb\\x1b[2J é"
+
+
+def test_a_traceback_stays_with_its_record() -> None:
+    error = ValueError("first\nsecond")
+    record = logging.LogRecord(
+        "x", logging.ERROR, "", 1, "it failed", None, (ValueError, error, None)
+    )
+    text = TextFormatter().format(record).splitlines()
+    assert text[0].endswith(" ERROR it failed")
+    assert all(line.startswith("  ") for line in text[1:])
+    assert text[-2:] == ["  ValueError: first", "  second"]
+    assert "second" in json.loads(JsonFormatter().format(record))["trace"]

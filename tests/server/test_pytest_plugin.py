@@ -1,0 +1,103 @@
+"""The pytest plugin, used as other people's projects use it: in a pytest process of its own."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from adanalytics_server.local import LocalServer
+
+ROOT = Path(__file__).parents[2]
+DATES = "/api/partners/acme/ad-analytics/dates"
+
+SUITE = """
+import httpx
+import pytest
+
+def ask(server):
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    return httpx.get(server.url + "/api/partners/acme/ad-analytics/dates", headers=headers)
+
+@pytest.mark.parametrize("number", range(4))
+def test_alone(adanalytics, number, record_property):
+    assert adanalytics.journal.entries() == []
+    assert ask(adanalytics).json() == {"dates": ["2026-01-15"]}
+    adanalytics.faults.add("503")
+    adanalytics.clock.advance(seconds=86_400)
+    assert ask(adanalytics).status_code == 503
+    record_property("url", adanalytics.url)
+"""
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(folder)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_tests_do_not_see_each_other_and_processes_have_their_own_servers(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    done = run(tmp_path, "-n", "2", "-W", "error", "--junitxml", "report.xml")
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
+    report = (tmp_path / "report.xml").read_text()
+    assert report.count('name="url"') == 4
+
+
+def test_a_project_chooses_its_own_events(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture(scope='session')\n"
+        "def adanalytics_sample():\n"
+        "    return None\n"
+    )
+    (tmp_path / "test_suite.py").write_text(SUITE.replace('["2026-01-15"]', "[]"))
+    done = run(tmp_path)
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
+    (tmp_path / "test_other.py").write_text(
+        "import sys\n"
+        "def test_nothing_heavy_is_imported():\n"
+        "    assert 'adanalytics_server.pytest_plugin' in sys.modules\n"
+        "    heavy = {'fastapi', 'uvicorn', 'pydantic', 'httpx', 'msgspec', 'sqlite3'}\n"
+        "    assert heavy.isdisjoint(sys.modules)\n"
+        "    ours = {name for name in sys.modules if name.startswith('adanalytics')}\n"
+        "    assert ours == {'adanalytics_server', 'adanalytics_server.pytest_plugin'}\n"
+    )
+    only_ours = ("-p", "adanalytics", "-p", "no:xdist", "-p", "no:anyio")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *only_ours, "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_entry_point_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    points = project["entry-points"]["pytest11"]
+    assert points == {"adanalytics": "adanalytics_server.pytest_plugin"}
+
+
+def test_the_fixture_is_a_local_server(adanalytics: LocalServer) -> None:
+    assert isinstance(adanalytics, LocalServer)
+
+
+def test_a_reset_comes_before_the_test_too(
+    adanalytics_server: LocalServer, request: pytest.FixtureRequest
+) -> None:
+    adanalytics_server.faults.add("503")
+    server: LocalServer = request.getfixturevalue("adanalytics")
+    assert server.faults.counts() == []

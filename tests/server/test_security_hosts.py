@@ -1,0 +1,38 @@
+"""Names that lead here without being this machine's own are refused."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from adanalytics_server.app import create_app
+from adanalytics_server.local import LocalServer
+from adanalytics_server.settings import Settings
+
+OWN = ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000", "[::1]", "10.0.0.7", "0.0.0.0:1"]
+FOREIGN = ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example"]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [(host, 200) for host in OWN] + [(host, 400) for host in FOREIGN]
+)
+def test_only_own_names_and_addresses_are_answered(
+    server: LocalServer, host: str, status: int
+) -> None:
+    for path in ("/", "/livez"):
+        answer = httpx.get(server.url + path, headers={"Host": host})
+        assert answer.status_code == status
+        assert answer.headers["x-request-id"]
+        assert ("another host than localhost" in answer.text) == (status == 400)
+
+
+def test_a_server_that_others_reach_answers_to_any_name(tmp_path: Path) -> None:
+    app = create_app(Settings(data=tmp_path, any_host=True))
+
+    async def ask() -> int:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://stats.test") as client:
+            return (await client.get("/livez")).status_code
+
+    assert asyncio.run(ask()) == 200

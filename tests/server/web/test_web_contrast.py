@@ -1,0 +1,96 @@
+"""The colours of both schemes keep the contrast that WCAG 2.2 asks for at level AA.
+
+Text needs 4.5 to 1 (1.4.3), the edges of controls, the focus ring and the parts of a drawing
+that carry meaning need 3 to 1 (1.4.11).
+"""
+
+import re
+
+import pytest
+
+from adanalytics_server.web_static import STYLESHEET
+
+CSS = STYLESHEET.content.decode()
+TEXT = [
+    (text, surface)
+    for surface in ("canvas", "surface", "sunken")
+    for text in ("text", "muted", "accent", "accent-strong")
+] + [
+    ("on-accent", "accent"),
+    ("on-accent", "accent-strong"),
+    ("on-danger", "danger"),
+    ("on-danger", "danger-strong"),
+    ("danger", "surface"),
+    ("danger", "sunken"),
+    ("danger", "problem-surface"),
+    ("done", "done-surface"),
+    ("busy", "busy-surface"),
+    ("busy", "surface"),
+]
+PARTS = [
+    ("control", "surface"),
+    ("control", "canvas"),
+    ("focus", "surface"),
+    ("focus", "canvas"),
+    ("focus", "sunken"),
+    ("impressions", "surface"),
+    ("impressions", "sunken"),
+    ("revenue", "surface"),
+    ("gap", "surface"),
+    ("gap", "sunken"),
+    ("level-5", "surface"),
+    ("level-5", "empty"),
+]
+
+
+def schemes() -> dict[str, dict[str, str]]:
+    """Read the custom properties: the light ones, and those over them in the dark."""
+    blocks = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in blocks)
+    return {"light": light, "dark": dark}
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+        for value in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_arithmetic_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+
+
+def test_both_schemes_name_the_same_colours_and_use_no_others() -> None:
+    light, dark = schemes().values()
+    assert set(light) == set(dark)
+    used = set(re.findall(r"var\(--([\w-]+)\)", CSS)) - {"shadow"}
+    assert used == set(light)
+    outside = re.sub(r":root \{.*?\}", "", CSS, flags=re.DOTALL)
+    assert re.findall(r"#[0-9a-fA-F]{3,8}\b", outside) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("colour", "behind", "least"),
+    [(*pair, 4.5) for pair in TEXT] + [(*pair, 3.0) for pair in PARTS],
+)
+def test_the_contrast_is_enough(scheme: str, colour: str, behind: str, least: float) -> None:
+    colours = schemes()[scheme]
+    assert contrast(colours[colour], colours[behind]) >= least
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_scale_of_the_heatmap_goes_one_way(scheme: str) -> None:
+    colours = schemes()[scheme]
+    steps = [luminance(colours[name]) for name in ("empty", *(f"level-{n}" for n in range(1, 6)))]
+    assert steps == sorted(steps, reverse=scheme == "light")
+    assert len(set(steps)) == len(steps)

@@ -1,0 +1,154 @@
+"""Settings > API Keys: list, create and show once, delete after a question."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server import admin
+from adanalytics_server.clock import Clock
+from adanalytics_server.local import LocalServer
+
+SignIn = Callable[..., httpx.Client]
+KEYS = "/settings/api-keys"
+DATES = "/api/partners/acme/ad-analytics/dates"
+
+
+def status_with(server: LocalServer, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(server.url + DATES, headers=headers).status_code
+
+
+def test_the_list_tells_everything_but_the_key(
+    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+) -> None:
+    clock.advance(seconds=3600)
+    assert status_with(server, server.api_key) == 200
+    page = parse(web.get(KEYS))
+    cells = page.one("tbody").children[0].children
+    assert [cell.text for cell in cells[:5]] == [
+        "local server",
+        f"…{server.api_key[-4:]}",
+        server.email,
+        "2026-02-01 00:00 UTC",
+        "2026-02-01 01:00 UTC",
+    ]
+    assert server.api_key not in page.answer.text
+
+
+def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
+    server: LocalServer, web: httpx.Client, parse: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    answer = web.post(KEYS, data={"name": "  nightly <sync>  "})
+    assert answer.status_code == 200
+    page = parse(answer)
+    field = page.one("input", id="key")
+    key = field["value"]
+    assert "readonly" in field.attributes
+    assert key.startswith("aak_")
+    assert status_with(server, key) == 200
+    listed = web.get(KEYS)
+    assert [item.name for item in admin.list_keys(server.settings.data)] == [
+        "local server",
+        "nightly <sync>",
+    ]
+    assert "nightly &lt;sync&gt;" in listed.text
+    assert key not in listed.text
+    assert key not in caplog.text
+    assert key not in str(answer.url)
+    assert key not in str(answer.headers)
+    for path in server.settings.data.rglob("*.db*"):
+        assert key.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "needs a name"), ("   ", "needs a name"), ("x" * 101, "100 char")]
+)
+def test_a_key_without_a_usable_name_is_not_made(
+    server: LocalServer, web: httpx.Client, parse: Any, name: str, problem: str
+) -> None:
+    page = parse(web.post(KEYS, data={"name": name}))
+    assert page.answer.status_code == 400
+    assert problem in page.one("p", role="alert").text
+    assert "problem" in page.one("input", id="name")["aria-describedby"]
+    assert len(admin.list_keys(server.settings.data)) == 1
+
+
+def test_deleting_asks_first_and_then_works_at_once(
+    server: LocalServer, web: httpx.Client, parse: Any
+) -> None:
+    key = admin.create_key(server.settings.data, server.email, name="old")
+    address = parse(web.get(KEYS)).all("a", **{"class": "button danger"})[1]["href"]
+    question = parse(web.get(address))
+    assert question.one("h1").text == "Delete this key?"
+    assert f"…{key[-4:]}" in question.one("dl").text
+    assert status_with(server, key) == 200
+    form = next(each for each in question.all("form") if each["action"] == address)
+    answer = web.post(form["action"])
+    assert answer.status_code == 303
+    assert "was deleted" in parse(web.get(answer.headers["location"])).one("p", role="status").text
+    assert status_with(server, key) == 401
+    assert status_with(server, server.api_key) == 200
+    assert web.get(address).status_code == 404
+    assert web.post(address).status_code == 404
+
+
+def test_deleting_twice_does_not_hit_a_key_named_like_the_number(
+    server: LocalServer, web: httpx.Client
+) -> None:
+    data = server.settings.data
+    admin.create_key(data, server.email, name="first")
+    kept = admin.create_key(data, server.email, name="2")
+    assert web.post(f"{KEYS}/2/delete").status_code == 303
+    assert web.post(f"{KEYS}/2/delete").status_code == 404
+    assert status_with(server, kept) == 200
+
+
+@pytest.mark.parametrize("number", ["99", "-1", "1.0", "local server", "٣", "9" * 400])
+def test_a_key_that_is_not_there_is_a_page(web: httpx.Client, number: str) -> None:
+    answer = web.get(f"{KEYS}/{number}/delete")
+    assert answer.status_code == 404
+    assert "no such key" in answer.text
+
+
+def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
+    password = "a good password"
+    admin.add_user(
+        server.settings.data, "p@example.com", password=password, role="partner", partners=("acme",)
+    )
+    client = sign_in("p@example.com", password)
+    for method, path in [
+        ("GET", "/settings"),
+        ("GET", KEYS),
+        ("POST", KEYS),
+        ("GET", f"{KEYS}/1/delete"),
+        ("POST", f"{KEYS}/1/delete"),
+    ]:
+        answer = client.request(method, path, data={"name": "mine"} if method == "POST" else None)
+        assert answer.status_code == 403
+        assert "Only admins" in answer.text
+    assert len(admin.list_keys(server.settings.data)) == 1
+    assert status_with(server, server.api_key) == 200
+    assert [link.text for link in parse(client.get("/")).one("nav").children] == ["Overview"]
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", KEYS), ("POST", f"{KEYS}/1/delete")])
+def test_nobody_does_anything_without_a_session(
+    server: LocalServer, method: str, path: str
+) -> None:
+    answer = httpx.request(method, server.url + path, data={"name": "mine"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/login?next={path}"
+    assert len(admin.list_keys(server.settings.data)) == 1
+    assert status_with(server, server.api_key) == 200
+
+
+def test_the_log_says_who_it_was(web: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    # The line is written after the answer, so that only a second request can be sure of it.
+    for _ in range(2):
+        web.get(KEYS)
+    assert f"GET {KEYS} 200" in caplog.text
+    assert "user:1" in caplog.text

@@ -1,0 +1,228 @@
+"""The overview: coverage, figures, exports and quotas, of the partners that one may read."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server import admin
+from adanalytics_server.clock import Clock
+from adanalytics_server.events import Record
+from adanalytics_server.local import LocalServer
+
+API = "/api/partners/acme/ad-analytics"
+HOUR = 3_600_000
+PASSWORD = "a good password"
+NOTHING = "\N{EN DASH}"
+MakeRecord = Callable[..., Record]
+AddRecords = Callable[[list[Record]], None]
+SignIn = Callable[..., httpx.Client]
+
+
+def at(day: str, hour: int) -> int:
+    return (date.fromisoformat(day) - date(1970, 1, 1)).days * 24 * HOUR + hour * HOUR
+
+
+@pytest.fixture
+def some_days(make_record: MakeRecord, add_records: AddRecords) -> None:
+    """Two hours of New Year's Eve, a gap of an hour, then two days of January."""
+    times = [at("2025-12-31", 21), at("2025-12-31", 23)]
+    times += [at("2026-01-01", hour) for hour in range(24) for _ in range(hour + 1)]
+    times += [at("2026-01-02", 0), at("2026-01-02", 5)]
+    records = [make_record(time, number) for number, time in enumerate(times)]
+    records.append(make_record(at("2026-01-02", 5), 9_000, is_filtered=True))
+    records.append(make_record(at("2026-01-02", 5), 9_001, event_type="click", revenue=1))
+    add_records(records)
+
+
+def tiles(page: Any) -> dict[str, str]:
+    return {
+        tile.children[0].text: " ".join(tile.children[1].text.split())
+        for tile in page.all("div")
+        if tile.attributes.get("class", "").split()[:1] == ["tile"]
+    }
+
+
+@pytest.mark.usefixtures("some_days")
+def test_the_newest_month_is_shown_and_the_others_can_be_chosen(
+    web: httpx.Client, parse: Any
+) -> None:
+    page = parse(web.get("/"))
+    options = page.one("select", id="month").children
+    assert [option["value"] for option in options] == ["2026-01", "2025-12"]
+    assert "selected" in options[0].attributes
+    assert [link["href"] for link in page.one("nav", **{"class": "steps"}).children] == [
+        "/?partner=acme&month=2025-12"
+    ]
+    before = parse(web.get("/?partner=acme&month=2025-12"))
+    assert tiles(before)["Events"] == "2"
+    assert tiles(before)["Gaps"] == "1 hour"
+
+
+@pytest.mark.usefixtures("some_days")
+def test_figures_are_those_of_the_api(web: httpx.Client, server: LocalServer, parse: Any) -> None:
+    page = parse(web.get("/"))
+    summary = httpx.get(
+        f"{server.url}{API}/summary",
+        params={"start_date": "2026-01-01", "end_date": "2026-01-31", "group_by": "day"},
+        headers={"Authorization": f"Bearer {server.api_key}"},
+    ).json()
+    assert tiles(page) == {
+        "Events": "304",
+        "Impressions": "302",
+        "Revenue": "USD 0.7550",
+        "eCPM": "USD 2.50",
+        "Hours with data": "26 of 744",
+        "Gaps": "4 hours",
+    }
+    assert summary["totals"]["revenue"] == "0.755000001"
+    assert page.one("tfoot").children[0].children[6].text == "0.755000001"
+    rows = [[cell.text for cell in row.children] for row in page.all("tbody")[0].children]
+    assert len(rows) == 31
+    assert rows[0] == ["2026-01-01", "300", "24", NOTHING, "300", "0", "0.750000000", "2.500000"]
+    assert rows[1] == ["2026-01-02", "4", "2", "01 to 04", "2", "1", "0.005000001", "2.500000"]
+    assert rows[2] == ["2026-01-03", "0", "0", NOTHING, "0", "0", "0.000000000", NOTHING]
+    assert [row["revenue"] for row in summary["summary"]] == ["0.750000000", "0.005000001"]
+
+
+@pytest.mark.usefixtures("some_days")
+def test_the_heatmap_has_a_square_an_hour_darker_with_more_events(
+    web: httpx.Client, parse: Any
+) -> None:
+    page = parse(web.get("/"))
+    squares = {square.text: square["class"] for square in page.squares("hours-drawing")}
+    assert len(squares) == 31 * 24
+    assert squares["2026-01-01 00:00: 1 events"] == "level-1"
+    assert squares["2026-01-01 23:00: 24 events"] == "level-5"
+    assert squares["2026-01-02 04:00: no data, a gap"] == "gap"
+    assert squares["2026-01-02 05:00: 3 events"] == "level-1"
+    assert squares["2026-01-02 06:00: 0 events"] == "level-0"
+    days = {square.text: square["class"] for square in page.squares("calendar-drawing")}
+    assert len(days) == 365
+    assert days["2026-01-01: 24 of 24 hours, 300 events"] == "level-5"
+    assert days["2026-01-02: 2 of 24 hours, 4 events"] == "level-1"
+    assert days["2026-01-03: 0 of 24 hours, 0 events"] == "level-0"
+
+
+@pytest.mark.usefixtures("some_days")
+def test_the_bars_say_what_they_are(web: httpx.Client, parse: Any) -> None:
+    page = parse(web.get("/"))
+    impressions, revenue = page.all("svg", **{"class": "plot"})
+    titles = [child.text for child in impressions.children if child.tag == "g"]
+    assert titles[:3] == [
+        "2026-01-01: 300 impressions",
+        "2026-01-02: 2 impressions",
+        "2026-01-03: 0 impressions",
+    ]
+    amounts = [child.text for child in revenue.children if child.tag == "g"]
+    assert amounts[:2] == ["2026-01-01: USD 0.7500", "2026-01-02: USD 0.0050"]
+
+
+def test_an_empty_partner_says_how_to_begin(web: httpx.Client, server: LocalServer) -> None:
+    page = web.get("/")
+    assert "No data yet" in page.text
+    assert "adanalytics server generate --partner acme" in page.text
+    admin.add_partner(server.settings.data, "a b&", name="Odd", currency="EUR")
+    assert "--partner &#39;a b&amp;&#39; --" in web.get("/", params={"partner": "a b&"}).text
+
+
+def test_a_month_without_data_is_empty(
+    web: httpx.Client, parse: Any, make_record: MakeRecord, add_records: AddRecords
+) -> None:
+    add_records([make_record(at("2026-01-01", 0), 1)])
+    for month in ("2024-02", "0001-01", "9999-12"):
+        page = parse(web.get("/", params={"month": month}))
+        assert page.answer.status_code == 200
+        assert tiles(page)["Events"] == "0"
+        assert tiles(page)["eCPM"] == NOTHING
+
+
+@pytest.mark.parametrize("month", ["2026", "2026-1", "2026-13", "0000-01", "2026-01-01", "٢٠٢٦-01"])
+def test_a_month_that_is_none_is_refused(web: httpx.Client, month: str) -> None:
+    answer = web.get("/", params={"month": month})
+    assert (answer.status_code, "YYYY-MM" in answer.text) == (400, True)
+
+
+def test_partners_are_chosen_among_ones_own(
+    server: LocalServer, sign_in: SignIn, parse: Any
+) -> None:
+    data = server.settings.data
+    for partner in ("globex", "initech"):
+        admin.add_partner(data, partner, name=partner.title(), currency="EUR")
+    admin.add_user(
+        data, "p@example.com", password=PASSWORD, role="partner", partners=("acme", "globex")
+    )
+    everything = parse(sign_in().get("/")).one("select", id="partner").children
+    assert [option["value"] for option in everything] == ["acme", "globex", "initech"]
+    client = sign_in("p@example.com", PASSWORD)
+    page = parse(client.get("/?partner=globex"))
+    assert page.one("h1").text == "Globex"
+    options = page.one("select", id="partner").children
+    assert [option["value"] for option in options] == ["acme", "globex"]
+    answers = [client.get("/", params={"partner": name}) for name in ("initech", "nowhere")]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].text == answers[1].text
+
+
+def test_quotas_are_for_admins(server: LocalServer, sign_in: SignIn, parse: Any) -> None:
+    admin.add_user(
+        server.settings.data, "p@example.com", password=PASSWORD, role="partner", partners=("acme",)
+    )
+    headings = [
+        [heading.text for heading in parse(client.get("/")).all("h2")]
+        for client in (sign_in(), sign_in("p@example.com", PASSWORD))
+    ]
+    assert ["Request quota" in texts for texts in headings] == [True, False]
+
+
+def test_a_quota_is_looked_at_and_not_used(
+    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+) -> None:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    for _ in range(3):
+        httpx.get(f"{server.url}{API}/dates", headers=headers)
+    clock.advance(seconds=3600 - 90)
+    for _ in range(2):
+        text = parse(web.get("/")).one("ul", **{"class": "quotas"}).text
+        assert "3 of 1,000 used" in text
+        assert "997 left; the oldest request counts for 2 min more" in text
+    clock.advance(seconds=90)
+    assert "0 of 1,000 used" in parse(web.get("/")).one("ul", **{"class": "quotas"}).text
+
+
+def test_a_server_without_limit_says_so() -> None:
+    with LocalServer(rate_limit=0) as server, httpx.Client(base_url=server.url) as client:
+        client.post("/login", data={"email": server.email, "password": server.password})
+        assert "without a limit" in client.get("/").text
+
+
+@pytest.mark.usefixtures("some_days")
+def test_exports_are_listed_with_their_state_and_file(
+    server: LocalServer, web: httpx.Client, clock: Clock, parse: Any
+) -> None:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    order = {"start_date": "2026-01-01", "end_date": "2026-01-02", "format": "csv"}
+    job = httpx.post(f"{server.url}{API}/bulk-export", json=order, headers=headers).json()
+    page = parse(web.get("/"))
+    row = page.all("tbody")[1].children[0]
+    texts = [" ".join(cell.text.split()) for cell in row.children]
+    assert texts[1:4] == ["2026-01-01 to 2026-01-02", "csv", "304"]
+    assert texts[5] == "completed"
+    link = next(link for link in page.all("a") if link.text.startswith("Download"))
+    assert link["href"].startswith(f"/exports/{job['export_id']}?")
+    assert web.get(link["href"]).content == httpx.get(job["download_url"]).content
+    clock.advance(seconds=server.settings.export_lifetime)
+    page = parse(web.get("/"))
+    assert "expired" in page.all("tbody")[1].text
+    assert not [link for link in page.all("a") if link.text.startswith("Download")]
+
+
+def test_another_partners_exports_are_not_listed(server: LocalServer, web: httpx.Client) -> None:
+    headers = {"Authorization": f"Bearer {server.api_key}"}
+    order = {"start_date": "2026-01-01", "end_date": "2026-01-02", "format": "csv"}
+    httpx.post(f"{server.url}{API}/bulk-export", json=order, headers=headers)
+    admin.add_partner(server.settings.data, "globex", name="Globex", currency="EUR")
+    assert "completed" in web.get("/?partner=acme").text
+    assert "completed" not in web.get("/?partner=globex").text

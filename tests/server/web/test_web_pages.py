@@ -1,0 +1,193 @@
+"""What every page has in common: headers, markup that assistive technology can use, errors."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server.events import Record
+from adanalytics_server.local import LocalServer
+
+KEYS = "/settings/api-keys"
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+START = 1_769_896_800_000
+
+
+@pytest.fixture
+def pages(
+    server: LocalServer,
+    web: httpx.Client,
+    make_record: Callable[..., Record],
+    add_records: Callable[[list[Record]], None],
+) -> list[httpx.Response]:
+    """One answer of every kind the web area gives."""
+    empty = web.get("/")
+    add_records([make_record(START, 1)])
+    return [
+        httpx.get(server.url),
+        httpx.post(f"{server.url}/login", data={"email": "a", "password": "b"}),
+        httpx.get(f"{server.url}{KEYS}"),
+        empty,
+        web.get("/"),
+        web.get("/?month=never"),
+        web.get(KEYS),
+        web.get(f"{KEYS}?deleted"),
+        web.post(KEYS, data={"name": ""}),
+        web.post(KEYS, data={"name": "new"}),
+        web.get(f"{KEYS}/1/delete"),
+        web.get("/settings/nothing"),
+        web.get("/logout"),
+        web.post("/login", headers={"Origin": "null"}),
+        web.post("/logout"),
+    ]
+
+
+def test_every_page_has_the_headers_that_keep_it_to_itself(pages: list[httpx.Response]) -> None:
+    for answer in pages:
+        assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS, answer.url
+        assert answer.headers["x-request-id"]
+        assert "ratelimit" not in answer.headers
+
+
+def test_no_page_needs_a_script_a_style_of_its_own_or_another_host(
+    pages: list[httpx.Response], parse: Any
+) -> None:
+    for page in map(parse, pages):
+        for element in page.elements:
+            assert element.tag not in {"script", "style", "iframe"}
+            assert not [
+                name for name in element.attributes if name == "style" or name.startswith("on")
+            ]
+            for name in ("href", "src", "action"):
+                target = element.attributes.get(name, "/")
+                assert target.startswith(("/", "#")), target
+                assert not target.startswith("//")
+
+
+def test_the_markup_is_usable_without_eyes_or_mouse(
+    pages: list[httpx.Response], parse: Any
+) -> None:
+    for page in map(parse, pages):
+        if not page.elements:
+            continue
+        assert page.one("html")["lang"] == "en"
+        assert page.all("title")[0].text.endswith("adanalytics")
+        body = page.one("body").children[0]
+        assert (body.tag, body["href"]) == ("a", "#main")
+        assert page.one("main")["id"] == "main"
+        ids = [element["id"] for element in page.elements if "id" in element.attributes]
+        assert len(ids) == len(set(ids))
+        check_headings(page)
+        check_references(page, set(ids))
+        check_names(page)
+
+
+def check_headings(page: Any) -> None:
+    """One first heading, and no level left out on the way down."""
+    levels = [int(each.tag[1]) for each in page.elements if each.tag in {"h1", "h2", "h3", "h4"}]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def check_references(page: Any, ids: set[str]) -> None:
+    for element in page.elements:
+        for name in ("for", "aria-labelledby", "aria-describedby"):
+            assert set(element.attributes.get(name, "").split()) <= ids
+
+
+def check_names(page: Any) -> None:
+    """Whatever can be reached says what it is."""
+    labelled = {label["for"] for label in page.all("label")}
+    for element in page.elements:
+        if element.tag in {"input", "select"} and element.attributes.get("type") != "hidden":
+            assert element["id"] in labelled
+        if element.tag in {"a", "button", "summary"}:
+            assert element.text.strip()
+        if element.tag == "svg":
+            assert "aria-hidden" in element.attributes or element["aria-label"]
+        if element.tag == "th":
+            assert element["scope"] in {"col", "row"}
+            assert element.text.strip()
+
+
+@pytest.mark.parametrize("name", ["web.css", "icon.svg"])
+def test_a_file_is_kept_by_caches_under_its_version_only(
+    server: LocalServer, parse: Any, name: str
+) -> None:
+    links = parse(httpx.get(server.url)).all("link")
+    url = next(link["href"] for link in links if f"/{name}?" in link["href"])
+    versioned = httpx.get(server.url + url)
+    assert versioned.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert versioned.headers["x-content-type-options"] == "nosniff"
+    plain = httpx.get(f"{server.url}/static/{name}")
+    assert plain.content == versioned.content
+    assert plain.headers["cache-control"] == "no-cache"
+    headers = {"If-None-Match": plain.headers["etag"]}
+    again = httpx.get(f"{server.url}/static/{name}", headers=headers)
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("path", ["nothing.css", "../settings.py", "..%2Fsettings.py", ""])
+def test_nothing_else_is_a_file(server: LocalServer, path: str) -> None:
+    assert httpx.get(f"{server.url}/static/{path}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/settings/nothing", 404),
+        ("GET", "/login/x", 404),
+        ("GET", "/logout", 405),
+        ("PUT", "/", 405),
+    ],
+)
+def test_errors_below_the_web_area_are_pages(
+    server: LocalServer, method: str, path: str, status: int
+) -> None:
+    answer = httpx.request(method, server.url + path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert ("allow" in answer.headers) == (status == 405)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b'{"email":"a","password":"b"}', "application/json", 415),
+        (b"email=a", "", 415),
+        (b"email=\xff\xfe", "application/x-www-form-urlencoded", 400),
+        (b"a=1&" * 100, "application/x-www-form-urlencoded", 400),
+        (b"email=" + b"a" * (1 << 20), "application/x-www-form-urlencoded", 413),
+    ],
+)
+def test_a_form_that_is_none_is_refused(
+    server: LocalServer, content: bytes, kind: str, status: int
+) -> None:
+    answer = httpx.post(f"{server.url}/login", content=content, headers={"Content-Type": kind})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_a_damaged_file_is_a_page_with_the_request_to_look_for(
+    server: LocalServer, web: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = server.settings.data / "partners" / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ledger.db").write_bytes(b"no database" * 500)
+    answer = web.get("/")
+    assert answer.status_code == 500
+    assert answer.headers["x-request-id"] in answer.text
+    assert [record for record in caplog.records if answer.headers["x-request-id"] in record.message]
+    assert "Traceback" not in answer.text
+    assert web.get(KEYS).status_code == 200
