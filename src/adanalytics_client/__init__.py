@@ -1,0 +1,137 @@
+"""Typed access to the partner ad-analytics service, for threads and for asyncio.
+
+Example:
+    >>> from adanalytics_client import Client
+    >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
+    ...     for event in client.events("2026-01-15"):
+    ...         print(event.event_type, event.revenue)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from adanalytics_client._version import __version__
+
+if TYPE_CHECKING:
+    from adanalytics_client._effects import Clock
+    from adanalytics_client._export import ExportFile, ExportStatus
+    from adanalytics_client._hooks import (
+        BytesReceived,
+        Observer,
+        PageReceived,
+        RequestSent,
+        RetryPlanned,
+        WaitStarted,
+    )
+    from adanalytics_client._pages import Page
+    from adanalytics_client._plan import Plan, Slice
+    from adanalytics_client._quota import QuotaState
+    from adanalytics_client._retry import RetryPolicy
+    from adanalytics_client.aclient import AsyncClient
+    from adanalytics_client.aevents import AsyncEventQuery
+    from adanalytics_client.ajobs import AsyncExportJob
+    from adanalytics_client.client import Client
+    from adanalytics_client.errors import (
+        AdAnalyticsError,
+        AuthenticationError,
+        ChecksumMismatch,
+        ConfigurationError,
+        DownloadError,
+        ExportError,
+        ExportExpired,
+        ExportFailed,
+        ExportTimeout,
+        InvalidRequest,
+        NotFound,
+        PermissionDenied,
+        ProtocolError,
+        QuotaExceeded,
+        RateLimited,
+        RequestTimeout,
+        ServerError,
+        StatusError,
+        TransportError,
+    )
+    from adanalytics_client.events import EventQuery
+    from adanalytics_client.jobs import ExportJob
+    from adanalytics_client.models import Event, Summary, SummaryRow
+
+__all__ = [
+    "AdAnalyticsError",
+    "AsyncClient",
+    "AsyncEventQuery",
+    "AsyncExportJob",
+    "AuthenticationError",
+    "BytesReceived",
+    "ChecksumMismatch",
+    "Client",
+    "Clock",
+    "ConfigurationError",
+    "DownloadError",
+    "Event",
+    "EventQuery",
+    "ExportError",
+    "ExportExpired",
+    "ExportFailed",
+    "ExportFile",
+    "ExportJob",
+    "ExportStatus",
+    "ExportTimeout",
+    "InvalidRequest",
+    "NotFound",
+    "Observer",
+    "Page",
+    "PageReceived",
+    "PermissionDenied",
+    "Plan",
+    "ProtocolError",
+    "QuotaExceeded",
+    "QuotaState",
+    "RateLimited",
+    "RequestSent",
+    "RequestTimeout",
+    "RetryPlanned",
+    "RetryPolicy",
+    "ServerError",
+    "Slice",
+    "StatusError",
+    "Summary",
+    "SummaryRow",
+    "TransportError",
+    "WaitStarted",
+    "__version__",
+]
+
+# pydantic and httpx cost some 200 ms; a command line that only prints its version needs neither.
+_HOMES = {
+    "Client": "client",
+    "AsyncClient": "aclient",
+    "EventQuery": "events",
+    "AsyncEventQuery": "aevents",
+    "ExportJob": "jobs",
+    "AsyncExportJob": "ajobs",
+    "ExportFile": "_export",
+    "ExportStatus": "_export",
+    "Event": "models",
+    "Summary": "models",
+    "SummaryRow": "models",
+    "Clock": "_effects",
+    "Page": "_pages",
+    "Plan": "_plan",
+    "Slice": "_plan",
+    "QuotaState": "_quota",
+    "RetryPolicy": "_retry",
+    "BytesReceived": "_hooks",
+    "Observer": "_hooks",
+    "PageReceived": "_hooks",
+    "RequestSent": "_hooks",
+    "RetryPlanned": "_hooks",
+    "WaitStarted": "_hooks",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
+    return getattr(module, name)

@@ -1,0 +1,179 @@
+"""Run operations with tasks and httpx.AsyncClient."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import TypeVar, cast
+
+import httpx
+
+from adanalytics_client._effects import (
+    Atomic,
+    Clock,
+    Effect,
+    Exclusive,
+    Failure,
+    Operation,
+    Reply,
+    Send,
+    Sleep,
+    Trouble,
+)
+from adanalytics_client._fanout import Fanout, Turned
+from adanalytics_client._lent import (
+    AsyncHttpClient,
+    Defaults,
+    borrowed_async,
+    own_async_client,
+    read_by_hook,
+)
+from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._redact import quiet_logs
+from adanalytics_client._url import BaseUrl
+from adanalytics_client._wire import Receiver, to_failure
+from adanalytics_client.errors import ConfigurationError, TransportError
+
+T = TypeVar("T")
+
+
+class AsyncDriver:
+    """Answers effects on the running event loop, and runs fan-outs as tasks of its own.
+
+    Tasks are cancelled and awaited when their fan-out ends, however it ends.
+    """
+
+    def __init__(
+        self, http: AsyncHttpClient | None, base: BaseUrl, *, clock: Clock, timeout: float | None
+    ) -> None:
+        self._owned = http is None
+        self._http = own_async_client() if http is None else borrowed_async(http)
+        self._clock = clock
+        self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        self._exclusive = asyncio.Lock()
+        self._closed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Cancel what is under way and close the connections, if they are ours."""
+        self._closed = True
+        await _cancel(self._tasks)
+        if self._owned:
+            await self._http.aclose()
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation in the calling task."""
+        if self._closed:
+            operation.close()
+            raise ConfigurationError("The client is closed; make a new one.")
+        try:
+            effect = next(operation)
+            while True:
+                try:
+                    answer = await self._perform(effect)
+                except BaseException as error:  # noqa: BLE001 - thrown into the operation
+                    effect = operation.throw(error)
+                else:
+                    effect = operation.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            operation.close()
+
+    def atomic(self, action: Callable[[], T]) -> T:
+        """Run a short function on shared state; on one event loop nothing can interfere."""
+        return action()
+
+    async def offload(self, action: Callable[[], T]) -> T:
+        """Run a function in a thread; a cancellation waits for its end before it goes on.
+
+        Whoever cleans up after a cancellation must not do so under a thread that still works.
+        """
+        work = asyncio.ensure_future(asyncio.to_thread(action))
+        try:
+            return await asyncio.shield(work)
+        finally:
+            if not work.done():
+                await asyncio.wait([work])
+
+    async def stream(
+        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Fetched]]
+    ) -> AsyncGenerator[Turned, None]:
+        """Run a fan-out as tasks and give its pages as they become ready."""
+        done: asyncio.Queue[tuple[Cursor, Fetched | BaseException]] = asyncio.Queue()
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def work(cursor: Cursor) -> None:
+            try:
+                done.put_nowait((cursor, await self.run(fetch(cursor))))
+            except asyncio.CancelledError:
+                done.put_nowait((cursor, TransportError("The client was closed meanwhile.")))
+                raise
+            except Exception as error:  # noqa: BLE001 - raised again by the consumer
+                done.put_nowait((cursor, error))
+
+        try:
+            while not fanout.finished:
+                while (cursor := fanout.start()) is not None:
+                    task = asyncio.create_task(work(cursor))
+                    for group in (tasks, self._tasks):
+                        group.add(task)
+                        task.add_done_callback(group.discard)
+                if (page := fanout.ready()) is not None:
+                    yield page
+                    arrived = [done.get_nowait() for _ in range(done.qsize())]
+                else:
+                    arrived = [await done.get()]
+                for settled, outcome in arrived:
+                    fanout.settle(settled, outcome)
+        finally:
+            await _cancel(tasks)
+
+    async def _perform(self, effect: Effect) -> object:
+        if isinstance(effect, Send):
+            return await self._send(effect)
+        if isinstance(effect, Sleep):
+            await asyncio.sleep(self._clock.sleeping(effect.seconds))
+            return None
+        if isinstance(effect, Atomic):
+            return effect.action()
+        if isinstance(effect, Exclusive):
+            async with self._exclusive:
+                return await self.run(effect.operation())
+        return await self.offload(effect.action)
+
+    async def _send(self, send: Send) -> Reply | Failure:
+        answered = False
+        with quiet_logs():
+            try:
+                request = self._defaults.dress(send.request)
+                response = await self._http.send(
+                    request, stream=True, auth=None, follow_redirects=False
+                )
+                answered = True
+                try:
+                    return await self._receive(send, response)
+                finally:
+                    await response.aclose()
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return to_failure(error, answered=answered)
+
+    async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
+        read = read_by_hook(self._http, response)
+        receiver = Receiver(send, response, decoded=read is not None)
+        if receiver.unread:
+            return receiver.finish()
+        stream = cast("httpx.AsyncByteStream", response.stream)
+        async for piece in stream if read is None else httpx.ByteStream(read):
+            # A sink's write of some 64 KiB to the page cache costs less than a hop to a thread.
+            if not receiver.write(piece):
+                break
+            if send.deadline is not None and self._clock.monotonic() > send.deadline:
+                return Failure(Trouble.TIMEOUT, arrived=True, detail="the body came too slowly")
+        return receiver.finish()
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    pending = list(tasks)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)

@@ -1,0 +1,104 @@
+"""Collect a body and undo its gzip encoding, noticing when the end is missing.
+
+httpx hands over what it could decode of a damaged gzip body without an error, so bodies are taken
+raw and decoded here.
+"""
+
+import zlib
+
+LARGEST_BODY = 256 * 1024 * 1024
+"""The most bytes of one JSON answer held in memory, after decoding."""
+
+ACCEPT_ENCODING = "gzip"
+
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class DamagedBody(ValueError):
+    """The encoding of a body is unknown, broken, or ends too early."""
+
+
+class OversizedBody(ValueError):
+    """A body is larger than `LARGEST_BODY`."""
+
+
+class Gunzip:
+    """Undo gzip piece by piece; several members in a row are one body (RFC 1952, section 2.2)."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP_WINDOW)
+        self._fresh = True
+
+    def feed(self, piece: bytes, most: int = 0) -> bytes:
+        """The bytes that `piece` yields, at most about `most` when it is not 0.
+
+        Raises:
+            DamagedBody: when the bytes are not gzip.
+            OversizedBody: when there are more than `most`.
+        """
+        out: list[bytes] = []
+        while piece:
+            if self._member.eof:
+                self._member, self._fresh = zlib.decompressobj(_GZIP_WINDOW), True
+            try:
+                out.append(self._member.decompress(piece, most))
+            except zlib.error as error:
+                raise DamagedBody(f"gzip: {error}") from None
+            if self._member.unconsumed_tail:
+                raise OversizedBody
+            self._fresh = False
+            piece = self._member.unused_data
+        return b"".join(out)
+
+    def finish(self) -> None:
+        """Check that the last member is complete.
+
+        Raises:
+            DamagedBody: when the stream stops in the middle, or never began.
+        """
+        if self._fresh or not self._member.eof:
+            raise DamagedBody("gzip: the end is missing")
+
+
+class Body:
+    """Collects one answer in memory.
+
+    Args:
+        encoding: the answer's `Content-Encoding`.
+        largest: bytes after which to give up.
+
+    Raises:
+        DamagedBody: for an encoding that was not asked for.
+    """
+
+    def __init__(self, encoding: str | None, largest: int = LARGEST_BODY) -> None:
+        name = (encoding or "identity").strip().lower()
+        if name not in {"identity", "gzip", "x-gzip", ""}:
+            raise DamagedBody(f"content encoding {name!r} was not asked for")
+        self._gunzip = Gunzip() if name.endswith("gzip") else None
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._largest = largest
+
+    def write(self, piece: bytes) -> None:
+        """Take one raw piece.
+
+        Raises:
+            DamagedBody: when it cannot be decoded.
+            OversizedBody: when the body has become too large.
+        """
+        plain = self._gunzip.feed(piece, self._largest + 1) if self._gunzip else piece
+        self._size += len(plain)
+        if self._size > self._largest:
+            raise OversizedBody
+        self._pieces.append(plain)
+
+    def finish(self) -> bytes:
+        """The whole decoded body.
+
+        Raises:
+            DamagedBody: when its end is missing.
+        """
+        if self._gunzip and self._pieces:
+            self._gunzip.finish()
+        return b"".join(self._pieces)

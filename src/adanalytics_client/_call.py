@@ -1,0 +1,225 @@
+"""One request until it is answered well: credential, repeats, and the error at last."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from adanalytics_client._config import Login
+from adanalytics_client._credentials import Credentials, Pass
+from adanalytics_client._effects import (
+    Atomic,
+    Failure,
+    Offload,
+    Operation,
+    Reply,
+    Request,
+    Sink,
+    Sleep,
+)
+from adanalytics_client._exchange import Exchanged, announce, exchange
+from adanalytics_client._hooks import RetryPlanned
+from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._login import login_request, token_of
+from adanalytics_client._problems import (
+    Problem,
+    of_failure,
+    of_status,
+    of_unreadable,
+    request_id_of,
+)
+from adanalytics_client._quota import Hold
+from adanalytics_client._secret import Secret
+from adanalytics_client._session import Session
+from adanalytics_client._url import redact_url
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+NO_CONTENT = 204
+
+# Below this a thread hop costs more than the parse that it would move away.
+_QUICK_BODY = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request and how it may be treated.
+
+    Attributes:
+        request: what to send, without a credential.
+        authorized: whether the client's credential goes with it (to the base origin only).
+        repeatable: whether it may be sent again although it may have arrived.
+        sink: takes the body of a file instead of memory.
+        accepted: statuses beside 2xx that are answers and not errors.
+    """
+
+    request: Request
+    authorized: bool = True
+    repeatable: bool = True
+    sink: Sink | None = None
+    accepted: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """The reply that counts, what was read from it, and the address that gave it."""
+
+    value: T
+    reply: Reply
+    url: str
+
+    def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
+        """What `read` makes of the value; its ProtocolError gets the address and request id."""
+        try:
+            return read()
+        except ProtocolError as error:
+            error.url = redact_url(self.url)
+            error.request_id = request_id_of(self.reply.head)
+            credentials.scrub(error)
+            raise
+
+
+def read_nothing(_reply: Reply) -> None:
+    """For a reply whose head says all, or whose body went to a sink."""
+
+
+def read_json(reply: Reply) -> Json:
+    """The body as exact JSON; None when the status says that there is none."""
+    return None if reply.status == NO_CONTENT else parse(reply.body)
+
+
+def call(session: Session, ask: Ask, read: Callable[[Reply], T]) -> Operation[Answer[T]]:
+    """Send until answered well; a body that `read` refuses as NotJson is asked for again.
+
+    Raises:
+        AdAnalyticsError: the last problem, once it may not or need not be tried again.
+    """
+    deadline = session.clock.monotonic() + session.config.retry.budget
+    attempt, renewed = 0, False
+    while True:
+        attempt += 1
+        used = Ready(ask.request)
+        if ask.authorized:
+            used = yield from with_credential(session, ask.request)
+        try:
+            done = yield from exchange(session, used.request, deadline=deadline, sink=ask.sink)
+        except AdAnalyticsError as error:
+            # A request held back for its quota was not sent this time.
+            sent = attempt - 1 if isinstance(error, QuotaExceeded) else attempt
+            error.attempts = max(error.attempts, sent)
+            session.credentials.scrub(error)
+            raise
+        deadline += done.waited
+        if not renewed and (yield from renewed_after(session, used, done)):
+            renewed, attempt = True, attempt - 1
+            continue
+        verdict = yield from _verdict(session, ask, done, read)
+        if isinstance(verdict, Answer):
+            return verdict
+        complete(session, verdict.error, done, attempt)
+        deadline += yield from _before_repeat(session, verdict, done.url, attempt, deadline)
+
+
+def log_in(session: Session, login: Login) -> Operation[Secret]:
+    """Exchange an e-mail and password for a token; repeating it harms nobody."""
+    request = login_request(session.config.base, login)
+    answer = yield from call(session, Ask(request, authorized=False), read_json)
+    return answer.checked(session.credentials, lambda: token_of(answer.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A request as it will be sent, and the pass in it, if any."""
+
+    request: Request
+    issued: Pass | None = None
+
+
+def with_credential(session: Session, request: Request) -> Operation[Ready]:
+    """`request` with the client's credential if it goes to the base origin, else as it is."""
+    if not session.config.base.owns(request.url):
+        return Ready(request)
+    issued = yield from session.credentials.current(_log_in_of(session))
+    return Ready(replace(request, credential=issued.secret), issued)
+
+
+def renewed_after(session: Session, used: Ready, done: Exchanged) -> Operation[bool]:
+    """After a 401 replace the credential that was refused; False when nothing can be done."""
+    refused = isinstance(done.outcome, Reply) and done.outcome.status == 401
+    home = session.config.base.owns(done.url)
+    if used.issued is None or not (refused and home and session.credentials.renewable):
+        return False
+    yield from session.credentials.renew(used.issued, _log_in_of(session))
+    return True
+
+
+def _log_in_of(session: Session) -> Callable[[Login], Operation[Secret]]:
+    return lambda login: log_in(session, login)
+
+
+def _verdict(
+    session: Session, ask: Ask, done: Exchanged, read: Callable[[Reply], T]
+) -> Operation[Answer[T] | Problem]:
+    """Read a good answer; for any other say what the problem is."""
+    outcome = done.outcome
+    if isinstance(outcome, Failure):
+        return of_failure(outcome, done.url, repeatable=ask.repeatable)
+    if not 200 <= outcome.status < 300 and outcome.status not in ask.accepted:
+        return of_status(
+            outcome,
+            repeatable=ask.repeatable,
+            now=session.clock.time(),
+            credentials=session.credentials,
+            home=session.config.base.owns(done.url),
+        )
+    try:
+        if len(outcome.body) < _QUICK_BODY:
+            value = read(outcome)
+        else:
+            value = yield Offload(lambda: read(outcome))
+    except NotJson as error:
+        return of_unreadable(outcome, error, repeatable=ask.repeatable)
+    return Answer(value, outcome, done.url)
+
+
+def complete(session: Session, error: AdAnalyticsError, done: Exchanged, attempt: int) -> None:
+    """Add what a person needs to find the exchange, and take out what nobody may see."""
+    error.attempts = attempt
+    error.url = redact_url(done.url)
+    if isinstance(done.outcome, Reply):
+        error.request_id = request_id_of(done.outcome.head)
+    session.credentials.scrub(error)
+
+
+def _before_repeat(
+    session: Session, problem: Problem, url: str, attempt: int, deadline: float
+) -> Operation[float]:
+    """Wait before sending again, or raise; gives the seconds that the budget does not count."""
+    policy, config = session.config.retry, session.config
+    seconds = policy.wait(attempt - 1, problem.asked, session.jitter)
+    if not problem.again or attempt >= policy.attempts:
+        raise problem.error
+    if problem.limited:
+        if config.on_limit == "raise" or seconds > config.max_wait:
+            raise problem.error
+        yield from _hold(session, url, seconds)
+        return seconds
+    if session.clock.monotonic() + seconds > deadline:
+        raise problem.error
+    session.observer.retry(RetryPlanned(redact_url(url), attempt, seconds, problem.error.message))
+    yield Sleep(seconds)
+    return 0.0
+
+
+def _hold(session: Session, url: str, seconds: float) -> Operation[None]:
+    """Obey a 429: every request of the Partner API waits, not only the one that was refused."""
+    now = session.clock.time()
+    until = now + seconds
+    if session.config.base.counts(url):
+        hold: Hold = yield Atomic(lambda: session.quota.hold(until, now))
+    else:
+        hold = Hold(seconds, datetime.fromtimestamp(until, tz=UTC), news=True)
+    announce(session, hold, "the service asked to slow down")
+    yield Sleep(seconds)

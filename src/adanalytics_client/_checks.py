@@ -1,0 +1,39 @@
+"""Check single arguments, each with one line that says what would be right."""
+
+from math import isfinite
+
+from adanalytics_client.errors import ConfigurationError
+
+
+def is_whole(value: object, least: int, most: int | None = None) -> bool:
+    """Whether a value is a whole number within bounds; True and False are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return least <= value and (most is None or value <= most)
+
+
+def check_seconds(name: str, value: object, *, zero: bool) -> None:
+    """See that a value is a finite number of seconds, above 0 or, with `zero`, at least 0.
+
+    Raises:
+        ConfigurationError: naming the argument.
+    """
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and isfinite(value)
+        and (value > 0 or (zero and value == 0))
+    ):
+        return
+    bound = "at least" if zero else "above"
+    raise ConfigurationError(f"{name}={value!r}: pass a number of seconds {bound} 0.")
+
+
+def check_text(name: str, value: object) -> None:
+    """See that a value is text or None. The value is not repeated: it may be a secret.
+
+    Raises:
+        ConfigurationError: naming the argument.
+    """
+    if not isinstance(value, str | None):
+        raise ConfigurationError(f"{name} must be a str, not {type(value).__name__}.")

@@ -1,0 +1,168 @@
+"""What a client is told when it is made, checked once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from adanalytics_client._checks import check_seconds, check_text, is_whole
+from adanalytics_client._retry import RetryPolicy
+from adanalytics_client._secret import Secret
+from adanalytics_client._url import BaseUrl
+from adanalytics_client.errors import ConfigurationError
+
+OnLimit = Literal["wait", "raise"]
+"""What to do when the requests of an hour are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A credential that is sent as it is: an API key, or a token from an earlier login."""
+
+    kind: Literal["api_key", "token"]
+    secret: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An account whose token is fetched when first needed, and again when it has expired."""
+
+    email: str
+    password: Secret
+
+
+Credential = Bearer | Login
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything fixed for the life of a client; holds no readable secret."""
+
+    base: BaseUrl
+    credential: Credential
+    partner: str | None
+    timeout: float | None
+    retry: RetryPolicy
+    limit: int | None
+    on_limit: OnLimit
+    max_wait: float
+
+
+def make_credential(
+    *, api_key: str | None, token: str | None, email: str | None, password: str | None
+) -> Credential:
+    """The one credential among the arguments.
+
+    Raises:
+        ConfigurationError: for none, more than one, or half of one.
+    """
+    for name, value in (
+        ("api_key", api_key),
+        ("token", token),
+        ("email", email),
+        ("password", password),
+    ):
+        check_text(name, value)
+    given = [bool(api_key), bool(token), bool(email or password)].count(True)
+    if given == 0:
+        raise ConfigurationError(
+            "No credential: pass api_key=, token=, or email= and password= "
+            "(or set ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD)."
+        )
+    if given > 1:
+        raise ConfigurationError("Pass one of api_key=, token=, or email= with password=.")
+    if api_key:
+        return Bearer("api_key", bearer_secret(api_key, "api_key"))
+    if token:
+        return Bearer("token", bearer_secret(token, "token"))
+    if not email or not password:
+        raise ConfigurationError("A login needs both email= and password=.")
+    return Login(email, Secret(password))
+
+
+def bearer_secret(value: str, name: str) -> Secret:
+    """A secret that can stand in an Authorization header.
+
+    Raises:
+        ConfigurationError: for text that no header may hold. The text is not repeated, while
+            an HTTP library's own error would show it.
+    """
+    text = value.strip()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise ConfigurationError(
+            f"{name} holds a space, line break or other illegal character; copy it anew."
+        )
+    return Secret(text)
+
+
+def make_config(
+    base_url: str,
+    *,
+    credential: Credential,
+    partner: str | None,
+    timeout: float | None,
+    retry: RetryPolicy | None,
+    limit: int | None,
+    on_limit: str,
+    max_wait: float,
+) -> Config:
+    """Check the settings of a client.
+
+    Raises:
+        ConfigurationError: naming the setting that is wrong.
+    """
+    if timeout is not None:
+        check_seconds("timeout", timeout, zero=False)
+    check_seconds("max_wait", max_wait, zero=True)
+    check_text("partner", partner)
+    if retry is not None and not isinstance(retry, RetryPolicy):
+        raise ConfigurationError(f"retry={retry!r}: pass a RetryPolicy, or None for the usual one.")
+    if limit is not None and not is_whole(limit, 1):
+        raise ConfigurationError(
+            f"limit={limit!r}: pass a whole number of requests an hour, at least 1, "
+            "or None for no limit."
+        )
+    if on_limit not in get_args(OnLimit):
+        raise ConfigurationError(f"on_limit={on_limit!r}: choose wait or raise.")
+    return Config(
+        base=BaseUrl.parse(base_url),
+        credential=credential,
+        partner=partner,
+        timeout=timeout,
+        retry=retry or RetryPolicy(),
+        limit=limit,
+        on_limit="wait" if on_limit == "wait" else "raise",
+        max_wait=max_wait,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the environment says about the service; secrets stay unreadable in a repr."""
+
+    base_url: str
+    partner: str | None
+    api_key: Secret | None
+    email: str | None
+    password: Secret | None
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "Environment":
+        """Read `ADANALYTICS_BASE_URL`, `_API_KEY` or `_EMAIL` and `_PASSWORD`, and `_PARTNER`.
+
+        An API key wins over a login, so that a script's key is not put aside by a person's e-mail.
+
+        Raises:
+            ConfigurationError: when there is no base address.
+        """
+        base_url = variables.get("ADANALYTICS_BASE_URL")
+        if not base_url:
+            raise ConfigurationError("ADANALYTICS_BASE_URL is not set; set it to the service.")
+        key = variables.get("ADANALYTICS_API_KEY")
+        password = None if key else variables.get("ADANALYTICS_PASSWORD")
+        return cls(
+            base_url=base_url,
+            partner=variables.get("ADANALYTICS_PARTNER") or None,
+            api_key=Secret(key) if key else None,
+            email=None if key else variables.get("ADANALYTICS_EMAIL"),
+            password=Secret(password) if password else None,
+        )

@@ -1,0 +1,91 @@
+"""The bearer credential in use, and one login for any number of requests that need it."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+
+from adanalytics_client._config import Credential, Login
+from adanalytics_client._effects import Exclusive, Operation
+from adanalytics_client._secret import Secret
+from adanalytics_client.errors import AdAnalyticsError
+
+LogIn = Callable[[Login], Operation[Secret]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A secret and the round it was issued in, so that a 401 can tell old from new."""
+
+    secret: Secret
+    round: int
+
+
+class Credentials:
+    """State shared by all requests of a client; a login runs inside `Exclusive` only.
+
+    Requests that find the token refused while another is already logging in wait for that login
+    and share its outcome, also when it fails: a wrong password is tried once, not once for each of
+    them, which would lock the account.
+    """
+
+    def __init__(self, source: Credential) -> None:
+        self._source = source
+        self._secret = None if isinstance(source, Login) else source.secret
+        self._round = 0
+        self._failure: AdAnalyticsError | None = None
+
+    @property
+    def renewable(self) -> bool:
+        """Whether a refused credential can be replaced by logging in again."""
+        return isinstance(self._source, Login)
+
+    @property
+    def advice(self) -> str:
+        """What a person should do when the credential is refused."""
+        if isinstance(self._source, Login):
+            return "Check the e-mail and password."
+        if self._source.kind == "token":
+            return "Log in again: a token lives 7 days."
+        return "Check the API key, or have an admin create one in Settings > API Keys."
+
+    def current(self, log_in: LogIn) -> Operation[Pass]:
+        """The credential to send, after a login when there is none yet."""
+        while self._secret is None:
+            yield from self._renew(self._round, log_in)
+        return Pass(self._secret, self._round)
+
+    def renew(self, refused: Pass, log_in: LogIn) -> Operation[None]:
+        """Replace a refused credential, unless another request already has."""
+        yield from self._renew(refused.round, log_in)
+
+    def redact(self, text: str) -> str:
+        """`text` without any secret of this client: a server may echo one."""
+        source = self._source
+        known = source.password if isinstance(source, Login) else source.secret
+        for secret in (known, self._secret):
+            text = secret.redact(text) if secret else text
+        return text
+
+    def scrub(self, error: AdAnalyticsError) -> None:
+        """Take every secret out of an error, wherever a server's text may have brought it in."""
+        error.message = self.redact(error.message)
+        error.args = (error.message,)
+        error.url = self.redact(error.url) if error.url else None
+        error.request_id = self.redact(error.request_id) if error.request_id else None
+
+    def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
+        yield Exclusive(lambda: self._log_in(seen, log_in))
+
+    def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:
+        if self._round != seen or not isinstance(self._source, Login):
+            if self._failure is not None:
+                raise copy(self._failure)
+            return
+        try:
+            self._secret = yield from log_in(self._source)
+        except AdAnalyticsError as error:
+            self._failure = error
+            self._round += 1
+            raise
+        self._failure = None
+        self._round += 1

@@ -1,0 +1,136 @@
+"""What an operation may ask of the world.
+
+An operation is a generator that yields effects and is sent their answers; it does no I/O,
+starts no thread and reads no clock itself. The order of its steps is written once and run by
+either driver. A driver answers `Send` with a `Reply` or a `Failure`: transport trouble is a
+value, so the decision to try again stays pure.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+from adanalytics_client._secret import Secret
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request. `credential` becomes the Authorization header at the very end."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = field(default=None, repr=False)
+    credential: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status and headers of an answer; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str) -> str | None:
+        """A header's value by its lower-case name."""
+        return self.headers.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer: its head, its decoded body (empty when a sink took or refused it)."""
+
+    head: Head
+    body: bytes = field(default=b"", repr=False)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+        return self.head.status
+
+
+class Trouble(Enum):
+    """Why no whole answer arrived."""
+
+    UNREACHABLE = "no connection"
+    TIMEOUT = "no answer in time"
+    BROKEN = "the connection broke before an answer"
+    TRUNCATED = "the body ended too early"
+    TOO_LARGE = "the body is too large for memory"
+    UNREADABLE = "the encoding of the body is damaged or unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No whole answer. `arrived` is False only when the service cannot have seen the request."""
+
+    trouble: Trouble
+    arrived: bool
+    detail: str = ""
+
+
+class Sink(Protocol):
+    """Takes a body piece by piece instead of having it collected in memory."""
+
+    def accept(self, head: Head) -> bool | None:
+        """True: send me the pieces. False: collect the body. None: leave it unread."""
+
+    def write(self, piece: bytes) -> None:
+        """One piece of the body as it came over the wire, not decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request; answered by `Reply | Failure`. `deadline` is on the monotonic clock."""
+
+    request: Request
+    deadline: float | None = None
+    sink: Sink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait so many seconds; the wait ends early when the work is given up."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Run a short function on shared state with no other such function at the same time."""
+
+    action: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusive:
+    """Run an operation with no other exclusive operation of this client at the same time."""
+
+    operation: Callable[[], "Operation[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offload:
+    """Run a function that takes long (files, a large parse) where it holds up nobody else."""
+
+    action: Callable[[], Any]
+
+
+Effect = Send | Sleep | Atomic | Exclusive | Offload
+Operation = Generator[Effect, Any, T]
+
+
+class Clock(Protocol):
+    """Where time comes from, so that tests can move it."""
+
+    def time(self) -> float:
+        """Seconds since 1970-01-01 UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, for deadlines."""
+
+    def sleeping(self, seconds: float) -> float:
+        """Called before a wait of `seconds`: how many real seconds it shall take."""

@@ -1,0 +1,117 @@
+"""One request along its redirects, each hop within the quota."""
+
+import logging
+from dataclasses import dataclass
+
+from adanalytics_client._effects import (
+    Atomic,
+    Failure,
+    Head,
+    Operation,
+    Reply,
+    Request,
+    Send,
+    Sink,
+    Sleep,
+)
+from adanalytics_client._hooks import RequestSent, WaitStarted
+from adanalytics_client._problems import request_id_of
+from adanalytics_client._quota import Hold, Sent
+from adanalytics_client._redirects import is_redirect, redirected
+from adanalytics_client._session import Session
+from adanalytics_client._url import redact_url
+from adanalytics_client.errors import ProtocolError, QuotaExceeded
+
+_LOG = logging.getLogger("adanalytics_client")
+_MOST_REDIRECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What came of a request, the address that answered, and seconds waited for quota."""
+
+    outcome: Reply | Failure
+    url: str
+    waited: float
+
+
+def exchange(
+    session: Session,
+    request: Request,
+    *,
+    deadline: float | None,
+    sink: Sink | None,
+    carry: bool = True,
+) -> Operation[Exchanged]:
+    """Send and follow redirects by hand, so that each hop is checked.
+
+    Args:
+        session: the client's session.
+        request: what to send first.
+        deadline: on the monotonic clock, without the waits for quota.
+        sink: takes the body of the answer that is no redirect.
+        carry: whether the credential follows a redirect within the base origin.
+
+    Raises:
+        QuotaExceeded: when a hop would have to wait longer than allowed.
+        ProtocolError: for a redirect that leads nowhere or round in circles.
+    """
+    waited = 0.0
+    for _ in range(_MOST_REDIRECTS + 1):
+        sent, held = yield from _pace(session, request.url)
+        waited += held
+        started = session.clock.monotonic()
+        until = None if deadline is None else deadline + waited
+        outcome: Reply | Failure = yield Send(request, until, sink)
+        head = outcome.head if isinstance(outcome, Reply) else None
+        yield from _settle(session, sent, head)
+        _tell(session, request, outcome, session.clock.monotonic() - started)
+        if head is None or not is_redirect(head):
+            return Exchanged(outcome, request.url, waited)
+        request = redirected(session.config.base, request, head, carry=carry)
+    raise ProtocolError("The service redirects in circles.", url=redact_url(request.url))
+
+
+def announce(session: Session, hold: Hold, reason: str) -> None:
+    """Tell the observer and, once for each moment of going on, the log about a wait."""
+    session.observer.wait(WaitStarted(reason, hold.seconds, hold.resumes_at))
+    if hold.news:
+        _LOG.info("%s, going on at %s UTC", reason, f"{hold.resumes_at:%Y-%m-%d %H:%M:%S}")
+
+
+def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
+    """Wait for leave to send; a request outside the Partner API needs none."""
+    waited = 0.0
+    if not session.config.base.counts(url):
+        return None, waited
+    while True:
+        leave: Sent | Hold = yield Atomic(lambda: session.quota.take(session.clock.time()))
+        if isinstance(leave, Sent):
+            return leave, waited
+        if session.config.on_limit == "raise" or waited + leave.seconds > session.config.max_wait:
+            raise QuotaExceeded(
+                "The requests of this hour are used up; "
+                f"go on at {leave.resumes_at:%Y-%m-%d %H:%M:%S} UTC.",
+                resumes_at=leave.resumes_at,
+            )
+        announce(session, leave, "quota used up")
+        yield Sleep(leave.seconds)
+        waited += leave.seconds
+
+
+def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation[None]:
+    if sent is not None:
+        yield Atomic(lambda: session.quota.settle(sent, session.clock.time(), head))
+
+
+def _tell(session: Session, request: Request, outcome: Reply | Failure, seconds: float) -> None:
+    head = outcome.head if isinstance(outcome, Reply) else None
+    session.observer.request(
+        RequestSent(
+            request.method,
+            redact_url(request.url),
+            head.status if head else None,
+            seconds,
+            request_id_of(head) if head else None,
+        )
+    )

@@ -1,0 +1,206 @@
+"""Start a bulk export, and ask for its status by whichever way its answers support."""
+
+import json
+import os
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
+from adanalytics_client._checks import check_seconds, check_text
+from adanalytics_client._dates import Day, to_range
+from adanalytics_client._effects import Head, Operation, Reply, Request
+from adanalytics_client._export import ExportFile, ExportStatus, Phase, read_status
+from adanalytics_client._files import check_folder
+from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._login import JSON_BODY
+from adanalytics_client._retry import retry_after
+from adanalytics_client._session import Session
+from adanalytics_client.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    ExportError,
+    ExportExpired,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+)
+
+_BAD_REQUEST = 400
+_UNAUTHORIZED = 401
+_GONE = 410
+# Media types that servers give where nobody chose one.
+_UNTOLD = frozenset({"", "text/plain", "application/octet-stream"})
+# More than this is a file.
+_LARGEST_STATUS = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOrder:
+    """What an export is asked to hold. Only the documented keys are sent unless more is asked."""
+
+    start: date
+    end: date
+    format: str
+    compression: str | None = None
+
+    @classmethod
+    def make(
+        cls,
+        start: Day,
+        end: Day | None,
+        *,
+        file_format: str,
+        compression: str | None,
+    ) -> "ExportOrder":
+        """Check an order.
+
+        Raises:
+            ConfigurationError: for a wrong day or an empty format.
+        """
+        first, last = to_range(start, end)
+        check_text("format", file_format)
+        check_text("compression", compression)
+        if not file_format:
+            raise ConfigurationError("format must name a file format, such as csv.")
+        return cls(first, last, file_format, compression)
+
+    def body(self) -> bytes:
+        """The JSON body of the request."""
+        keys = {"start_date": str(self.start), "end_date": str(self.end), "format": self.format}
+        if self.compression is not None:
+            keys["compression"] = self.compression
+        return json.dumps(keys).encode("utf-8")
+
+
+def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
+    """See that an exported file can come to `to` in time, before anything is sent.
+
+    Raises:
+        ConfigurationError: for a path that cannot be one, in a folder that is none, or for a wrong
+            timeout.
+    """
+    check_seconds("timeout", timeout, zero=True)
+    if not isinstance(to, str | os.PathLike):
+        raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
+    check_folder(Path(to))
+
+
+class _StatusSink:
+    """Lets a status be read and leaves a file alone: asking again must not download it."""
+
+    def accept(self, head: Head) -> bool | None:
+        """A page of HTML is read too: it is no file, but a proxy's word for "later"."""
+        if head.status != 200:
+            return False
+        length = head.get("content-length") or ""
+        known = length.isdigit()
+        if "attachment" in (head.get("content-disposition") or "").lower():
+            return None
+        if known and int(length) > _LARGEST_STATUS:
+            return None
+        kind = _kind(head)
+        return False if _is_page(kind) or (known and kind in _UNTOLD) else None
+
+    def write(self, piece: bytes) -> None:
+        """Nothing is ever streamed here."""
+
+
+def order_export(
+    session: Session, order: ExportOrder, *, again: bool = False
+) -> Operation[ExportStatus]:
+    """Ask for an export. `again` repeats an order, which then may also be retried."""
+    url = session.address("bulk-export")
+    headers = (JSON_BODY, ("accept", "application/json"))
+    request = Request("POST", url, headers, order.body())
+    answer = yield from call(session, Ask(request, repeatable=again), _read_lenient)
+    return _status(session, answer)
+
+
+def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Operation[ExportStatus]:
+    """The present status: from its status address, else its file's address, else by ordering again.
+
+    Raises:
+        ExportExpired: when the file's address is no longer valid.
+    """
+    if known.phase is not Phase.WORKING:
+        return known
+    if known.poll_url is None and not known.files:
+        fresh = yield from order_export(session, order, again=True)
+        return fresh.after(known)
+    if known.poll_url is not None:
+        answer = yield from _look(session, known.poll_url, authorized=True)
+    else:
+        answer = yield from _look_at_file(session, known)
+    if answer.reply.status == 200 and answer.value is None:
+        file = known.files or (ExportFile(known.poll_url or ""),)
+        return ExportStatus(Phase.DONE, known.word, files=file).after(known)
+    fresh = _status(session, answer)
+    return fresh.after(known)
+
+
+def _look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:
+    """Ask an address for its status, with the credential or without, then the other way round.
+
+    Which of the two it wants cannot be known beforehand: an address of the API answers 401 without
+    a credential, a signed one 400 with it, as S3 does.
+    """
+    home = session.config.base.owns(url)
+    ask = Ask(Request("GET", url), authorized=authorized and home, sink=_StatusSink())
+    try:
+        return (yield from call(session, ask, _read_lenient))
+    except (AuthenticationError, InvalidRequest) as error:
+        if not home or error.status != (_BAD_REQUEST if authorized else _UNAUTHORIZED):
+            raise
+    ask = replace(ask, authorized=not authorized)
+    return (yield from call(session, ask, _read_lenient))
+
+
+def _look_at_file(session: Session, known: ExportStatus) -> Operation[Answer[Json]]:
+    """Ask the file's own address whether it is there."""
+    try:
+        return (yield from _look(session, known.files[0].url, authorized=False))
+    except (PermissionDenied, NotFound) as error:
+        if isinstance(error, NotFound) and error.status != _GONE:
+            raise
+        raise described(ExportExpired("The export has expired; start it again."), known) from None
+
+
+def _read_lenient(reply: Reply) -> Json:
+    """JSON, or None for an answer that has no body or is a file."""
+    if reply.status == NO_CONTENT or not reply.body.strip():
+        return None
+    if _is_page(_kind(reply.head)):
+        return parse(reply.body)
+    try:
+        return parse(reply.body) if reply.body.lstrip()[:1] in b"{[" else None
+    except NotJson:
+        return None
+
+
+def _kind(head: Head) -> str:
+    return (head.get("content-type") or "").partition(";")[0].strip().lower()
+
+
+def _is_page(kind: str) -> bool:
+    """Whether a media type is that of an answer; NDJSON, for one, is that of a file."""
+    return kind in {"application/json", "text/json", "text/html"} or kind.endswith("+json")
+
+
+def _status(session: Session, answer: Answer[Json]) -> ExportStatus:
+    head = answer.reply.head
+    asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
+    found = read_status(answer.value, head, url=answer.url, retry_after=asked)
+    redact = session.credentials.redact
+    return replace(
+        found,
+        word=redact(found.word) if found.word else None,
+        reason=redact(found.reason) if found.reason else None,
+        keys=tuple(map(redact, found.keys)),
+    )
+
+
+def described(error: ExportError, known: ExportStatus) -> ExportError:
+    """The error with the id and the last word of the export it is about."""
+    error.export_id, error.status = known.export_id, known.word
+    return error

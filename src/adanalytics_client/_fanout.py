@@ -1,0 +1,139 @@
+"""Which page to ask for next and which to hand out, for many slices at once; no I/O."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from adanalytics_client._pages import Cursor, Fetched, following
+from adanalytics_client._plan import Plan
+from adanalytics_client.errors import ProtocolError
+
+_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A fetched page with its cursor, and whether its slice ends with it."""
+
+    cursor: Cursor
+    page: Fetched
+    last: bool
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One slice under way: its next cursor, and pages that wait for their turn."""
+
+    cursor: Cursor | None
+    flying: bool = False
+    pages: deque[Turned] = field(default_factory=deque)
+    error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.cursor is None and not self.flying and not self.pages and self.error is None
+
+
+class Fanout:
+    """Hands out cursors to fetch and takes pages back, until the plan is done.
+
+    At most `concurrency` cursors are out, and at most `2 * concurrency` pages are out or waiting.
+    When ordered, pages come out in the order of the plan; the slice at the front may always go on,
+    so waiting pages cannot block it. An error comes out where its page would have: what precedes
+    it is not lost, and nothing behind it is started any more.
+
+    Args:
+        plan: the slices in order.
+        concurrency: how many requests may be in flight.
+        ordered: whether pages keep the order of the plan.
+        enough: events after which nothing more is fetched, or None for all. With a bound, pages
+            are fetched one at a time: a page ahead might turn out not to be needed.
+    """
+
+    def __init__(
+        self, plan: Plan, *, concurrency: int, ordered: bool, enough: int | None = None
+    ) -> None:
+        self._waiting = deque(plan.slices)
+        self._lanes: deque[_Lane] = deque()
+        self._concurrency = concurrency if enough is None else 1
+        self._ordered = ordered
+        self._enough = enough
+        self._flying = 0
+        self._received = 0
+        self._largest = 0
+        self._failed = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is out, waiting, or left to start."""
+        idle = not self._flying and not any(lane.pages or lane.error for lane in self._lanes)
+        return idle and (self._full or not (self._lanes or self._may_open()))
+
+    def start(self) -> Cursor | None:
+        """A cursor to fetch now, or None when enough is out."""
+        if self._flying >= self._concurrency or self._full or (self._failed and not self._ordered):
+            return None
+        room = self._concurrency * _DEPTH - self._flying - sum(len(x.pages) for x in self._lanes)
+        for index, lane in enumerate(self._lanes):
+            if lane.error is not None and self._ordered:
+                return None
+            # The last place is kept for the front slice: only its pages can make room again.
+            if room > (0 if index == 0 else 1) and lane.cursor is not None and not lane.flying:
+                return self._launch(lane)
+        if self._may_open() and room > (1 if self._lanes else 0):
+            self._lanes.append(_Lane(Cursor(self._waiting.popleft())))
+            return self._launch(self._lanes[-1])
+        return None
+
+    def settle(self, cursor: Cursor, outcome: Fetched | BaseException) -> None:
+        """Take back what came of a cursor."""
+        lane = next(each for each in self._lanes if each.flying and each.cursor is cursor)
+        lane.flying = False
+        self._flying -= 1
+        if isinstance(outcome, BaseException):
+            self._fail(lane, outcome)
+            return
+        self._largest = max(self._largest, len(outcome))
+        self._received += len(outcome)
+        try:
+            lane.cursor = following(cursor, outcome, self._largest)
+        except ProtocolError as error:
+            self._fail(lane, error)
+            return
+        lane.pages.append(Turned(cursor, outcome, lane.cursor is None))
+
+    def ready(self) -> Turned | None:
+        """The next page to hand out, or None when it has not arrived.
+
+        Raises:
+            BaseException: the error of a fetch, where its page would have come.
+        """
+        for lane in list(self._lanes):
+            if lane.pages:
+                page = lane.pages.popleft()
+                self._close(lane)
+                return page
+            if lane.error is not None:
+                raise lane.error
+            self._close(lane)
+            if self._ordered and not lane.done:
+                return None
+        return None
+
+    def _launch(self, lane: _Lane) -> Cursor | None:
+        lane.flying = True
+        self._flying += 1
+        return lane.cursor
+
+    def _fail(self, lane: _Lane, error: BaseException) -> None:
+        lane.cursor, lane.error, self._failed = None, error, True
+
+    def _close(self, lane: _Lane) -> None:
+        if lane.done:
+            self._lanes.remove(lane)
+
+    def _may_open(self) -> bool:
+        return bool(self._waiting) and not self._failed
+
+    @property
+    def _full(self) -> bool:
+        return self._enough is not None and self._received >= self._enough

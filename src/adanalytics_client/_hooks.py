@@ -1,0 +1,80 @@
+"""What an observer is told while the client works."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """One request was answered or failed. `status` is None when no answer arrived."""
+
+    method: str
+    url: str
+    status: int | None
+    seconds: float
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlanned:
+    """A request will be sent again after `seconds`; `attempt` counts from 1."""
+
+    url: str
+    attempt: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStarted:
+    """The client waits `seconds` until `resumes_at` (UTC); `reason` is text for people."""
+
+    reason: str
+    seconds: float
+    resumes_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PageReceived:
+    """Page `number`, from 1, of a `slice` of the plan arrived with so many `events`."""
+
+    slice: str
+    number: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class BytesReceived:
+    """Bytes of a file arrived: `received` so far, of `expected` where that is known."""
+
+    received: int
+    expected: int | None
+
+
+class Observer:
+    """Derive from this and override what is of interest; the rest does nothing.
+
+    Methods are called from whichever thread or task does the work, so they must be quick
+    and, with the sync client, thread-safe. What they raise ends the operation.
+
+    Example:
+        >>> class Count(Observer):
+        ...     requests = 0
+        ...     def request(self, info: RequestSent) -> None:
+        ...         self.requests += 1
+    """
+
+    def request(self, info: RequestSent) -> None:
+        """After each answer or failure."""
+
+    def retry(self, info: RetryPlanned) -> None:
+        """Before the wait that precedes a repeat."""
+
+    def wait(self, info: WaitStarted) -> None:
+        """Before a wait for quota or for an export."""
+
+    def page(self, info: PageReceived) -> None:
+        """After each page of events."""
+
+    def bytes(self, info: BytesReceived) -> None:
+        """After each piece of a file."""

@@ -1,0 +1,156 @@
+"""The HTTP clients that send: our own, or a lent one with what of it counts."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import httpx
+
+from adanalytics_client._body import ACCEPT_ENCODING
+from adanalytics_client._effects import Request
+from adanalytics_client._url import BaseUrl
+from adanalytics_client._version import __version__
+from adanalytics_client._wire import to_httpx
+from adanalytics_client.errors import ConfigurationError
+
+# Below the 5 s after which uvicorn and many load balancers close an idle connection.
+_KEEPALIVE = 4.0
+
+DEFAULT_TIMEOUT = 60.0
+"""Seconds without a byte after which a request is given up, where nobody says otherwise."""
+
+# What this library decides, what belongs to one request, and what must not leave a client.
+_NOT_LENT = frozenset(
+    {"accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie"}
+    | {"host", "transfer-encoding"}
+)
+_UNNAMED = f"python-httpx/{httpx.__version__}"
+_LIMITS = httpx.Limits(
+    max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEEPALIVE
+)
+
+
+class HttpClient(Protocol):
+    """What `http=` of `Client` takes: a ready `httpx.Client`."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+
+    def close(self) -> None:
+        """Its owner closes it, never this library."""
+
+
+class AsyncHttpClient(Protocol):
+    """What `http=` of `AsyncClient` takes: a ready `httpx.AsyncClient`."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+
+    async def aclose(self) -> None:
+        """Its owner closes it, never this library."""
+
+
+def own_client() -> httpx.Client:
+    """A client of our own; proxies come from the environment as httpx reads it."""
+    return httpx.Client(limits=_LIMITS)
+
+
+def own_async_client() -> httpx.AsyncClient:
+    """The same for tasks."""
+    return httpx.AsyncClient(limits=_LIMITS)
+
+
+def borrowed(http: HttpClient) -> httpx.Client:
+    """A shallow copy of a ready client: its connections and TLS settings, but our own cookies.
+
+    Sending stores cookies in the client that sends, and a lent client must not change.
+    """
+    if not isinstance(http, httpx.Client):
+        raise ConfigurationError("http= takes an httpx.Client; AsyncClient takes the async one.")
+    _see_open(http)
+    lent = copy.copy(http)
+    lent.cookies = httpx.Cookies()
+    return lent
+
+
+def borrowed_async(http: AsyncHttpClient) -> httpx.AsyncClient:
+    """The same for tasks."""
+    if not isinstance(http, httpx.AsyncClient):
+        raise ConfigurationError("http= takes an httpx.AsyncClient; Client takes the sync one.")
+    _see_open(http)
+    lent = copy.copy(http)
+    lent.cookies = httpx.Cookies()
+    return lent
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What goes with every request beside what the request itself says.
+
+    Attributes:
+        base: the service; a lent client's headers go to its origin only.
+        headers: a lent client's headers, without those that this library decides.
+        waits: seconds for each step of a request, by httpx's names; None is without end.
+    """
+
+    base: BaseUrl
+    headers: Mapping[str, str] = field(repr=False)
+    waits: Mapping[str, float | None]
+
+    @classmethod
+    def of(
+        cls,
+        http: httpx.Client | httpx.AsyncClient,
+        base: BaseUrl,
+        *,
+        timeout: float | None,
+        lent: bool,
+    ) -> "Defaults":
+        """The defaults of a client; `timeout` wins over a lent client's own timeouts.
+
+        Waiting for a free connection never ends by itself: it says nothing about the service.
+        """
+        seconds = timeout or DEFAULT_TIMEOUT
+        waits: dict[str, float | None] = dict.fromkeys(("connect", "read", "write"), seconds)
+        if lent and timeout is None:
+            theirs = http.timeout
+            waits = {"connect": theirs.connect, "read": theirs.read, "write": theirs.write}
+        headers = {name: text for name, text in http.headers.items() if name not in _NOT_LENT}
+        if headers.get("user-agent") == _UNNAMED:
+            del headers["user-agent"]
+        return cls(base, headers if lent else {}, {**waits, "pool": None})
+
+    def dress(self, request: Request) -> httpx.Request:
+        """The request as httpx sends it; the credential enters here and nowhere before.
+
+        Raises:
+            httpx.InvalidURL: for an address that httpx cannot read.
+        """
+        headers = {
+            "user-agent": f"adanalytics/{__version__}",
+            "accept": "*/*",
+            **(self.headers if self.base.owns(request.url) else {}),
+            "accept-encoding": ACCEPT_ENCODING,
+            **dict(request.headers),
+        }
+        if request.credential is not None:
+            headers["authorization"] = f"Bearer {request.credential.reveal()}"
+        return to_httpx(request, headers, self.waits)
+
+
+def read_by_hook(http: httpx.Client | httpx.AsyncClient, response: httpx.Response) -> bytes | None:
+    """The decoded body where a response hook of a lent client has read it, else None.
+
+    A transport may also hand over a response that is read already, as httpx.MockTransport does; its
+    stream can then still be read.
+    """
+    hooked = response.is_stream_consumed and http.event_hooks["response"]
+    return response.content if hooked else None
+
+
+def _see_open(http: HttpClient | AsyncHttpClient) -> None:
+    if http.is_closed:
+        raise ConfigurationError("http= is closed already; pass an open client.")

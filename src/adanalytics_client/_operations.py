@@ -1,0 +1,121 @@
+"""The reading operations of the service, each from request to result."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, get_args
+
+from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, read_json
+from adanalytics_client._dates import Day, to_day, to_range
+from adanalytics_client._effects import Operation, Reply, Request
+from adanalytics_client._hooks import PageReceived
+from adanalytics_client._json import Json, Lines, outline
+from adanalytics_client._pages import Cursor, Fetched, fetched
+from adanalytics_client._rows import Found, find_rows, fold, with_money
+from adanalytics_client._session import Session
+from adanalytics_client._url import with_query
+from adanalytics_client.errors import ConfigurationError, ProtocolError
+from adanalytics_client.models import Summary
+
+GroupBy = Literal["day", "campaign", "demand_tag"]
+"""What a summary may be grouped by."""
+
+_ACCEPT_JSON = ("accept", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    """How the pages of one pull are asked for and read.
+
+    Attributes:
+        per_page: events asked for.
+        rows_key: the name of the list, where the caller knows it.
+        as_texts: read events as their own JSON texts instead of dicts.
+    """
+
+    per_page: int
+    rows_key: str | None = None
+    as_texts: bool = False
+
+    def fetch(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
+        """One page of events.
+
+        Raises:
+            ProtocolError: when the answer holds no list of records.
+        """
+        url = with_query(session.address("events"), cursor.parameters(self.per_page))
+        answer = yield from call(session, Ask(_get(url)), self._read)
+        found = answer.checked(session.credentials, lambda: self._find(answer))
+        page = fetched(found, answer.reply.head.headers)
+        session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
+        return page
+
+    def _read(self, reply: Reply) -> Json:
+        return outline(reply.body) if self.as_texts and reply.body else read_json(reply)
+
+    def _find(self, answer: Answer[Json]) -> Found:
+        if answer.reply.status == NO_CONTENT:
+            return Found([], ())
+        found = find_rows(answer.value, rows_key=self.rows_key)
+        if not isinstance(found.rows, Lines):
+            with_money(found.rows)
+        return found
+
+
+def dates(session: Session) -> Operation[list[date]]:
+    """The days that have data, in the service's order.
+
+    Raises:
+        ProtocolError: when the answer is not `{"dates": ["YYYY-MM-DD", ...]}`.
+    """
+    answer = yield from call(session, Ask(_get(session.address("dates"))), read_json)
+    return answer.checked(session.credentials, lambda: _read_dates(answer.value))
+
+
+def summary(
+    session: Session, start: Day, end: Day | None, *, group_by: str | None
+) -> Operation[Summary]:
+    """Aggregated metrics of a range.
+
+    Raises:
+        ConfigurationError: for wrong days or an unknown grouping.
+        ProtocolError: when the answer holds no rows.
+    """
+    first, last = to_range(start, end)
+    parameters = {"start_date": str(first), "end_date": str(last)}
+    if group_by is not None:
+        if group_by not in get_args(GroupBy):
+            raise ConfigurationError(
+                f"group_by={group_by!r}: choose {', '.join(get_args(GroupBy))}, or leave it out."
+            )
+        parameters["group_by"] = group_by
+    url = with_query(session.address("summary"), parameters)
+    answer = yield from call(session, Ask(_get(url)), read_json)
+    return answer.checked(session.credentials, lambda: _read_summary(answer.value))
+
+
+def _get(url: str) -> Request:
+    return Request("GET", url, (_ACCEPT_JSON,))
+
+
+def _read_dates(content: Json) -> list[date]:
+    listed = content.get("dates") if isinstance(content, dict) else None
+    if not isinstance(listed, list):
+        raise ProtocolError('The list of dates is not {"dates": [...]}.')
+    try:
+        return [to_day(each, "dates") for each in listed]
+    except ConfigurationError as error:
+        raise ProtocolError(f"The list of dates holds something else: {error}") from None
+
+
+def _read_summary(content: Json) -> Summary:
+    found = find_rows(content, also="summary")
+    fields = {key: value for each in found.around for key, value in each.items()}
+    inner = (found.rows, *found.around)
+    beside = {
+        key: value for key, value in fields.items() if not any(value is each for each in inner)
+    }
+    totals = next(
+        (value for key, value in beside.items() if fold(key) in {"totals", "total"}), None
+    )
+    known = {"rows": found.rows, "totals": totals if isinstance(totals, dict) else None}
+    return Summary.model_validate({**beside, **known})

@@ -1,0 +1,231 @@
+"""Where the pages of one slice end, judged from whatever the service says about it."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from adanalytics_client._json import Json, Lines
+from adanalytics_client._plan import Slice
+from adanalytics_client._rows import Found, fold
+from adanalytics_client.errors import ProtocolError
+
+T = TypeVar("T")
+
+_META = frozenset({"pagination", "paging", "pageinfo", "page", "meta", "metadata", "links"})
+_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "nextpageexists"})
+_LAST = frozenset({"last", "islast", "lastpage", "islastpage"})
+_NEXT = frozenset({"next", "nextpage", "nexturl", "nextlink", "nextpageurl", "nextcursor"})
+_PAGES = frozenset({"totalpages", "pagecount", "pages", "numpages", "lastpage", "totalpagecount"})
+_TOTAL = frozenset(
+    {"total", "totalcount", "totalitems", "totalrecords", "totalresults", "totalrows"}
+    | {"totalelements", "totalentries", "totalevents", "totalhits"}
+)
+_HEADER = re.compile(r"x-(?:pagination-|paging-)?(?P<name>.+)|(?P<bare>total-.+)", re.ASCII)
+_NEXT_LINK = re.compile(r';\s*rel\s*=\s*"?next"?\s*(;|,|$)', re.ASCII | re.IGNORECASE)
+_SAMPLES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What an answer says about its place among the pages; None is "it does not say".
+
+    Attributes:
+        more: a flag or link says that another page follows, or that none does.
+        pages: the number of pages.
+        total: the number of events on all pages.
+        ends: there is room for a link to the next page and it is empty.
+    """
+
+    more: bool | None = None
+    pages: int | None = None
+    total: int | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The next page of a slice to ask for, and what the pages before it taught.
+
+    Attributes:
+        slice: the query.
+        number: the page, from 1.
+        seen: events on the pages before.
+        mark: fingerprint of the page before.
+    """
+
+    slice: Slice
+    number: int = 1
+    seen: int = 0
+    mark: str = ""
+
+    def parameters(self, per_page: int) -> dict[str, str]:
+        """The query parameters of this page, all of them documented ones."""
+        return {**self.slice.parameters(), "page": str(self.number), "per_page": str(per_page)}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of events as it came.
+
+    Attributes:
+        slice: the query it belongs to.
+        number: its number there, from 1.
+        rows: the events as dicts; numbers with a fraction are Decimal.
+        last: whether it is the last of its slice.
+    """
+
+    slice: Slice
+    number: int
+    rows: list[dict[str, Json]] = field(repr=False)
+    last: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page that arrived: its events as dicts or as texts, what it says, and its fingerprint."""
+
+    found: Found
+    signals: Signals
+    mark: str
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def rows(self) -> list[dict[str, Json]]:
+        """The events as dicts; none when they were read as texts."""
+        return [] if isinstance(self.found.rows, Lines) else self.found.rows
+
+    @property
+    def texts(self) -> list[str]:
+        """The events as JSON texts without line breaks; none when they were read as dicts."""
+        return self.found.rows.texts if isinstance(self.found.rows, Lines) else []
+
+
+def fetched(found: Found, headers: Mapping[str, str]) -> Fetched:
+    """Read what an answer says about pages, and take its fingerprint."""
+    return Fetched(found, signals(found, headers), fingerprint(found))
+
+
+def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
+    """The cursor after `page`, or None when it was the last.
+
+    A flag beats a number of pages, that beats a total, that beats an empty link (a service paged by
+    number may never fill its cursor). Only without any of them the length decides: a page shorter
+    than the largest one of the same pull is the last. The page size that was asked for does not
+    count there, since a service may quietly cap it.
+
+    Args:
+        cursor: the cursor that `page` was fetched with.
+        page: what came.
+        largest: the most events any earlier page of this pull had.
+
+    Raises:
+        ProtocolError: when the page is the same as the one before it.
+    """
+    count = len(page)
+    if count == 0:
+        return None
+    if page.mark == cursor.mark:
+        raise ProtocolError(
+            f"Pages {cursor.number - 1} and {cursor.number} of {cursor.slice} are the same; "
+            "the service seems to ignore the page number."
+        )
+    says, seen = page.signals, cursor.seen + count
+    if says.more is not None:
+        more = says.more
+    elif says.pages is not None:
+        more = cursor.number < says.pages
+    elif says.total is not None:
+        more = seen < says.total
+    else:
+        more = not says.ends and count >= largest
+    return replace(cursor, number=cursor.number + 1, seen=seen, mark=page.mark) if more else None
+
+
+def fingerprint(found: Found) -> str:
+    """A digest of rows spread over the page; with its length it tells neighbouring pages apart.
+
+    Events have an id, so two pages that share the sampled rows share all of them; reading only a
+    sample keeps this off the cost of a page.
+    """
+    rows = found.rows.texts if isinstance(found.rows, Lines) else found.rows
+    step = max(1, len(rows) // _SAMPLES)
+    digest = hashlib.blake2b(str(len(rows)).encode(), digest_size=16)
+    for row in (*rows[::step], *rows[-1:]):
+        digest.update(repr(row).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def signals(found: Found, headers: Mapping[str, str]) -> Signals:
+    """Collect what the body around the rows, and then the headers, say about pages."""
+    told = [(fold(key), value) for each in found.around for key, value in _said(each)]
+    told += _said_by_headers(headers)
+    nexts = [_leads_on(value) for key, value in told if key in _NEXT]
+    flags = [_flag(value) for key, value in told if key in _MORE]
+    flags += [_opposite(_flag(value)) for key, value in told if key in _LAST]
+    counts = [value for key, value in told if key == "count" and not nexts]
+    # Fewer in all than on this page, or no page at all, is a way to say "unknown".
+    totals = [_at_least(len(found), value) for key, value in told if key in _TOTAL]
+    # A `count` that equals the rows of this page may be only theirs.
+    totals += [_at_least(len(found) + 1, value) for value in counts]
+    pages = [_at_least(1, value) for key, value in told if key in _PAGES]
+    linked = _NEXT_LINK.search(headers.get("link", "")) is not None
+    return Signals(
+        more=_first([*flags, True if any(nexts) or linked else None]),
+        pages=_first(pages),
+        total=_first(totals),
+        ends=bool(nexts) and not any(nexts),
+    )
+
+
+def _said(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """The members of an object and of the objects inside it that are about pages."""
+    for key, value in content.items():
+        yield key, value
+        if fold(key) in _META and isinstance(value, dict):
+            yield from _said(value)
+
+
+def _said_by_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
+    """The same from headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `X-Has-More`."""
+    for header, value in headers.items():
+        if (named := _HEADER.fullmatch(header)) is not None:
+            yield fold(named["name"] or named["bare"]), value
+
+
+def _leads_on(value: Json) -> bool:
+    """Whether a link to the next page leads anywhere; some wrap the address in an object."""
+    if isinstance(value, dict) and not value.keys().isdisjoint({"href", "url"}):
+        return bool(value.get("href") or value.get("url"))
+    return bool(value)
+
+
+def _flag(value: Json) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return bool(value) if isinstance(value, bool) or value in (0, 1) else None
+
+
+def _opposite(flag: bool | None) -> bool | None:
+    return None if flag is None else not flag
+
+
+def _number(value: Json) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) < 20:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _at_least(least: int, value: Json) -> int | None:
+    number = _number(value)
+    return number if number is not None and number >= least else None
+
+
+def _first(values: list[T | None]) -> T | None:
+    return next((value for value in values if value is not None), None)

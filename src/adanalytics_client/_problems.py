@@ -1,0 +1,194 @@
+"""What is wrong with an outcome: which error it is, and whether to send again."""
+
+from dataclasses import dataclass
+
+from adanalytics_client._body import LARGEST_BODY
+from adanalytics_client._credentials import Credentials
+from adanalytics_client._effects import Failure, Head, Reply, Trouble
+from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._retry import retry_after
+from adanalytics_client._url import host_of
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    AuthenticationError,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    ProtocolError,
+    RateLimited,
+    RequestTimeout,
+    ServerError,
+    StatusError,
+    TransportError,
+)
+
+# Refused before any work was done, so sending again is safe for a POST too
+# (RFC 9110 section 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
+_UNPROCESSED = frozenset({408, 425, 429})
+_LONGEST_REASON = 500
+_AWAY = (
+    "This address is not on the origin of base_url, so the credential did not go there; "
+    "if the service has moved, set base_url to its new address."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error that may still be avoided by sending again.
+
+    Attributes:
+        error: what to raise when it is given up.
+        again: whether the same request may be sent again.
+        asked: seconds the service asked to wait, if it did.
+        limited: True for an answer that says "slow down".
+    """
+
+    error: AdAnalyticsError
+    again: bool
+    asked: float | None = None
+    limited: bool = False
+
+
+def of_failure(failure: Failure, url: str, *, repeatable: bool) -> Problem:
+    """The problem of a request to `url` without a whole answer."""
+    host, detail = host_of(url), failure.detail.rstrip(".")
+    because = f": {detail}" if detail else ""
+    again = repeatable or not failure.arrived
+    error: AdAnalyticsError
+    match failure.trouble:
+        case Trouble.UNREACHABLE:
+            error = TransportError(
+                f"The client could not connect to {host}{because}. "
+                "Check the address and the network, or try later."
+            )
+        case Trouble.TIMEOUT if not failure.arrived:
+            error = RequestTimeout(
+                f"The client could not connect to {host} in time. "
+                "Check the address and the network, or raise timeout=."
+            )
+        case Trouble.TIMEOUT:
+            error = RequestTimeout(
+                f"{host} did not answer in time{because}. Try later, or raise timeout=."
+            )
+        case Trouble.TOO_LARGE:
+            size = LARGEST_BODY // (1024 * 1024)
+            error = ProtocolError(
+                f"The answer of {host} is larger than {size} MiB, the most that is held in memory. "
+                "Ask for less with per_page=, or export to a file."
+            )
+            again = False
+        case Trouble.UNREADABLE:
+            error = ProtocolError(f"The answer of {host} cannot be read{because}.")
+        case Trouble.TRUNCATED:
+            error = TransportError(f"The answer of {host} was cut short{because}. Try later.")
+        case Trouble.BROKEN:
+            error = TransportError(
+                f"The connection to {host} broke before an answer came{because}. Try later."
+            )
+    return Problem(error, again)
+
+
+def of_status(
+    reply: Reply, *, repeatable: bool, now: float, credentials: Credentials, home: bool
+) -> Problem:
+    """The problem of an answer with an error status; `home` tells that it is of the base origin."""
+    status, asked = reply.status, retry_after(reply.head, now)
+    reason = stated_reason(reply, credentials)
+    if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
+        when = f"in {asked:.0f} s" if asked else "later"
+        limited = RateLimited(
+            f"The service limits the rate of requests{_told(status, reason)}. Go on {when}.",
+            status=status,
+            reason=reason,
+        )
+        limited.retry_after = asked
+        return Problem(limited, again=True, asked=asked, limited=True)
+    transient = status in _UNPROCESSED or status >= 500
+    again = transient and (repeatable or status in _UNPROCESSED)
+    advice = credentials.advice if home else _AWAY
+    return Problem(_status_error(status, reason, advice), again, asked)
+
+
+def of_unreadable(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
+    """The problem of a success whose body is not JSON, as proxies send while a service restarts."""
+    kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
+    if "html" in kind.lower():
+        told = "an HTML page came instead of JSON"
+    elif not reply.body.strip():
+        told = "an empty body came instead of JSON"
+    else:
+        told = f"{len(reply.body)} bytes of {kind} came that are not JSON: {error}"
+    return Problem(
+        ProtocolError(f"Status {reply.status}, but {told}. Check base_url, or try later."),
+        repeatable,
+    )
+
+
+def stated_reason(reply: Reply, credentials: Credentials) -> str:
+    """The service's own words about an error, shortened, or the status when it has none.
+
+    A secret is taken out before the text is cut, so that no half of one stays.
+    """
+    try:
+        content: Json = parse(reply.body)
+    except NotJson:
+        content = None
+    if isinstance(content, dict):
+        details = content.get("details")
+        told = [_message(content)]
+        told += [_detail(each) for each in details] if isinstance(details, list) else []
+        text = "; ".join(each for each in told if each)
+        if text:
+            return credentials.redact(text)[:_LONGEST_REASON]
+    return f"status {reply.status}"
+
+
+def request_id_of(head: Head) -> str | None:
+    """The service's name for the exchange, for its support."""
+    return head.get("x-request-id")
+
+
+def _message(content: dict[str, Json]) -> str:
+    for key in ("error", "message", "detail", "title"):
+        value = content.get(key)
+        if isinstance(value, dict):
+            value = value.get("message")
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _detail(item: Json) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    return " ".join(str(item[key]) for key in ("field", "message") if key in item)
+
+
+def _told(status: int, reason: str) -> str:
+    """The status, with the reason unless that says nothing more."""
+    empty = {f"status {status}", "not found"}
+    return f" ({status})" if reason.lower() in empty else f" ({status}: {reason.rstrip('.')})"
+
+
+def _status_error(status: int, reason: str, advice: str) -> StatusError:
+    told = _told(status, reason)
+    if status == 401:
+        refused = "A credential is asked for" if advice is _AWAY else "The credential was refused"
+        return AuthenticationError(f"{refused}{told}. {advice}", status=status, reason=reason)
+    if status == 403:
+        return PermissionDenied(
+            f"Access was refused{told}. Ask an admin for access to this partner.",
+            status=status,
+            reason=reason,
+        )
+    if status in {404, 405, 410}:
+        return NotFound(
+            f"Not found{told}. Check the partner and base_url.", status=status, reason=reason
+        )
+    if status >= 500:
+        return ServerError(f"The service failed{told}. Try later.", status=status, reason=reason)
+    return InvalidRequest(
+        f"The service refused the request{told}. Change its parameters.",
+        status=status,
+        reason=reason,
+    )

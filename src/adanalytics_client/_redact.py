@@ -1,0 +1,56 @@
+"""Keep the HTTP libraries' own log lines free of credentials and signed addresses."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from adanalytics_client._url import redact_url
+
+_OURS: ContextVar[bool] = ContextVar("adanalytics_client_request", default=False)
+_LOGGERS = (
+    "httpx",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+    # HTTP/2 of a lent client: hpack shows every header that it packs.
+    "hpack.hpack",
+    "hpack.table",
+)
+
+
+class _Filter(logging.Filter):
+    """Shortens records made during this client's requests; all others pass untouched."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not _OURS.get():
+            return True
+        if record.name == "httpx" and isinstance(record.args, tuple):
+            record.args = tuple(_shown(each) for each in record.args)
+        elif record.name != "httpx":
+            # What follows the name of the event holds headers: Location, Set-Cookie, ...
+            record.msg, record.args = str(record.msg).partition(" ")[0], ()
+        return True
+
+
+_FILTER = _Filter()
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Within this block httpx and httpcore log no query string and no header."""
+    for name in _LOGGERS:
+        # addFilter does nothing when the filter is already there.
+        logging.getLogger(name).addFilter(_FILTER)
+    token = _OURS.set(True)
+    try:
+        yield
+    finally:
+        _OURS.reset(token)
+
+
+def _shown(value: object) -> object:
+    text = str(value)
+    return redact_url(text) if "://" in text else value

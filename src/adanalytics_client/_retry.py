@@ -1,0 +1,124 @@
+"""When to send again, and how long to wait before."""
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from adanalytics_client._checks import check_seconds, is_whole
+from adanalytics_client._effects import Head
+from adanalytics_client.errors import ConfigurationError
+
+_DELTA = re.compile(r"\d{1,10}(\.\d{1,9})?", re.ASCII)
+_RATE_POLICY = re.compile(r'(?:"[^"]*"|[^,"])+')
+_RATE_ITEM = re.compile(r";\s*(?P<key>[a-z]+)\s*=\s*(?P<value>\d{1,10})", re.ASCII)
+
+# A reset value above this is a moment, not a number of seconds to wait.
+_EPOCH_FROM = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how long a request is tried.
+
+    Waits grow as `first_wait * 2**n` up to `longest_wait`, and each is drawn evenly from zero to
+    that ("full jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+    A `Retry-After` of the service wins when it is longer.
+
+    Attributes:
+        attempts: how many times a request is sent at most, at least 1.
+        first_wait: seconds, the bound of the first wait.
+        longest_wait: seconds, the bound that later waits grow to.
+        budget: seconds for one request with all its repeats; waits for quota do not count.
+
+    Raises:
+        ConfigurationError: for numbers that make no sense.
+
+    Example:
+        >>> RetryPolicy(attempts=3).bound(1)
+        1.0
+    """
+
+    attempts: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    budget: float = 300.0
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.attempts, 1):
+            raise ConfigurationError(
+                f"RetryPolicy: attempts={self.attempts!r}: pass a whole number, at least 1."
+            )
+        check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
+        check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)
+        check_seconds("RetryPolicy: budget", self.budget, zero=False)
+
+    def bound(self, repeat: int) -> float:
+        """The longest wait before repeat number `repeat`, counted from 0, in seconds."""
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
+
+    def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
+        """Seconds before repeat `repeat`; never earlier than the service asked."""
+        return max(asked or 0.0, self.bound(repeat) * jitter())
+
+
+def retry_after(head: Head, now: float) -> float | None:
+    """Seconds the service asks to wait, or None when no header says so in a readable way.
+
+    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) wins, then `t` of `RateLimit`
+    (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
+    """
+    stated = _delta_or_date(head.get("retry-after"), now)
+    return stated if stated is not None else seconds_to_reset(head, now)
+
+
+def seconds_to_reset(head: Head, now: float) -> float | None:
+    """Seconds until the rate window frees up, from the rate headers alone."""
+    items = rate_items(head.get("ratelimit"))
+    if "t" in items:
+        return float(items["t"])
+    for name in ("ratelimit-reset", "x-ratelimit-reset", "x-rate-limit-reset"):
+        value = (head.get(name) or "").strip()
+        if _DELTA.fullmatch(value):
+            number = float(value)
+            return max(0.0, number - now) if number > _EPOCH_FROM else number
+    return None
+
+
+def remaining(head: Head) -> int | None:
+    """Requests left in the service's window, from its rate headers."""
+    items = rate_items(head.get("ratelimit"))
+    if "r" in items:
+        return items["r"]
+    for name in ("ratelimit-remaining", "x-ratelimit-remaining", "x-rate-limit-remaining"):
+        value = (head.get(name) or "").strip()
+        if value.isascii() and value.isdigit() and len(value) <= 10:
+            return int(value)
+    return None
+
+
+def rate_items(value: str | None) -> dict[str, int]:
+    """The parameters of a `RateLimit` field: `"hour";r=997;t=1800` gives r and t.
+
+    Of several policies the one with the fewest requests left counts.
+    """
+    policies = [
+        {item["key"]: int(item["value"]) for item in _RATE_ITEM.finditer(policy)}
+        for policy in _RATE_POLICY.findall(value or "")
+    ]
+    return min(policies, key=lambda items: items.get("r", sys.maxsize), default={})
+
+
+def _delta_or_date(value: str | None, now: float) -> float | None:
+    text = (value or "").strip()
+    if _DELTA.fullmatch(text):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.fromtimestamp(now, tz=UTC)).total_seconds())

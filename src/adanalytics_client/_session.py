@@ -1,0 +1,42 @@
+"""What all operations of one client share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adanalytics_client._config import Config
+from adanalytics_client._credentials import Credentials
+from adanalytics_client._effects import Clock
+from adanalytics_client._hooks import Observer
+from adanalytics_client._quota import Quota, QuotaState
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The settings, the shared state, and the sources of time and chance.
+
+    `jitter` gives numbers from 0 to 1, evenly.
+    """
+
+    config: Config
+    credentials: Credentials
+    quota: Quota
+    observer: Observer
+    clock: Clock
+    jitter: Callable[[], float]
+
+    @classmethod
+    def open(
+        cls, config: Config, *, observer: Observer, clock: Clock, jitter: Callable[[], float]
+    ) -> "Session":
+        """A session in which nothing was sent yet."""
+        return cls(
+            config, Credentials(config.credential), Quota(config.limit), observer, clock, jitter
+        )
+
+    def address(self, resource: str) -> str:
+        """The address of a resource of the partner."""
+        return self.config.base.partner(self.config.partner, resource)
+
+    def quota_state(self) -> QuotaState:
+        """What is left of the quota now; run it inside `Atomic`."""
+        return self.quota.state(self.clock.time())

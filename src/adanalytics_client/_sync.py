@@ -1,0 +1,189 @@
+"""Run operations with threads and httpx.Client."""
+
+import threading
+from collections.abc import Callable, Generator
+from queue import Empty, SimpleQueue
+from typing import TypeVar, cast
+
+import httpx
+
+from adanalytics_client._effects import (
+    Atomic,
+    Clock,
+    Effect,
+    Exclusive,
+    Failure,
+    Operation,
+    Reply,
+    Send,
+    Sleep,
+    Trouble,
+)
+from adanalytics_client._fanout import Fanout, Turned
+from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
+from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._redact import quiet_logs
+from adanalytics_client._url import BaseUrl
+from adanalytics_client._wire import Receiver, to_failure
+from adanalytics_client.errors import ConfigurationError, TransportError
+
+T = TypeVar("T")
+
+
+class SyncDriver:
+    """Answers effects for the calling thread, and runs fan-outs on threads of its own.
+
+    Threads are daemons that end with their fan-out: a request that is under way when the consumer
+    stops is left to end by itself, so that stopping never waits for a slow service.
+    """
+
+    def __init__(
+        self, http: HttpClient | None, base: BaseUrl, *, clock: Clock, timeout: float | None
+    ) -> None:
+        self._owned = http is None
+        self._http = own_client() if http is None else borrowed(http)
+        self._clock = clock
+        self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        self._atomic = threading.Lock()
+        self._exclusive = threading.Lock()
+        self._closed = threading.Event()
+        self._streams: set[threading.Event] = set()
+
+    def close(self) -> None:
+        """Wake every wait and close the connections, if they are ours."""
+        self._closed.set()
+        for stop in list(self._streams):
+            stop.set()
+        if self._owned:
+            self._http.close()
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation in the calling thread."""
+        return self._run(operation, self._closed)
+
+    def atomic(self, action: Callable[[], T]) -> T:
+        """Run a short function on shared state while no other thread does."""
+        with self._atomic:
+            return action()
+
+    def stream(
+        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Fetched]]
+    ) -> Generator[Turned, None, None]:
+        """Run a fan-out on threads and give its pages as they become ready."""
+        stop = threading.Event()
+        jobs: SimpleQueue[Cursor | None] = SimpleQueue()
+        done: SimpleQueue[tuple[Cursor, Fetched | BaseException]] = SimpleQueue()
+
+        def work() -> None:
+            while (cursor := jobs.get()) is not None and not stop.is_set():
+                try:
+                    done.put((cursor, self._run(fetch(cursor), stop)))
+                except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+                    done.put((cursor, error))
+
+        threads = 0
+        flying = 0
+        self._streams.add(stop)
+        try:
+            while not fanout.finished:
+                while (cursor := fanout.start()) is not None:
+                    flying += 1
+                    if flying > threads:
+                        threads += 1
+                        threading.Thread(target=work, name="adanalytics", daemon=True).start()
+                    jobs.put(cursor)
+                if (page := fanout.ready()) is not None:
+                    yield page
+                    arrived = _drain(done)
+                else:
+                    arrived = [done.get()]
+                for settled, outcome in arrived:
+                    flying -= 1
+                    fanout.settle(settled, outcome)
+        finally:
+            stop.set()
+            self._streams.discard(stop)
+            for _ in range(threads):
+                jobs.put(None)
+
+    def _run(self, operation: Operation[T], stop: threading.Event) -> T:
+        if self._closed.is_set():
+            operation.close()
+            raise ConfigurationError("The client is closed; make a new one.")
+        try:
+            effect = next(operation)
+            while True:
+                try:
+                    answer = self._perform(effect, stop)
+                except BaseException as error:  # noqa: BLE001 - thrown into the operation
+                    effect = operation.throw(error)
+                else:
+                    effect = operation.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            operation.close()
+
+    def _perform(self, effect: Effect, stop: threading.Event) -> object:
+        if isinstance(effect, Send):
+            return self._send(effect, stop)
+        if isinstance(effect, Sleep):
+            _wait(self._clock.sleeping(effect.seconds), stop)
+            return None
+        if isinstance(effect, Atomic):
+            with self._atomic:
+                return effect.action()
+        if isinstance(effect, Exclusive):
+            with self._exclusive:
+                return self._run(effect.operation(), stop)
+        return effect.action()
+
+    def _send(self, send: Send, stop: threading.Event) -> Reply | Failure:
+        answered = False
+        with quiet_logs():
+            try:
+                request = self._defaults.dress(send.request)
+                response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
+                answered = True
+                try:
+                    return self._receive(send, response, stop)
+                finally:
+                    response.close()
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return to_failure(error, answered=answered)
+
+    def _receive(
+        self, send: Send, response: httpx.Response, stop: threading.Event
+    ) -> Reply | Failure:
+        read = read_by_hook(self._http, response)
+        receiver = Receiver(send, response, decoded=read is not None)
+        if receiver.unread:
+            return receiver.finish()
+        stream = cast("httpx.SyncByteStream", response.stream)
+        for piece in stream if read is None else (read,):
+            if not receiver.write(piece):
+                break
+            if stop.is_set():
+                raise _stopped()
+            if send.deadline is not None and self._clock.monotonic() > send.deadline:
+                return Failure(Trouble.TIMEOUT, arrived=True, detail="the body came too slowly")
+        return receiver.finish()
+
+
+def _wait(seconds: float, stop: threading.Event) -> None:
+    if stop.wait(seconds):
+        raise _stopped()
+
+
+def _stopped() -> TransportError:
+    return TransportError("The work was given up while it was under way.")
+
+
+def _drain(done: SimpleQueue[T]) -> list[T]:
+    found: list[T] = []
+    while True:
+        try:
+            found.append(done.get_nowait())
+        except Empty:
+            return found

@@ -1,0 +1,78 @@
+"""Wait for a bulk export until it is done, has failed, or the time is over."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from adanalytics_client._checks import check_seconds
+from adanalytics_client._effects import Operation, Sleep
+from adanalytics_client._export import ExportStatus, Phase
+from adanalytics_client._exporting import ExportOrder, ask_again, described
+from adanalytics_client._hooks import WaitStarted
+from adanalytics_client._session import Session
+from adanalytics_client.errors import ExportExpired, ExportFailed, ExportTimeout, ProtocolError
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
+
+
+def wait_for(
+    session: Session, order: ExportOrder, known: ExportStatus, *, timeout: float
+) -> Operation[ExportStatus]:
+    """Ask until the export is done.
+
+    Raises:
+        ExportFailed: with the service's reason.
+        ExportExpired: when its files are gone.
+        ExportTimeout: after `timeout` seconds, with the last status word.
+        QuotaExceeded: when the requests of the hour are used up for longer than that.
+        ProtocolError: when it is done without a file.
+    """
+    check_seconds("timeout", timeout, zero=True)
+    deadline = session.clock.monotonic() + timeout
+    pause = _FIRST_PAUSE
+    while known.phase is Phase.WORKING:
+        left = deadline - session.clock.monotonic()
+        asked = known.retry_after or 0.0
+        if left <= 0 or asked > left:
+            raise described(_too_late(timeout, asked, known), known)
+        # "At once" is no answer to how soon: without a pause the hour's requests would be gone.
+        seconds = min(asked or pause, left)
+        resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
+        session.observer.wait(WaitStarted(f"export {known.word or 'working'}", seconds, resumes_at))
+        yield Sleep(seconds)
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+        hasty = _within(session, deadline - session.clock.monotonic())
+        known = yield from ask_again(hasty, order, known)
+    return _finished(known)
+
+
+def _within(session: Session, left: float) -> Session:
+    """The session for one question that waits and repeats no longer than `left` seconds."""
+    config = session.config
+    retry = replace(config.retry, budget=min(config.retry.budget, max(left, _FIRST_PAUSE)))
+    max_wait = min(config.max_wait, max(left, 0.0))
+    return replace(session, config=replace(config, retry=retry, max_wait=max_wait))
+
+
+def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportTimeout:
+    told = f"; the service says to ask again in {asked:.0f} s" if asked else ""
+    return ExportTimeout(
+        f"The export is not done within {timeout:g} s; its last status is "
+        f"{known.word or 'unknown'!r}{told}. Wait longer, or wait again later."
+    )
+
+
+def _finished(known: ExportStatus) -> ExportStatus:
+    if known.phase is Phase.FAILED:
+        reason = (known.reason or "the service gave no reason").rstrip(".")
+        raise described(
+            ExportFailed(f"The export failed: {reason}. Start it again, or ask for less."), known
+        )
+    if known.phase is Phase.EXPIRED:
+        raise described(ExportExpired("The export has expired; start it again."), known)
+    if not known.files:
+        raise ProtocolError(
+            "The export is done, but the answer names no file to download. "
+            f"Keys seen: {', '.join(known.keys) or 'none'}."
+        )
+    return known

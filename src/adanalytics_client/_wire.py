@@ -1,0 +1,131 @@
+"""Between this client's requests and replies and those of httpx."""
+
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from errno import errorcode
+
+import httpx
+
+from adanalytics_client._body import Body, DamagedBody, OversizedBody
+from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Trouble
+
+_LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
+
+
+def to_httpx(
+    request: Request, headers: dict[str, str], waits: Mapping[str, float | None]
+) -> httpx.Request:
+    """The request as httpx sends it.
+
+    Raises:
+        httpx.InvalidURL: for an address that httpx cannot read.
+    """
+    made = httpx.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        content=request.body,
+        extensions={"timeout": dict(waits)},
+    )
+    target = _target(request.url)
+    if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
+        # httpx folds dot segments and quotes some characters, which would break a signature.
+        made.extensions["target"] = target
+    return made
+
+
+def to_head(response: httpx.Response) -> Head:
+    """Status and headers; a header that came twice is joined with a comma."""
+    return Head(
+        response.status_code, {name.lower(): text for name, text in response.headers.items()}
+    )
+
+
+def to_failure(error: Exception, *, answered: bool) -> Failure:
+    """What a transport error means; `answered` tells that the head of an answer had arrived."""
+    if isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+        return Failure(Trouble.TIMEOUT, arrived=False)
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol)):
+        return Failure(Trouble.UNREACHABLE, arrived=False, detail=_cause(error))
+    if isinstance(error, (httpx.InvalidURL, httpx.LocalProtocolError)):
+        # The text of these may repeat what was sent, with its credential.
+        return Failure(Trouble.UNREACHABLE, arrived=False, detail="the request cannot be sent")
+    if isinstance(error, httpx.TimeoutException):
+        return Failure(Trouble.TIMEOUT, arrived=True)
+    trouble = Trouble.TRUNCATED if answered else Trouble.BROKEN
+    return Failure(trouble, arrived=True, detail=_cause(error))
+
+
+def _cause(error: BaseException) -> str:
+    """What the operating system said at the bottom of it, else the error's own words."""
+    told = str(error)
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            told = below.strerror
+            # asyncio puts words of its own in strerror; TLS has other numbers of its own.
+            number = below.errno or 0
+            if number in errorcode and not isinstance(below, ssl.SSLError):
+                told = os.strerror(number)
+        below = below.__cause__ or below.__context__
+    return told
+
+
+class Receiver:
+    """Takes one answer's body, piece by piece, to where it belongs."""
+
+    def __init__(self, send: Send, response: httpx.Response, *, decoded: bool) -> None:
+        self.head = _decoded(to_head(response)) if decoded else to_head(response)
+        self._sink = send.sink
+        takes = self._sink.accept(self.head) if self._sink else False
+        self.unread = takes is None
+        self._body: Body | None = None
+        self._damage: Failure | None = None
+        if takes is False:
+            try:
+                self._body = Body(self.head.get("content-encoding"))
+            except DamagedBody as error:
+                self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
+
+    def write(self, piece: bytes) -> bool:
+        """Take a piece; False means that no more is wanted."""
+        if self._damage is not None:
+            return False
+        if self._body is None:
+            if self._sink is not None:
+                self._sink.write(piece)
+            return True
+        try:
+            self._body.write(piece)
+        except DamagedBody as error:
+            self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
+        except OversizedBody:
+            self._damage = Failure(Trouble.TOO_LARGE, arrived=True)
+        return self._damage is None
+
+    def finish(self) -> Reply | Failure:
+        """The reply, or why there is none."""
+        if self._damage is not None:
+            return self._damage
+        try:
+            return Reply(self.head, self._body.finish() if self._body else b"")
+        except DamagedBody as error:
+            return Failure(Trouble.TRUNCATED, arrived=True, detail=str(error))
+
+
+def _decoded(head: Head) -> Head:
+    """The head of a body that is no longer as it was sent."""
+    spoilt = {"content-encoding", "content-length"}
+    return Head(
+        head.status, {name: text for name, text in head.headers.items() if name not in spoilt}
+    )
+
+
+def _target(url: str) -> bytes:
+    after_host = url.partition("://")[2]
+    slash, query = after_host.find("/"), after_host.find("?")
+    if slash < 0 or 0 <= query < slash:
+        return b"/" + (after_host[query:].encode("utf-8") if query >= 0 else b"")
+    return after_host[slash:].encode("utf-8")

@@ -1,0 +1,260 @@
+"""The client for asyncio programs; the same names as in `client`."""
+
+import os
+import random
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Self
+
+from adanalytics_client import _operations
+from adanalytics_client._async import AsyncDriver
+from adanalytics_client._clock import SystemClock
+from adanalytics_client._config import Environment, make_config, make_credential
+from adanalytics_client._dates import Day
+from adanalytics_client._effects import Clock
+from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
+from adanalytics_client._hooks import Observer
+from adanalytics_client._lent import AsyncHttpClient
+from adanalytics_client._pull import M, make_pull
+from adanalytics_client._quota import QuotaState
+from adanalytics_client._retry import RetryPolicy
+from adanalytics_client._session import Session
+from adanalytics_client.aevents import AsyncEventQuery
+from adanalytics_client.ajobs import AsyncExportJob
+from adanalytics_client.models import Summary
+
+
+class AsyncClient:
+    """A connection to the service for one partner; for one event loop, and a context manager.
+
+    Args:
+        base_url: where the service is, such as `https://stats.example`, with any path prefix.
+        api_key: an API key; or
+        email, password: an account, logged in when first needed and again when its token expires;
+        token: or a token from an earlier login. Exactly one of the three.
+        partner: whose data to read; needed by every method.
+        timeout: seconds without a byte that end a request; by default those of `http`, or 60.
+        retry: how often and how long to try; see `RetryPolicy`.
+        limit: requests an hour that the client allows itself, or None for no count.
+        on_limit: `wait` for the hour to go on, or `raise` QuotaExceeded or RateLimited.
+        max_wait: seconds; a longer wait for requests raises instead.
+        observer: told about requests, repeats, waits, pages and bytes.
+        http: a ready `httpx.AsyncClient` to send with, neither changed nor closed. Its
+            transport, proxies, TLS settings, hooks and timeouts count, and its headers on the
+            service's own origin; never its cookies, `Authorization`, auth, base_url or params.
+        clock: where time comes from; for tests.
+        jitter: numbers from 0 to 1 that spread repeats; for tests.
+
+    Raises:
+        ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
+
+    Example:
+        >>> async with AsyncClient("https://stats.example", api_key="...", partner="a") as client:
+        ...     await client.dates()
+        [datetime.date(2026, 1, 15)]
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        email: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        partner: str | None = None,
+        timeout: float | None = None,
+        retry: RetryPolicy | None = None,
+        limit: int | None = 1000,
+        on_limit: str = "wait",
+        max_wait: float = 3600.0,
+        observer: Observer | None = None,
+        http: AsyncHttpClient | None = None,
+        clock: Clock | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        config = make_config(
+            base_url,
+            credential=make_credential(
+                api_key=api_key, token=token, email=email, password=password
+            ),
+            partner=partner,
+            timeout=timeout,
+            retry=retry,
+            limit=limit,
+            on_limit=on_limit,
+            max_wait=max_wait,
+        )
+        clock = clock or SystemClock()
+        self._session = Session.open(
+            config, observer=observer or Observer(), clock=clock, jitter=jitter
+        )
+        self._driver = AsyncDriver(http, config.base, clock=clock, timeout=config.timeout)
+
+    @classmethod
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, *, observer: Observer | None = None
+    ) -> Self:
+        """A client from `environ`, by default the process's own environment.
+
+        Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
+        `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`.
+
+        Raises:
+            ConfigurationError: naming the variable that is missing.
+        """
+        found = Environment.read(os.environ if environ is None else environ)
+        return cls(
+            found.base_url,
+            api_key=found.api_key.reveal() if found.api_key else None,
+            email=found.email,
+            password=found.password.reveal() if found.password else None,
+            partner=found.partner,
+            observer=observer,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        config = self._session.config
+        return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
+
+    async def close(self) -> None:
+        """Give up what is under way and close the connections; `http=` is left open."""
+        await self._driver.close()
+
+    @property
+    def quota(self) -> QuotaState:
+        """How many requests may still be sent this hour."""
+        return self._driver.atomic(self._session.quota_state)
+
+    async def dates(self) -> list[date]:
+        """The days that have data.
+
+        Raises:
+            AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+        """
+        return await self._driver.run(_operations.dates(self._session))
+
+    async def summary(
+        self, start: Day, end: Day | None = None, *, group_by: str | None = None
+    ) -> Summary:
+        """Aggregated metrics of the days from `start` to `end`, both included.
+
+        Args:
+            start, end: as for `events`.
+            group_by: `day`, `campaign` or `demand_tag`; by default one row of totals.
+
+        Raises:
+            ConfigurationError: for a wrong day or grouping.
+            AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+
+        Example:
+            >>> (await client.summary("2026-01-01", group_by="campaign")).rows[0].ecpm
+            Decimal('4.512000')
+        """
+        asked = _operations.summary(self._session, start, end, group_by=group_by)
+        return await self._driver.run(asked)
+
+    def events(
+        self,
+        start: Day,
+        end: Day | None = None,
+        *,
+        hour: int | None = None,
+        split: str = "hourly",
+        per_page: int | None = None,
+        concurrency: int = 4,
+        ordered: bool = True,
+        model: type[M] | None = None,
+        rows_key: str | None = None,
+        max_events: int | None = None,
+    ) -> AsyncEventQuery[M]:
+        """Log-level events of the days from `start` to `end`, both included; lazy.
+
+        Args:
+            start: `YYYY-MM-DD` or a date, UTC.
+            end: the same; by default `start`.
+            hour: only this hour, 0 to 23, of each day.
+            split: `hourly` asks for each hour by itself, as the service advises for large days;
+                `daily` for each day; `none` for the whole range at once.
+            per_page: events a page, 1 to 10,000; by default 10,000.
+            concurrency: requests in flight, 1 to 64.
+            ordered: keep the order of the plan; False gives pages as they arrive.
+            model: the type of an event, anything pydantic can validate; by default `Event`.
+            rows_key: the name of the list of events, where the service's answer leaves it open.
+            max_events: stop after so many; pages are then fetched one at a time, none in vain.
+
+        Raises:
+            ConfigurationError: naming the argument that is wrong.
+        """
+        pull = make_pull(
+            start,
+            end,
+            hour=hour,
+            split=split,
+            per_page=per_page,
+            concurrency=concurrency,
+            ordered=ordered,
+            model=model,
+            rows_key=rows_key,
+            max_events=max_events,
+        )
+        return AsyncEventQuery(pull, self._session, self._driver)
+
+    async def start_export(
+        self,
+        start: Day,
+        end: Day | None = None,
+        *,
+        format: str = "csv",  # noqa: A002 - the service's own name for it
+        compression: str | None = None,
+    ) -> AsyncExportJob:
+        """Start a bulk export of all events of the days from `start` to `end`, both included.
+
+        Args:
+            start, end: as for `events`.
+            format: `csv`, or another that the service knows.
+            compression: sent only when given, as the service documents none.
+
+        Raises:
+            ConfigurationError: for a wrong day.
+            AdAnalyticsError: when the service cannot be reached or refuses. A lost connection is
+                not tried again, since the export may have started.
+        """
+        order = ExportOrder.make(start, end, file_format=format, compression=compression)
+        status = await self._driver.run(order_export(self._session, order))
+        return AsyncExportJob(order, status, self._session, self._driver)
+
+    async def export(
+        self,
+        start: Day,
+        end: Day | None = None,
+        *,
+        to: str | os.PathLike[str],
+        format: str = "csv",  # noqa: A002 - the service's own name for it
+        compression: str | None = None,
+        timeout: float = 3600.0,  # noqa: ASYNC109 - the same name as in Client
+    ) -> Path:
+        """Start a bulk export, wait for it and download it.
+
+        Args:
+            start, end: as for `events`.
+            to: the file to make; one that exists is replaced only by a whole one.
+            format, compression: as for `start_export`.
+            timeout: seconds to wait for the export at most.
+
+        Raises:
+            ConfigurationError: for a wrong day, path or timeout; nothing is sent.
+            ExportError: when the export does not end well in time.
+            DownloadError: when the file does not arrive whole.
+        """
+        check_delivery(to, timeout)
+        job = await self.start_export(start, end, format=format, compression=compression)
+        await job.wait(timeout=timeout)
+        return await job.download(to)

@@ -1,0 +1,156 @@
+"""What the service's answers become: open models that keep whatever they do not know.
+
+No field is required, unknown fields stay, and a value of an unexpected type stays as it was sent
+instead of raising: only the login, the parameters and the list of dates are documented by the
+service, so a model that insisted on more could refuse good data.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict
+from pydantic_core import CoreSchema, core_schema
+
+from adanalytics_client._json import Json, digits
+
+
+def _plain_digits(value: object) -> object:
+    # str() of a zero with nine fraction digits is "0E-9", which no reader expects.
+    return digits(value) if isinstance(value, Decimal) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _OrAsSent:
+    """Try the annotated type, else keep the value untouched; decided in pydantic's own core."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.union_schema(
+            [handler(source), core_schema.any_schema()],
+            mode="left_to_right",
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                _plain_digits, when_used="json-unless-none"
+            ),
+        )
+
+
+Text = Annotated[Annotated[str, Strict()] | None, _OrAsSent()]
+Whole = Annotated[Annotated[int, Strict()] | None, _OrAsSent()]
+Flag = Annotated[Annotated[bool, Strict()] | None, _OrAsSent()]
+Money = Annotated[Decimal | None, _OrAsSent()]
+Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
+
+
+class OpenModel(BaseModel):
+    """A record with attribute and `[]` access that keeps unknown fields."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
+
+    def __getitem__(self, name: str) -> Json:
+        """A field by its name on the wire; a known field that was not sent is None.
+
+        Raises:
+            KeyError: when the field is neither known nor sent.
+        """
+        if name in type(self).model_fields:
+            return getattr(self, name)
+        return (self.model_extra or {})[name]
+
+
+class Event(OpenModel):
+    """One log-level event.
+
+    Money is `Decimal` in units of `currency` for this one event; times are RFC 3339 text in UTC, as
+    sent. Names of `event_type` and codes of `error_code` are those of VAST 4.2
+    (https://iabtechlab.com/standards/vast/).
+
+    Example:
+        >>> event = Event.model_validate({"revenue": "0.004500000", "new": 1})
+        >>> event.revenue, event["new"], event.country
+        (Decimal('0.004500000'), 1, None)
+    """
+
+    event_id: Text = None
+    event_time: Text = None
+    event_date: Text = None
+    event_hour: Whole = None
+    received_at: Text = None
+    event_type: Text = None
+    auction_id: Text = None
+    partner_id: Text = None
+    supply_tag_id: Whole = None
+    demand_tag_id: Whole = None
+    campaign_id: Whole = None
+    creative_id: Text = None
+    deal_id: Text = None
+    media_type: Text = None
+    device_type: Text = None
+    country: Text = None
+    os: Text = None
+    currency: Text = None
+    revenue: Money = None
+    cost: Money = None
+    payment_type: Text = None
+    domain: Text = None
+    app_bundle: Text = None
+    error_code: Whole = None
+    is_filtered: Flag = None
+    key_values: Pairs = None
+
+
+class SummaryRow(OpenModel):
+    """Metrics of one group, or of everything when not grouped.
+
+    Counts are `int`. Money, per-mille prices and fractions are `Decimal`; a fraction whose
+    denominator is zero is None.
+    """
+
+    date: Text = None
+    campaign_id: Whole = None
+    campaign_name: Text = None
+    demand_tag_id: Whole = None
+    demand_tag_name: Text = None
+    ad_requests: Whole = None
+    impressions: Whole = None
+    starts: Whole = None
+    first_quartiles: Whole = None
+    midpoints: Whole = None
+    third_quartiles: Whole = None
+    completions: Whole = None
+    clicks: Whole = None
+    skips: Whole = None
+    errors: Whole = None
+    revenue: Money = None
+    cost: Money = None
+    profit: Money = None
+    fill_rate: Money = None
+    ctr: Money = None
+    vcr: Money = None
+    completion_rate_started: Money = None
+    error_rate: Money = None
+    margin: Money = None
+    ecpm: Money = None
+    rpm: Money = None
+    cpm_cost: Money = None
+
+
+class Summary(OpenModel):
+    """Aggregated metrics: `rows` in the service's order, `totals` where it sends them.
+
+    Everything else the service sends beside the rows (range, currency, time zone) is kept as sent.
+
+    Example:
+        >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
+        >>> summary.rows[0].ecpm
+        Decimal('4.512000')
+    """
+
+    rows: list[SummaryRow] = []
+    totals: SummaryRow | None = None
+    group_by: Text = None
+    start_date: Text = None
+    end_date: Text = None
+    currency: Text = None
+    timezone: Text = None

@@ -1,0 +1,252 @@
+"""Who gets the credential, and that one login serves everybody who needs it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from adanalytics_client import Client, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+LOGIN: dict[str, Any] = {"email": "a@b.example", "password": "pass-word-1"}
+
+
+def service(say: type[Say], *, good: str, logins: list[str]) -> Script:
+    """A service that takes only the token `good`, and issues what `logins` lists."""
+
+    def script(asked: Asked) -> Say:
+        if asked.path == "/api/auth/login":
+            if not logins:
+                return say({"error": "Unauthorized"}, status=401)
+            return say({"token": logins.pop(0), "user": {"id": "1"}})
+        if asked.headers.get("authorization") == f"Bearer {good}":
+            return say(DATES)
+        return say({"error": "Unauthorized"}, status=401)
+
+    return script
+
+
+def paths(stand_in: StandIn) -> list[str]:
+    return [asked.path.rpartition("/")[2] for asked in stand_in.asked]
+
+
+def test_a_login_happens_when_first_needed_and_once(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = service(say, good="t1", logins=["t1"])
+    world = open_world(**LOGIN)
+    world.call("dates")
+    world.call("dates")
+    assert paths(stand_in) == ["login", "dates", "dates"]
+    assert json.loads(stand_in.asked[0].body) == LOGIN
+    assert "authorization" not in stand_in.asked[0].headers
+
+
+def test_any_number_of_refusals_share_one_login(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = service(say, good="t2", logins=["t1", "t2"])
+    results = open_world(**LOGIN).together(*["dates"] * 8)
+    assert all(len(result) == 1 for result in results)
+    assert paths(stand_in).count("login") == 2
+    assert paths(stand_in).count("dates") <= 16
+
+
+def test_a_wrong_password_is_tried_once_for_all(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = service(say, good="t1", logins=[])
+    results = open_world(**LOGIN).together(*["dates"] * 8)
+    assert all(isinstance(result, errors.AuthenticationError) for result in results)
+    assert 1 <= paths(stand_in).count("login") < 8
+    assert "dates" not in paths(stand_in)
+
+
+def test_a_token_that_is_refused_again_is_an_error(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = service(say, good="never", logins=["t1", "t2", "t3"])
+    with pytest.raises(errors.AuthenticationError, match="Check the e-mail and password"):
+        open_world(**LOGIN).call("dates")
+    assert paths(stand_in) == ["login", "dates", "login", "dates"]
+
+
+def test_a_login_is_repeated_when_the_service_stumbles(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=503), say({"token": "t1"}), say(DATES))
+    assert len(open_world(**LOGIN).call("dates")) == 1
+
+
+@pytest.mark.parametrize("body", [{}, {"token": 5}, {"token": "a\nb"}, []])
+def test_a_login_without_a_usable_token_is_a_protocol_error(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], body: Any
+) -> None:
+    stand_in.says(say(body))
+    with pytest.raises(errors.ProtocolError, match="token"):
+        open_world(**LOGIN).call("dates")
+
+
+def test_a_given_token_is_sent_and_not_replaced(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"error": "Unauthorized"}, status=401))
+    with pytest.raises(errors.AuthenticationError, match="Log in again"):
+        open_world(token="tok").call("dates")
+    assert [asked.headers["authorization"] for asked in stand_in.asked] == ["Bearer tok"]
+
+
+def test_a_redirect_on_the_same_origin_keeps_the_credential(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=307, headers={"Location": "/elsewhere"}), say(DATES))
+    assert len(world.call("dates")) == 1
+    assert stand_in.asked[1].target == "/elsewhere"
+    assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
+
+
+def test_a_redirect_to_another_origin_loses_the_credential_for_good(
+    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+) -> None:
+    away = {"Location": f"{other_origin.url}/x"}
+    back = {"Location": f"{stand_in.url}/back"}
+    stand_in.says(say(status=302, headers=away), say(DATES))
+    other_origin.says(say(status=302, headers=back))
+    assert len(world.call("dates")) == 1
+    assert "authorization" not in other_origin.asked[0].headers
+    assert "authorization" not in stand_in.asked[1].headers
+
+
+def test_a_service_that_has_moved_is_told(
+    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=301, headers={"Location": f"{other_origin.url}/x"}))
+    other_origin.says(say({"error": "Unauthorized"}, status=401))
+    with pytest.raises(errors.AuthenticationError, match="set base_url to its new address"):
+        world.call("dates")
+
+
+def test_a_login_is_never_redirected_to_another_origin(
+    open_world: OpenWorld, stand_in: StandIn, other_origin: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=307, headers={"Location": f"{other_origin.url}/login"}))
+    with pytest.raises(errors.ProtocolError, match="set base_url to it"):
+        open_world(**LOGIN).call("dates")
+    assert other_origin.asked == []
+
+
+@pytest.mark.parametrize("location", ["/loop", "ftp://x/y"])
+def test_a_redirect_to_nowhere_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say], location: str
+) -> None:
+    stand_in.says(say(status=302, headers={"Location": location}))
+    with pytest.raises(errors.ProtocolError, match="redirect"):
+        world.call("dates")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "partner", "path"),
+    [
+        ("", "acme", "/api/partners/acme/ad-analytics/dates"),
+        ("/", "acme", "/api/partners/acme/ad-analytics/dates"),
+        ("/v2/x/", "acme", "/v2/x/api/partners/acme/ad-analytics/dates"),
+        ("", "a/b ü?#%", "/api/partners/a%2Fb%20%C3%BC%3F%23%25/ad-analytics/dates"),
+    ],
+)
+def test_addresses_are_joined_and_quoted(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    suffix: str,
+    partner: str,
+    path: str,
+) -> None:
+    stand_in.says(say(DATES))
+    open_world(stand_in.url + suffix, partner=partner).call("dates")
+    assert stand_in.asked[0].target == path
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "No credential"),
+        ({"api_key": "a", "token": "b"}, "one of"),
+        ({"email": "a@b.example"}, "both"),
+        ({"api_key": "line\nbreak-secret"}, "api_key holds"),
+        ({"api_key": "k", "base_url": "stats.example"}, "http or https"),
+        ({"api_key": "k", "base_url": "https://u:hidden@x.example"}, "user or password"),
+        ({"api_key": "k", "base_url": "https://x.example/?a=b"}, "before any"),
+        ({"api_key": "k", "on_limit": "maybe"}, "wait or raise"),
+        ({"api_key": "k", "timeout": 0}, "timeout=0: pass a number of seconds above 0"),
+        ({"api_key": "k", "timeout": "5"}, "timeout='5'"),
+        ({"api_key": "k", "max_wait": float("nan")}, "max_wait=nan"),
+        ({"api_key": "k", "limit": "9"}, "limit='9'"),
+        ({"api_key": "k", "retry": 3}, "pass a RetryPolicy"),
+        ({"api_key": "k", "partner": 5}, "partner must be a str, not int"),
+        ({"api_key": b"hidden"}, "api_key must be a str, not bytes"),
+    ],
+)
+def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], told: str) -> None:
+    base_url = options.pop("base_url", "https://stats.example")
+    with pytest.raises(errors.ConfigurationError, match=told) as caught:
+        Client(base_url, **options)
+    assert "hidden" not in str(caught.value)
+    assert "break-secret" not in str(caught.value)
+
+
+def test_from_env_reads_what_is_documented() -> None:
+    variables = {
+        "ADANALYTICS_BASE_URL": "https://stats.example/x/",
+        "ADANALYTICS_API_KEY": "key-1",
+        "ADANALYTICS_PARTNER": "acme",
+    }
+    with Client.from_env(variables) as client:
+        assert repr(client) == "Client('https://stats.example/x', partner='acme')"
+    with pytest.raises(errors.ConfigurationError, match="ADANALYTICS_BASE_URL"):
+        Client.from_env({})
+
+
+@pytest.mark.parametrize("partner", [None, "", ".", ".."])
+def test_a_partner_that_cannot_be_is_told(open_world: OpenWorld, partner: str | None) -> None:
+    with pytest.raises(errors.ConfigurationError, match="partner"):
+        open_world(partner=partner).call("dates")
+
+
+def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    signed = {"Location": f"{stand_in.url}/f.csv?X-Signature=sig-secret", "Set-Cookie": "sid=cook"}
+    stand_in.says(
+        say({"token": "tok-secret", "note": LOGIN["password"]}),
+        say(status=302, headers=signed),
+        say({"error": "tok-secret pass-word-1"}, status=400),
+    )
+    caplog.set_level(logging.DEBUG)
+    world = open_world(**LOGIN)
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    shown = [each.getMessage() + repr(each.__dict__) for each in caplog.records]
+    shown += [repr(world.client), repr(caught.value), repr(vars(caught.value))]
+    shown += traceback.format_exception(caught.value)
+    assert len(caplog.records) > 10
+    for secret in ("tok-secret", "pass-word-1", "sig-secret", "sid=cook"):
+        assert not any(secret in each for each in shown), secret
+    assert stand_in.asked[2].target == "/f.csv?X-Signature=sig-secret"
+
+
+def test_other_users_of_httpx_keep_their_log_lines(
+    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.says(say(DATES))
+    world.call("dates")
+    caplog.set_level(logging.INFO)
+    httpx.get(f"{stand_in.url}/mine?q=1", trust_env=False)
+    assert any("/mine?q=1" in message for message in caplog.messages)

@@ -1,0 +1,256 @@
+"""Pulls of events: the same scenarios in both worlds, against arbitrary page shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import BaseModel
+
+from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
+
+DAY = "2026-01-15"
+
+
+def rows(start: int, stop: int) -> list[dict[str, Any]]:
+    return [{"event_id": f"e{number}"} for number in range(start, stop)]
+
+
+def ids(found: list[Any]) -> list[str]:
+    return [each["event_id"] for each in found]
+
+
+def paged(say: type[Say], total: int, size: int) -> Script:
+    """A service of `total` events that never gives more than `size` a page and says nothing."""
+
+    def script(asked: Asked) -> Say:
+        first = (int(asked.query["page"]) - 1) * size
+        return say({"events": rows(first, min(total, first + size))})
+
+    return script
+
+
+def test_a_day_is_24_hourly_requests_in_order(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        hour = int(asked.query["hour"])
+        return say({"events": rows(hour * 10, hour * 10 + 2), "has_more": False})
+
+    stand_in.script = script
+    found = ids(world.rows(DAY))
+    assert found == [f"e{hour * 10 + each}" for hour in range(24) for each in (0, 1)]
+    assert len(stand_in.asked) == 24
+    assert all(asked.query["per_page"] == "10000" for asked in stand_in.asked)
+    assert {tuple(asked.query) for asked in stand_in.asked} == {
+        ("start_date", "end_date", "hour", "page", "per_page")
+    }
+
+
+@pytest.mark.parametrize(
+    ("split", "hour", "requests"),
+    [("daily", None, 2), ("none", None, 1), ("hourly", 3, 2), ("none", 3, 1)],
+)
+def test_split_decides_the_requests(
+    world: World, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+) -> None:
+    stand_in.says(say({"events": rows(0, 1), "total": 1}))
+    query = world.client.events(DAY, "2026-01-16", split=split, hour=hour)
+    assert query.plan.least_requests == requests
+    world.rows(DAY, "2026-01-16", split=split, hour=hour)
+    assert len(stand_in.asked) == requests
+    assert all(("hour" in asked.query) == (hour is not None) for asked in stand_in.asked)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda page, last: {"events": page, "pagination": {"has_more": not last}},
+        lambda page, last: {"data": page, "meta": {"hasNext": not last}},
+        lambda page, last: {"results": page, "next": None if last else "/p?page=2"},
+        lambda page, last: {"content": page, "last": last},
+        lambda page, _: {"items": page, "meta": {"pagination": {"totalPages": 3}}},
+        lambda page, _: {"data": {"events": page, "total": "25"}},
+        lambda page, _: {"payload": {"rows": page}, "count": 25},
+        lambda page, last: {"events": page, "count": len(page), "next": not last},
+        lambda page, last: {"events": page, "total_pages": 1 if last else 9, "errors": [{"a": 1}]},
+    ],
+)
+def test_pages_end_by_whatever_the_service_says(
+    world: World, stand_in: StandIn, say: type[Say], wrap: Any
+) -> None:
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        found = rows(page * 10 - 10, min(page * 10, 25))
+        return say(wrap(found, page == 3))
+
+    stand_in.script = script
+    assert ids(world.rows(DAY, split="none")) == ids(rows(0, 25))
+    assert len(stand_in.asked) == 3
+
+
+def test_totals_in_headers_end_a_bare_array(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = lambda asked: say(
+        rows(0, 4) if asked.query["page"] == "1" else rows(4, 6), headers={"X-Total-Count": "6"}
+    )
+    assert len(world.rows(DAY, split="none")) == 6
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize(("total", "requests"), [(25, 3), (20, 3), (5, 2), (0, 1)])
+def test_a_quietly_capped_page_size_loses_nothing(
+    world: World, stand_in: StandIn, say: type[Say], total: int, requests: int
+) -> None:
+    stand_in.script = paged(say, total, 10)
+    assert ids(world.rows(DAY, split="none")) == ids(rows(0, total))
+    assert len(stand_in.asked) == requests
+
+
+def test_a_flag_beats_a_total_that_is_capped(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = lambda asked: say(
+        {
+            "events": rows(int(asked.query["page"]) * 2 - 2, int(asked.query["page"]) * 2),
+            "total": 2,
+            "has_more": asked.query["page"] != "3",
+        }
+    )
+    assert len(world.rows(DAY, split="none")) == 6
+
+
+def test_a_repeated_page_is_an_error_and_not_a_loop(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"events": rows(0, 3)}))
+    with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of 2026-01-15 are the same"):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"stuff": [{"a": 1}]}, "Keys seen: stuff"),
+        ({"events": [{"a": 1}], "items": [{"b": 1}]}, "More than one"),
+        ({"data": {"stuff": []}}, "data.stuff"),
+        ({"values": [1, 2]}, "No list of records"),
+        (5, "not an object"),
+    ],
+)
+def test_a_shape_that_fits_nothing_is_named(
+    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+) -> None:
+    stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
+    with pytest.raises(ProtocolError, match=told) as caught:
+        world.rows(DAY)
+    assert caught.value.request_id == "r-17"
+
+
+def test_rows_key_names_the_list(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say({"stuff": rows(0, 2), "events": rows(5, 6), "total": 2}))
+    assert ids(world.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    stand_in.says(say({"report": {"stuff": rows(0, 2), "total": 2}}))
+    assert ids(world.rows(DAY, split="none", rows_key="stuff")) == ["e0", "e1"]
+    with pytest.raises(ProtocolError, match=r"named 'lines'; keys seen: report, report\.stuff"):
+        world.rows(DAY, rows_key="lines")
+
+
+@pytest.mark.parametrize("unknown", [{"total": 0}, {"total": -1}, {"total_pages": 0}])
+def test_a_total_that_cannot_be_loses_nothing(
+    world: World, stand_in: StandIn, say: type[Say], unknown: dict[str, int]
+) -> None:
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        return say({"events": rows(page * 10 - 10, min(page * 10, 25)), **unknown})
+
+    stand_in.script = script
+    assert ids(world.rows(DAY, split="none")) == ids(rows(0, 25))
+
+
+def test_pages_tell_where_they_belong(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.script = paged(say, 3, 2)
+    first, second = world.pages(DAY, split="none")
+    assert (first.number, len(first), first.last) == (1, 2, False)
+    assert (second.number, len(second), second.last) == (2, 1, True)
+    assert str(first.slice) == DAY
+
+
+def test_max_events_fetches_nothing_in_vain(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        hour = int(asked.query["hour"])
+        return say({"events": rows(hour * 10, hour * 10 + 2), "has_more": True})
+
+    stand_in.script = script
+    assert ids(world.rows(DAY, max_events=2)) == ["e0", "e1"]
+    assert [asked.query["per_page"] for asked in stand_in.asked] == ["2"]
+
+
+def test_unordered_gives_the_same_events(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.script = lambda asked: say(
+        {"events": rows(int(asked.query["hour"]), int(asked.query["hour"]) + 1), "total": 1}
+    )
+    assert sorted(ids(world.rows(DAY, ordered=False))) == sorted(ids(rows(0, 24)))
+
+
+def test_events_before_a_broken_page_are_given_and_nothing_behind_is_asked(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        hour = int(asked.query["hour"])
+        if hour == 2:
+            return say({"error": "no"}, status=500)
+        return say({"events": rows(hour, hour + 1), "total": 1})
+
+    stand_in.script = script
+    world = open_world()
+    seen: list[int] = []
+    with pytest.raises(ServerError) as caught:
+        world.events(DAY, concurrency=1, model=_recording(seen))
+    assert seen == [0, 1]
+    assert caught.value.attempts == 3
+    assert max(int(asked.query["hour"]) for asked in stand_in.asked) == 2
+
+
+def _recording(seen: list[int]) -> type[BaseModel]:
+    class Recorded(BaseModel):
+        event_id: str
+
+        def model_post_init(self, _context: Any) -> None:
+            seen.append(int(self.event_id[1:]))
+
+    return Recorded
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"split": "auto"}, "hourly, daily or none"),
+        ({"hour": 24}, "0 to 23"),
+        ({"hour": True}, "0 to 23"),
+        ({"per_page": 10_001}, "1 to 10000"),
+        ({"concurrency": 0}, "1 to 64"),
+        ({"concurrency": "4"}, "concurrency='4'"),
+        ({"max_events": 0}, "at least 1"),
+        ({"max_events": 1.5}, "at least 1"),
+        ({"rows_key": 5}, "rows_key must be a str"),
+        ({"model": 5}, "model=5: pass a pydantic model"),
+        ({"end": "9999-12-31"}, "would take 69898296 requests"),
+        ({"end": "2026-01-14"}, "before start"),
+        ({"end": "2026-02-30"}, "calendar"),
+        ({"end": "20260120"}, "YYYY-MM-DD"),
+    ],
+)
+def test_a_wrong_argument_is_told_before_anything_is_sent(
+    world: World, stand_in: StandIn, options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        world.client.events(DAY, **options)
+    assert stand_in.asked == []

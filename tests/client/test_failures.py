@@ -1,0 +1,228 @@
+"""What goes wrong on the way, and what becomes of it: the same in both worlds."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import RetryPolicy, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+
+
+@pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
+def test_a_passing_error_is_tried_again(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, status: int
+) -> None:
+    stand_in.says(say(status=status), say(DATES))
+    assert len(world.call("dates")) == 1
+    assert (len(stand_in.asked), clock.sleeps) == (2, [0.5])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"hang_up": True},
+        {"body": b"<html>soon back</html>", "headers": {"Content-Type": "text/html"}},
+        {"body": DATES, "cut": 5},
+        {"body": DATES, "cut": 5, "chunked": True},
+        {"body": b'{"dates": ["2026-01-15"', "headers": {"Content-Type": "application/json"}},
+    ],
+)
+def test_a_damaged_answer_is_tried_again(
+    world: World, stand_in: StandIn, say: type[Say], broken: dict[str, Any]
+) -> None:
+    stand_in.says(say(**broken), say(DATES))
+    assert len(world.call("dates")) == 1
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize("lost", [1, 4, 8, 12, 20])
+def test_a_gzip_body_without_its_end_is_found(
+    world: World, stand_in: StandIn, say: type[Say], lost: int
+) -> None:
+    """The length agrees with the cut body, so only gzip's own structure can tell."""
+    packed = gzip.compress(b'{"dates": ["2026-01-15"]}')
+    headers = {"Content-Encoding": "gzip"}
+    stand_in.says(say(packed[:-lost], headers=headers), say(packed, headers=headers))
+    assert len(world.call("dates")) == 1
+    assert len(stand_in.asked) == 2
+
+
+def test_gzip_in_several_members_is_one_body(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    packed = gzip.compress(b'{"dates": ["2026-') + gzip.compress(b'01-15"]}')
+    stand_in.says(say(packed, headers={"Content-Encoding": "gzip"}))
+    assert len(world.call("dates")) == 1
+
+
+def test_an_encoding_that_was_not_asked_for_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(DATES, headers={"Content-Encoding": "br"}))
+    with pytest.raises(errors.ProtocolError, match="'br' was not asked for"):
+        world.call("dates")
+    assert stand_in.asked[0].headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.InvalidRequest),
+        (401, errors.AuthenticationError),
+        (403, errors.PermissionDenied),
+        (404, errors.NotFound),
+        (422, errors.InvalidRequest),
+    ],
+)
+def test_a_final_error_is_typed_and_not_repeated(
+    world: World, stand_in: StandIn, say: type[Say], status: int, kind: type[errors.StatusError]
+) -> None:
+    body = {"error": "no secret-key", "details": [{"field": "hour", "message": "too late"}]}
+    stand_in.says(say(body, status=status, headers={"X-Request-Id": "r-9"}))
+    with pytest.raises(kind) as caught:
+        world.call("summary", "2026-01-15")
+    error = caught.value
+    assert (error.status, error.request_id, error.attempts) == (status, "r-9", 1)
+    assert "no ***; hour too late" in str(error)
+    assert "secret-key" not in str(error) + repr(error) + error.reason
+    assert error.url == (
+        f"{stand_in.url}/api/partners/acme/ad-analytics/summary"
+        "?start_date=2026-01-15&end_date=2026-01-15"
+    )
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), vars(again)) == (str(error), vars(error))
+    assert len(stand_in.asked) == 1
+
+
+def test_an_error_does_not_say_the_same_twice(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"error": "Not Found"}, status=404))
+    with pytest.raises(errors.NotFound) as caught:
+        world.call("dates")
+    assert caught.value.message == "Not found (404). Check the partner and base_url."
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            {"hang_up": True},
+            r"The connection to .* broke before an answer came: .*[^.]\. Try later",
+        ),
+        ({"body": DATES, "cut": 3}, r"The answer of .* was cut short: .*[^.]\. Try later"),
+        ({"body": b" "}, "Status 200, but an empty body came instead of JSON"),
+        (
+            {"body": b"<p>", "headers": {"Content-Type": "text/html"}},
+            "an HTML page came instead of JSON. Check base_url",
+        ),
+    ],
+)
+def test_what_stays_wrong_is_told_in_plain_words(
+    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any], told: str
+) -> None:
+    stand_in.says(say(**answer))
+    with pytest.raises((errors.TransportError, errors.ProtocolError), match=told):
+        world.call("dates")
+
+
+@pytest.mark.parametrize("lead", [0, 485, 495])
+def test_no_part_of_an_echoed_credential_is_left(
+    world: World, stand_in: StandIn, say: type[Say], lead: int
+) -> None:
+    """Long texts are cut; what is cut must not be half a secret."""
+    stand_in.says(say({"error": "x" * lead + "secret-key"}, status=400))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    assert "sec" not in str(caught.value) + caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"body": {"secret-key": 1}},
+        {"body": [], "headers": {"X-Request-Id": "secret-key"}, "status": 400},
+        {"status": 302, "headers": {"Location": "ftp://x/secret-key"}},
+        {"status": 401, "headers": {"Location": "/secret-key"}},
+    ],
+)
+def test_no_place_of_an_answer_brings_the_credential_into_an_error(
+    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any]
+) -> None:
+    stand_in.says(say(**answer))
+    with pytest.raises(errors.AdAnalyticsError) as caught:
+        world.call("summary", "2026-01-15")
+    assert "secret-key" not in str(caught.value) + repr(vars(caught.value))
+
+
+def test_attempts_end(world: World, stand_in: StandIn, say: type[Say], clock: MovedClock) -> None:
+    stand_in.says(say({"error": "broken"}, status=503))
+    with pytest.raises(errors.ServerError, match="broken") as caught:
+        world.call("dates")
+    assert (caught.value.attempts, clock.sleeps) == (3, [0.5, 1.0])
+
+
+def test_the_budget_ends_before_the_attempts(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    stand_in.says(say(status=503, headers={"Retry-After": "40"}))
+    world = open_world(retry=RetryPolicy(attempts=9, budget=100))
+    with pytest.raises(errors.ServerError):
+        world.call("dates")
+    assert clock.sleeps == [40.0, 40.0]
+
+
+def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        url = f"http://127.0.0.1:{gone.getsockname()[1]}"
+    world = open_world(url)
+    with pytest.raises(errors.TransportError) as caught:
+        world.call("dates")
+    assert caught.value.attempts == 3
+    assert caught.value.message == (
+        f"The client could not connect to {url[7:]}: Connection refused. "
+        "Check the address and the network, or try later."
+    )
+
+
+def test_silence_is_a_timeout(open_world: OpenWorld) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        world = open_world(url, timeout=0.05, retry=RetryPolicy(attempts=1))
+        with pytest.raises(errors.RequestTimeout):
+            world.call("dates")
+
+
+def test_what_is_not_a_date_is_a_protocol_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"dates": ["2026-01-15", 5]}))
+    with pytest.raises(errors.ProtocolError, match="something else"):
+        world.call("dates")
+
+
+def test_a_summary_without_rows_names_its_keys(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"summary": {"revenue": "1"}}))
+    with pytest.raises(errors.ProtocolError) as caught:
+        world.call("summary", "2026-01-15")
+    assert caught.value.message == (
+        "No list of records was found. Keys seen: summary, summary.revenue."
+    )
+
+
+def test_a_closed_client_says_so(open_world: OpenWorld) -> None:
+    world = open_world()
+    world.on(world.client, "close")
+    with pytest.raises(errors.ConfigurationError, match="closed"):
+        world.call("dates")

@@ -1,0 +1,158 @@
+"""A ready HTTP client of the caller's: what of it counts, and that it stays as it was."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from adanalytics_client import AsyncClient, Client, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+Lend = Callable[..., "tuple[World, Any]"]
+
+
+@pytest.fixture
+def lend(open_world: OpenWorld, request: pytest.FixtureRequest) -> Iterator[Lend]:
+    """Open a client that sends with an HTTP client of these settings."""
+    asynchronous = request.node.callspec.params["open_world"] == "async"
+    lent: list[tuple[World, Any]] = []
+
+    def lend_one(*, client: dict[str, Any] | None = None, **settings: Any) -> tuple[World, Any]:
+        http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
+        lent.append((open_world(http=http, **(client or {})), http))
+        return lent[-1]
+
+    yield lend_one
+    for world, http in lent:
+        world.on(http, "aclose" if asynchronous else "close")
+
+
+def test_it_is_neither_changed_nor_closed(lend: Lend, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say(DATES, headers={"Set-Cookie": "a=b"}))
+    world, http = lend(headers={"X-Mine": "1"}, cookies={"c": "d"}, auth=("u", "p"))
+    before = (dict(http.headers), dict(http.cookies), http.timeout, http.auth)
+    world.call("dates")
+    world.call("dates")
+    world.on(world.client, "close")
+    assert (dict(http.headers), dict(http.cookies), http.timeout, http.auth) == before
+    assert not http.is_closed
+    assert all("cookie" not in asked.headers for asked in stand_in.asked)
+    assert stand_in.asked[0].headers["authorization"] == "Bearer secret-key"
+
+
+def test_its_headers_go_to_the_service_only(
+    lend: Lend, stand_in: StandIn, other_origin: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    headers = {
+        "X-Gateway": "g",
+        "User-Agent": "mine/1",
+        "Authorization": "Basic eA==",
+        "Cookie": "sid=1",
+        "Accept-Encoding": "br",
+    }
+    stand_in.says(say({"download_url": f"{other_origin.url}/f.csv"}))
+    other_origin.says(say(b"a\r\n"))
+    world, _ = lend(headers=headers)
+    world.call("export", "2026-01-15", to=tmp_path / "f.csv")
+    home, away = stand_in.asked[0].headers, other_origin.asked[0].headers
+    assert (home["x-gateway"], home["user-agent"]) == ("g", "mine/1")
+    assert home["authorization"] == "Bearer secret-key"
+    assert home["accept-encoding"] == "gzip"
+    assert "cookie" not in home
+    assert not {"x-gateway", "authorization", "cookie"} & away.keys()
+    assert away["user-agent"].startswith("adanalytics/")
+
+
+def test_a_login_goes_without_its_authorization(
+    lend: Lend, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"token": "tok-1"}), say(DATES))
+    world, _ = lend(
+        headers={"Authorization": "Basic eA=="}, client={"email": "a@b", "password": "pass-word"}
+    )
+    world.call("dates")
+    assert "authorization" not in stand_in.asked[0].headers
+    assert stand_in.asked[1].headers["authorization"] == "Bearer tok-1"
+
+
+@pytest.mark.parametrize(
+    ("client", "waits"),
+    [
+        ({"timeout": None}, {"connect": 1.0, "read": 2.0, "write": 3.0, "pool": None}),
+        ({"timeout": 9.0}, {"connect": 9.0, "read": 9.0, "write": 9.0, "pool": None}),
+    ],
+)
+def test_its_timeouts_count_unless_the_client_has_its_own(
+    lend: Lend, client: dict[str, Any], waits: dict[str, Any]
+) -> None:
+    seen: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.extensions["timeout"])
+        return httpx.Response(200, json=DATES)
+
+    world, _ = lend(
+        client=client,
+        transport=httpx.MockTransport(answer),
+        timeout=httpx.Timeout(connect=1.0, read=2.0, write=3.0, pool=4.0),
+    )
+    world.call("dates")
+    assert seen == [waits]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_transport_may_answer_with_a_whole_response(lend: Lend, *, packed: bool) -> None:
+    plain = b'{"dates": ["2026-01-15"]}'
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        if packed:
+            return httpx.Response(
+                200, content=gzip.compress(plain), headers={"Content-Encoding": "gzip"}
+            )
+        return httpx.Response(200, content=plain)
+
+    world, _ = lend(transport=httpx.MockTransport(answer))
+    assert len(world.call("dates")) == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_hook_may_have_read_the_response(
+    lend: Lend, stand_in: StandIn, say: type[Say], *, packed: bool
+) -> None:
+    plain = b'{"dates": ["2026-01-15"]}'
+    headers = {"Content-Encoding": "gzip"} if packed else {}
+    stand_in.says(say(gzip.compress(plain) if packed else plain, headers=headers))
+    world, http = lend()
+    seen: list[bytes] = []
+
+    def read(response: httpx.Response) -> None:
+        seen.append(response.read())
+
+    async def aread(response: httpx.Response) -> None:
+        seen.append(await response.aread())
+
+    http.event_hooks["response"].append(aread if isinstance(http, httpx.AsyncClient) else read)
+    assert len(world.call("dates")) == 1
+    assert seen == [plain]
+
+
+def test_the_wrong_kind_is_told() -> None:
+    wrong: Any = object()
+    for kind in (Client, AsyncClient):
+        with pytest.raises(errors.ConfigurationError, match="http= takes"):
+            kind("http://x.example", api_key="k", http=wrong)
+
+
+def test_a_closed_one_is_told() -> None:
+    http = httpx.Client()
+    http.close()
+    with pytest.raises(errors.ConfigurationError, match="closed already"):
+        Client("http://x.example", api_key="k", http=http)

@@ -1,0 +1,99 @@
+"""Too many requests: what the service says about it, and the client's own window."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import RetryPolicy, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+
+
+@pytest.mark.parametrize("form", ["seconds", "date", "ratelimit", "reset", "epoch"])
+def test_429_waits_as_long_as_the_service_says(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, form: str
+) -> None:
+    until = clock.now + 120
+    headers = {
+        "seconds": {"Retry-After": "120", "RateLimit": '"hour";r=0;t=9'},
+        "date": {"Retry-After": format_datetime(datetime.fromtimestamp(until, tz=UTC))},
+        "ratelimit": {"RateLimit": '"hour";r=0;t=120', "X-RateLimit-Reset": "7"},
+        "reset": {"X-RateLimit-Reset": "120", "Retry-After": "soon"},
+        "epoch": {"X-RateLimit-Reset": str(int(until))},
+    }[form]
+    stand_in.says(say({"error": "Too Many Requests"}, status=429, headers=headers), say(DATES))
+    assert len(world.call("dates")) == 1
+    assert clock.sleeps == [120.0]
+
+
+def test_403_with_retry_after_is_a_limit_too(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    stand_in.says(say(status=403, headers={"Retry-After": "5"}), say(DATES))
+    world.call("dates")
+    assert clock.sleeps == [5.0]
+
+
+@pytest.mark.parametrize("options", [{"on_limit": "raise"}, {"max_wait": 60}])
+def test_429_raises_where_waiting_is_not_allowed(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], options: dict[str, Any]
+) -> None:
+    stand_in.says(say(status=429, headers={"Retry-After": "120"}))
+    with pytest.raises(errors.RateLimited) as caught:
+        open_world(**options).call("dates")
+    assert caught.value.retry_after == 120.0
+    assert pickle.loads(pickle.dumps(caught.value)).retry_after == 120.0
+    assert len(stand_in.asked) == 1
+
+
+def test_the_own_window_holds_without_any_header(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    stand_in.says(say(DATES))
+    world = open_world(limit=3)
+    for _ in range(4):
+        world.call("dates")
+    assert clock.sleeps == [3600.0]
+    assert world.client.quota.remaining == 2
+
+
+def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    stand_in.says(say(DATES))
+    world = open_world(limit=1, on_limit="raise")
+    world.call("dates")
+    with pytest.raises(errors.QuotaExceeded) as caught:
+        world.call("dates")
+    resumes_at = datetime.fromtimestamp(clock.now + 3600, tz=UTC)
+    assert caught.value.resumes_at == resumes_at
+    assert pickle.loads(pickle.dumps(caught.value)).resumes_at == resumes_at
+    assert len(stand_in.asked) == 1
+
+
+def test_the_service_knows_better_how_much_is_left(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(DATES, headers={"RateLimit": '"hour";r=7;t=1800'}))
+    assert world.client.quota.remaining == 1000
+    world.call("dates")
+    assert world.client.quota.remaining == 7
+
+
+def test_a_waiting_pull_says_so_once(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.script = lambda asked: say({"events": [{"h": asked.query["hour"]}], "total": 1})
+    caplog.set_level("INFO", logger="adanalytics_client")
+    # All threads share the moved clock, so one thread's wait would use up the budget of another.
+    world = open_world(limit=20, retry=RetryPolicy(budget=1e9))
+    assert len(world.rows("2026-01-15", concurrency=4)) == 24
+    assert len([each for each in caplog.messages if "quota used up, going on at" in each]) == 1

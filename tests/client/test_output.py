@@ -1,0 +1,139 @@
+"""Events as files: whole or not there, and nothing in them lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import Event, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DAY = "2026-01-15"
+
+
+def write(world: World, to: Any, **options: Any) -> int:
+    written: int = world.on(
+        world.client.events(DAY, split="none", per_page=2), "write", to, **options
+    )
+    return written
+
+
+def pages(say: type[Say], *found: str) -> list[Say]:
+    """Pages from JSON texts, so that a test decides every byte."""
+    last = len(found) - 1
+    return [
+        say(
+            b'{"events": [%b], "has_more": %b}'
+            % (text.encode(), b"true" if at < last else b"false")
+        )
+        for at, text in enumerate(found)
+    ]
+
+
+def test_jsonl_keeps_the_texts_of_the_service(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"b":1.50, "a":1e-7},{"x":"\\u00e9\\n"}', '{ "n":\n[null ,{}]\r\n}'))
+    path = tmp_path / "out.jsonl"
+    assert write(world, path) == 3
+    assert path.read_bytes() == b'{"b":1.50, "a":1e-7}\n{"x":"\\u00e9\\n"}\n{ "n": [null ,{}]  }\n'
+
+
+def test_csv_follows_rfc_4180(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    text = '{"a": null, "b": true, "c": "x,\\"y\\"\\r\\nz", "d": 0.000000010'
+    text += ', "e": {"z": "1", "y": 2.50}}'
+    stand_in.says(*pages(say, text))
+    path = tmp_path / "out.csv"
+    assert write(world, path) == 1
+    assert path.read_bytes() == (
+        b'a,b,c,d,e\r\n,true,"x,""y""\r\nz",0.000000010,"{""y"":2.50,""z"":""1""}"\r\n'
+    )
+
+
+def test_columns_that_come_late_are_not_lost(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(
+        *pages(say, '{"a": "1,\\r\\n"},{"b": 2}', '{"a": 3, "c": "x"}', '{"d": "", "a": null}')
+    )
+    path = tmp_path / "out.csv"
+    assert write(world, path) == 4
+    found = list(csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")))
+    assert [list(row.values()) for row in found] == [
+        ["1,\r\n", "", "", ""],
+        ["", "2", "", ""],
+        ["3", "", "x", ""],
+        ["", "", "", ""],
+    ]
+    assert list(found[0]) == ["a", "b", "c", "d"]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_stream_cannot_take_late_columns_and_says_so(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(*pages(say, '{"a": 1}', '{"b": 2}'))
+    with pytest.raises(errors.ProtocolError, match="Column b first appears"):
+        write(world, io.BytesIO(), format="csv")
+
+
+def test_no_events_leave_a_file_with_the_known_header(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, ""))
+    assert write(world, tmp_path / "out.csv") == 0
+    assert write(world, tmp_path / "out.jsonl") == 0
+    assert (tmp_path / "out.csv").read_text().strip().split(",") == list(Event.model_fields)
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+def test_a_stream_gets_the_lines_and_stays_open(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+    stream = io.BytesIO()
+    assert write(world, stream, format="jsonl") == 2
+    assert stream.getvalue() == b'{"a":1}\n{"a":2}\n'
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
+    path = tmp_path / "out.jsonl"
+    path.write_text("old")
+    with pytest.raises(errors.InvalidRequest):
+        write(world, path)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.jsonl", "old")]
+
+
+def test_max_events_holds_for_files(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a":1},{"a":2},{"a":3}'))
+    query = world.client.events(DAY, split="none", max_events=2)
+    assert world.on(query, "write", tmp_path / "out.jsonl") == 2
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out", "out.jsonl.gz"])
+def test_an_unknown_format_is_told_before_anything_is_sent(
+    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(errors.ConfigurationError, match="jsonl or csv"):
+        write(open_world(), tmp_path / name)
+    with pytest.raises(errors.ConfigurationError, match="is a folder"):
+        write(open_world(), tmp_path, format="csv")
+    with pytest.raises(errors.ConfigurationError, match="writing bytes"):
+        write(open_world(), io.StringIO(), format="csv")
+    assert stand_in.asked == []

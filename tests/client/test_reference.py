@@ -1,0 +1,135 @@
+"""The normal paths against the real reference server, in both worlds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import Client, Observer, RequestSent, errors
+from adanalytics_client.testing import async_reference_client, reference_client
+
+if TYPE_CHECKING:
+    from tests.client.conftest import World
+
+    from adanalytics_server.local import LocalServer
+
+FIRST, LAST = "2026-01-15", "2026-01-16"
+
+
+def test_dates(reference_world: World) -> None:
+    assert [str(day) for day in reference_world.call("dates")] == [FIRST, LAST]
+
+
+@pytest.mark.parametrize("split", ["hourly", "daily", "none"])
+def test_every_split_gives_every_event_once_and_in_order(
+    reference_world: World, split: str
+) -> None:
+    rows = reference_world.rows(FIRST, LAST, split=split, per_page=700)
+    assert len({row["event_id"] for row in rows}) == len(rows) == 3000
+    assert [(row["event_date"], row["event_hour"]) for row in rows] == sorted(
+        (row["event_date"], row["event_hour"]) for row in rows
+    )
+
+
+@pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 6), ("none", 5)])
+def test_no_request_is_wasted(reference: LocalServer, split: str, requests: int) -> None:
+    sent: list[RequestSent] = []
+
+    class Count(Observer):
+        def request(self, info: RequestSent) -> None:
+            sent.append(info)
+
+    with Client(
+        reference.url, api_key=reference.api_key, partner="acme", observer=Count()
+    ) as client:
+        assert len(list(client.events(FIRST, LAST, split=split, per_page=700).rows())) == 3000
+    assert len(sent) == requests
+
+
+def test_a_summary_is_the_arithmetic_over_its_events(reference_world: World) -> None:
+    events = [each for each in reference_world.events(FIRST, LAST) if not each.is_filtered]
+    total = reference_world.call("summary", FIRST, LAST).rows[0]
+    assert total.revenue == sum((each.revenue for each in events), Decimal(0))
+    assert total.impressions == sum(each.event_type == "impression" for each in events)
+    assert str(total.ecpm) == f"{total.revenue * 1000 / total.impressions:.6f}"
+    grouped = reference_world.call("summary", FIRST, LAST, group_by="campaign")
+    assert grouped.totals == total
+    assert sum(row.clicks for row in grouped.rows) == total.clicks
+    assert grouped.currency == "USD"
+
+
+def test_a_csv_of_events_is_the_bulk_export_byte_for_byte(
+    reference_world: World, tmp_path: Path
+) -> None:
+    query = reference_world.client.events(FIRST, LAST)
+    assert reference_world.on(query, "write", tmp_path / "events.csv") == 3000
+    reference_world.call("export", FIRST, LAST, to=tmp_path / "export.csv", timeout=60)
+    assert (tmp_path / "events.csv").read_bytes() == (tmp_path / "export.csv").read_bytes()
+
+
+def test_jsonl_holds_the_rows(reference_world: World, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    reference_world.on(reference_world.client.events(FIRST), "write", path)
+    lines = path.read_text().splitlines()
+    assert [json.loads(line) for line in lines] == reference_world.rows(FIRST)
+
+
+def test_a_model_gives_back_what_was_sent(reference_world: World) -> None:
+    rows = reference_world.rows(FIRST, hour=12)
+    events = reference_world.events(FIRST, hour=12)
+    assert [event.model_dump(mode="json") for event in events] == rows
+    assert len(rows) > 0
+
+
+def test_a_login_works_like_a_key(reference: LocalServer) -> None:
+    with Client(
+        reference.url, email=reference.email, password=reference.password, partner="acme"
+    ) as client:
+        assert len(client.dates()) == 2
+    with (
+        Client(reference.url, email=reference.email, password="wrong", partner="acme") as client,
+        pytest.raises(errors.AuthenticationError),
+    ):
+        client.dates()
+
+
+def test_errors_of_the_real_server(reference: LocalServer) -> None:
+    with (
+        Client(reference.url, api_key="aak_wrong", partner="acme") as client,
+        pytest.raises(errors.AuthenticationError, match="Unauthorized") as caught,
+    ):
+        client.dates()
+    assert caught.value.request_id
+    with (
+        Client(reference.url, api_key=reference.api_key, partner="nobody") as client,
+        pytest.raises(errors.NotFound),
+    ):
+        client.dates()
+
+
+def test_the_quota_follows_the_server(reference: LocalServer) -> None:
+    with Client(reference.url, api_key=reference.api_key, partner="acme", limit=9000) as client:
+        client.dates()
+        first = client.quota.remaining
+        client.dates()
+        assert first is not None
+        assert first < 5000
+        assert client.quota.remaining == first - 1
+
+
+def test_the_testing_helpers() -> None:
+    with reference_client(seed=7, events_per_day=50, limit=30) as client:
+        assert client.quota.remaining == 30
+        rows = list(client.events(FIRST).rows())
+        assert len(rows) == 50
+
+    async def main() -> list[dict[str, Any]]:
+        async with async_reference_client(seed=7, events_per_day=50) as other:
+            return [row async for row in other.events(FIRST).rows()]
+
+    assert asyncio.run(main()) == rows

@@ -1,0 +1,177 @@
+"""Leaving early: nothing goes on behind the user's back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import aclosing, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client import (
+    AsyncClient,
+    Client,
+    Observer,
+    RetryPolicy,
+    TransportError,
+    WaitStarted,
+)
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, Say, StandIn
+
+DAY = "2026-01-15"
+
+
+def ours() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "adanalytics"]
+
+
+@contextmanager
+def no_thread_left() -> Iterator[None]:
+    yield
+    for thread in ours():
+        thread.join(5)
+    assert ours() == []
+
+
+@pytest.fixture
+def many_pages(stand_in: StandIn, say: type[Say]) -> StandIn:
+    def script(asked: Asked) -> Say:
+        page = asked.query["page"]
+        return say({"events": [{"event_id": f"{asked.query.get('hour')}-{page}"}], "more": True})
+
+    stand_in.script = script
+    return stand_in
+
+
+def test_break_ends_the_threads(many_pages: StandIn) -> None:
+    with no_thread_left(), Client(many_pages.url, api_key="k", partner="acme") as client:
+        for _event in client.events(DAY, concurrency=4):
+            break
+    assert len(many_pages.asked) <= 12
+
+
+def test_an_exception_in_the_loop_ends_the_threads(many_pages: StandIn) -> None:
+    def fail() -> None:
+        with Client(many_pages.url, api_key="k", partner="acme") as client:
+            for _event in client.events(DAY):
+                raise ZeroDivisionError
+
+    with no_thread_left(), pytest.raises(ZeroDivisionError):
+        fail()
+
+
+def test_memory_is_bounded_by_what_may_wait(many_pages: StandIn) -> None:
+    """A consumer that takes ten pages and stops leaves at most the bound asked for."""
+    with (
+        Client(many_pages.url, api_key="k", partner="acme") as client,
+        closing(client.events(DAY, concurrency=3).pages()) as pages,
+    ):
+        for _ in range(10):
+            next(pages)
+        assert len(many_pages.asked) <= 10 + 3 * 2
+
+
+def test_closing_the_client_ends_a_wait(stand_in: StandIn, say: type[Say]) -> None:
+    """Real time: only the close, not the hour, ends the wait."""
+    stand_in.says(say({"error": "later"}, status=429, headers={"Retry-After": "3000"}))
+    waiting = threading.Event()
+
+    class Watch(Observer):
+        def wait(self, info: WaitStarted) -> None:
+            assert info.seconds == 3000
+            waiting.set()
+
+    client = Client(stand_in.url, api_key="k", partner="acme", observer=Watch())
+    caught: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            client.dates()
+        except TransportError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert waiting.wait(10)
+    client.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(caught) == 1
+
+
+def test_break_ends_the_tasks(many_pages: StandIn) -> None:
+    async def main() -> int:
+        async with AsyncClient(many_pages.url, api_key="k", partner="acme") as client:
+            async with aclosing(client.events(DAY).pages()) as pages:
+                async for _page in pages:
+                    break
+            return len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == 1
+
+
+def test_cancelling_a_pull_ends_the_tasks(stand_in: StandIn, say: type[Say]) -> None:
+    gate = threading.Event()
+    stand_in.says(say({"events": []}, gate=gate))
+
+    async def main() -> int:
+        async with AsyncClient(stand_in.url, api_key="k", partner="acme") as client:
+            rows = client.events(DAY).rows()
+            task = asyncio.ensure_future(anext(rows))
+            assert await asyncio.to_thread(stand_in.reached.wait, 10)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return len(asyncio.all_tasks())
+
+    try:
+        assert asyncio.run(main()) == 1
+    finally:
+        gate.set()
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+def test_cancelling_a_write_leaves_no_file(
+    stand_in: StandIn, say: type[Say], tmp_path: Path, steps: int
+) -> None:
+    """However early it is cancelled: also while the file is being made."""
+    gate = threading.Event()
+    stand_in.says(say({"events": []}, gate=gate))
+
+    async def main() -> None:
+        async with AsyncClient(stand_in.url, api_key="k", partner="acme") as client:
+            task = asyncio.ensure_future(client.events(DAY).write(tmp_path / "x.jsonl"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    try:
+        asyncio.run(main())
+    finally:
+        gate.set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cancelled_login_does_not_block_the_next(stand_in: StandIn, say: type[Say]) -> None:
+    gate = threading.Event()
+    stand_in.says(say(gate=gate), say({"token": "t"}), say({"dates": []}))
+
+    async def main() -> list[object]:
+        async with AsyncClient(
+            stand_in.url, email="a@b", password="p", partner="acme", retry=RetryPolicy(attempts=1)
+        ) as client:
+            first = asyncio.ensure_future(client.dates())
+            assert await asyncio.to_thread(stand_in.reached.wait, 10)
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+            gate.set()
+            return list(await client.dates())
+
+    assert asyncio.run(main()) == []

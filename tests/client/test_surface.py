@@ -1,0 +1,194 @@
+"""What users and type checkers see: equal worlds, a cheap import, no foreign types."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+from datetime import date
+from typing import Any
+
+import pytest
+
+import adanalytics_client as package
+from adanalytics_client import (
+    AsyncClient,
+    AsyncEventQuery,
+    AsyncExportJob,
+    Client,
+    Event,
+    EventQuery,
+    ExportJob,
+    RetryPolicy,
+    Summary,
+    errors,
+)
+
+WORLDS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
+PURE = [
+    "_body",
+    "_call",
+    "_config",
+    "_credentials",
+    "_dates",
+    "_effects",
+    "_exchange",
+    "_export",
+    "_exporting",
+    "_fanout",
+    "_hooks",
+    "_download",
+    "_json",
+    "_login",
+    "_operations",
+    "_pages",
+    "_plan",
+    "_problems",
+    "_quota",
+    "_redirects",
+    "_retry",
+    "_rows",
+    "_secret",
+    "_session",
+    "_url",
+    "_waiting",
+    "errors",
+]
+
+
+def public(kind: type) -> dict[str, Any]:
+    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+
+
+def shape(function: Any) -> list[tuple[str, Any, Any]]:
+    """Names, kinds and defaults; annotations as text without what must differ."""
+    found = inspect.signature(function).parameters.values()
+    return [(each.name, each.kind, each.default) for each in found]
+
+
+@pytest.mark.parametrize(("ordinary", "asynchronous"), WORLDS)
+def test_both_worlds_have_the_same_names_and_arguments(ordinary: type, asynchronous: type) -> None:
+    assert public(ordinary).keys() == public(asynchronous).keys()
+    assert shape(ordinary) == shape(asynchronous)
+    for name, member in public(ordinary).items():
+        twin = public(asynchronous)[name]
+        if isinstance(member, property):
+            assert isinstance(twin, property), name
+        else:
+            unbound = [getattr(each, "__func__", each) for each in (member, twin)]
+            assert shape(unbound[0]) == shape(unbound[1]), name
+
+
+@pytest.mark.parametrize(("ordinary", "asynchronous"), WORLDS)
+def test_annotations_differ_only_in_the_world(ordinary: type, asynchronous: type) -> None:
+    for name, member in public(ordinary).items():
+        if inspect.isfunction(member):
+            ours, theirs = (
+                {
+                    key: str(value).replace("Async", "")
+                    for key, value in each.__annotations__.items()
+                }
+                for each in (member, public(asynchronous)[name])
+            )
+            assert _plain(ours) == _plain(theirs), name
+
+
+def _plain(annotations: dict[str, str]) -> dict[str, str]:
+    worlds = ("aclient", "client"), ("aevents", "events"), ("ajobs", "jobs")
+    plain: dict[str, str] = {}
+    for name, text in annotations.items():
+        for theirs, ours in worlds:
+            plain[name] = plain.get(name, text).replace(f".{theirs}.", f".{ours}.")
+        # Only an ordinary generator names what it returns at its end.
+        plain[name] = plain[name].replace(", None, None]", ", None]")
+    return plain
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.strip()
+
+
+def test_the_core_does_no_io() -> None:
+    """Neither an HTTP library nor threads, loops or clocks are imported by the core itself."""
+    code = f"""
+import ast, importlib, sys
+sys.modules["httpx"] = sys.modules["httpcore"] = None
+banned = {{"httpx", "asyncio", "threading", "time", "concurrent", "queue", "socket"}}
+for name in {PURE!r}:
+    module = importlib.import_module("adanalytics_client." + name)
+    for node in ast.walk(ast.parse(open(module.__file__).read())):
+        names = [each.name for each in getattr(node, "names", [])]
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            assert not banned & {{each.partition(".")[0] for each in names}}, (name, names)
+"""
+    run(code)
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, adanalytics_client;"
+        "print(sorted({'httpx', 'pydantic', 'asyncio', 'json'} & sys.modules.keys()))"
+    )
+    assert run(code) == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    with pytest.raises(AttributeError, match="Nothing"):
+        package.Nothing  # noqa: B018 - looking is the test
+
+
+def test_no_public_type_is_of_the_http_library() -> None:
+    for name in package.__all__:
+        thing = getattr(package, name)
+        for member in vars(thing).values() if inspect.isclass(thing) else ():
+            assert "httpx" not in str(getattr(member, "__annotations__", ""))
+
+
+def test_plans_policies_and_models_pickle() -> None:
+    with Client("http://x.example", api_key="k", partner="acme") as client:
+        plan = client.events("2026-01-01", "2026-01-31").plan
+        quota = client.quota
+    assert (
+        str(plan) == "2026-01-01..2026-01-31, hourly: at least 744 requests of up to 10000 events"
+    )
+    assert plan.slices[25].start == date(2026, 1, 2)
+    event = Event.model_validate({"revenue": "1.5", "new": {"a": 1}})
+    for thing in (plan, quota, RetryPolicy(attempts=2), event, Summary(rows=[])):
+        assert pickle.loads(pickle.dumps(thing)) == thing
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        each
+        for each in vars(errors).values()
+        if inspect.isclass(each) and issubclass(each, Exception)
+    ],
+)
+def test_errors_pickle_with_all_they_know(kind: type[errors.AdAnalyticsError]) -> None:
+    error = kind("It broke.")
+    error.request_id, error.attempts, error.url = "r-1", 3, "https://x.example/a"
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == "It broke. (request id r-1, 3 attempts, https://x.example/a)"
+    assert vars(again) == vars(error)
+
+
+def test_the_testing_helper_names_the_missing_extra() -> None:
+    code = """
+import sys
+sys.modules["adanalytics_server.local"] = None
+from adanalytics_client.testing import reference_client
+try:
+    reference_client().__enter__()
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    assert run(code).startswith("ConfigurationError The reference server needs")
+    assert "adanalytics[server]" in run(code)
