@@ -1,0 +1,83 @@
+"""`adanalytics demo`: the whole system on generated data, checked against itself."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.errors import CommandError
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.server_extra import server_extra
+
+
+@click.pass_context
+def run(context: click.Context, keep: Path | None) -> None:
+    """Run the demo and fail if anything in it disagrees."""
+    with server_extra():
+        from adanalytics_cli.demo.run import Demo
+    from adanalytics_cli.demo.story import Story
+
+    invocation = current_invocation(context)
+    story = Story(invocation)
+    began = time.monotonic()
+    with _folder(keep) as folder:
+        demo = Demo(folder, invocation, story)
+        checks = demo.run()
+        if wrong := [check.what for check in checks if not check.holds]:
+            raise CommandError(
+                f"the demo's numbers differ: {'; '.join(wrong)}",
+                remedy="Run it again with --keep DIR and look at the files there.",
+            )
+        seconds = time.monotonic() - began
+        story.step("Done", f"everything agrees to the last digit ({seconds:.1f} s in all)")
+        if keep:
+            files = [str(demo.events_file), str(demo.export_file)]
+            story.commands("Kept:", [*files, str(demo.data)])
+            story.commands("Serve it again:", [f"adanalytics serve --demo --data {demo.data}"])
+        else:
+            story.commands(
+                "Try it yourself:",
+                [
+                    "adanalytics serve --demo         # then, in another terminal, what it prints",
+                    "adanalytics events 2026-01-15 --hour 20",
+                    "adanalytics events 2026-01-15 -o day.jsonl.gz",
+                    "adanalytics summary 2026-01 -g demand_tag",
+                    "adanalytics export 2026-01 -o january.csv",
+                ],
+            )
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="adanalytics-demo-") as scratch:
+            yield Path(scratch)
+        return
+    if keep.is_dir() and any(keep.iterdir()):
+        raise click.UsageError(f"{keep} is not empty. Name a new folder for --keep.")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep
+
+
+demo = ExampleCommand(
+    "demo",
+    callback=run,
+    params=[
+        click.Option(
+            ["--keep"],
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Leave the data and the files in this new folder.",
+        )
+    ],
+    summary="Run the whole system on generated data.",
+    details=(
+        "Starts the embedded server, pulls a day of events by the hour, prints its summary, "
+        "exports the day, and compares all three to the last digit. Exit status 1 if they differ."
+    ),
+    examples=["adanalytics demo", "adanalytics demo --keep demo"],
+)

@@ -1,0 +1,133 @@
+"""`adanalytics events`: every event of a period, as the service sent it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.connection import connect
+from adanalytics_cli.formats import format_option, pick_format
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.output_file import output_option
+from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.remarks import remark
+
+if TYPE_CHECKING:
+    from adanalytics_cli.progress import Progress
+
+LARGEST_PAGE = 10_000
+# A table is for a first look; more rows than this would only scroll by.
+ROWS_OF_A_TABLE = 100
+
+
+@click.pass_context
+def run(
+    context: click.Context,
+    start: Span,
+    end: Span | None,
+    hour: int | None,
+    split: str,
+    per_page: int | None,
+    concurrency: int,
+    columns: tuple[str, ...],
+    limit: int | None,
+    chosen_format: str | None,
+    output: Path | None,
+) -> None:
+    """Pull the events and write them; nothing of a file is visible before all of it is there."""
+    form = pick_format(chosen_format, output, piped="jsonl")
+    first, last = period(start, end)
+    shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
+    on_screen = form != "table" and output is None and sys.stdout.isatty()
+    with connect(context, live=not on_screen) as (client, progress):
+        query = client.events(
+            first,
+            last,
+            hour=hour,
+            split=split,
+            per_page=per_page or min(shown or LARGEST_PAGE, LARGEST_PAGE),
+            concurrency=concurrency,
+            max_events=shown,
+        )
+        progress.expect(query.plan.least_requests)
+
+        from adanalytics_cli.event_output import read_events, write_event_table, write_events
+
+        if form == "table":
+            rows = read_events(query, columns)
+            progress.finish()
+            cut_at = shown if limit is None else None
+            write_event_table(rows, output, columns, current_invocation(context), cut_at=cut_at)
+            written = len(rows)
+        else:
+            written = write_events(query, form, output, columns, progress)
+    remark(_closing(written, progress, output), context)
+
+
+def _closing(written: int, progress: "Progress", output: Path | None) -> str:
+    requests = f"{progress.requests:,} request{'' if progress.requests == 1 else 's'}"
+    place = f" -> {output}" if output else ""
+    return f"{written:,} events, {requests}, {progress.seconds():.1f} s{place}"
+
+
+def _split_names(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+
+
+events = ExampleCommand(
+    "events",
+    callback=run,
+    params=[
+        *period_arguments(required=True),
+        click.Option(
+            ["--hour"], type=click.IntRange(0, 23), metavar="H", help="Only this hour of each day."
+        ),
+        click.Option(
+            ["--split"],
+            type=click.Choice(["hourly", "daily", "none"]),
+            default="hourly",
+            show_default=True,
+            help="One query an hour, a day, or for everything; hourly suits large days.",
+        ),
+        click.Option(
+            ["--per-page"],
+            type=click.IntRange(1, LARGEST_PAGE),
+            metavar="N",
+            help=f"Events a request, at most and by default {LARGEST_PAGE}.",
+        ),
+        click.Option(
+            ["--concurrency"],
+            type=click.IntRange(1, 64),
+            metavar="N",
+            default=4,
+            show_default=True,
+            help="Requests in flight at a time.",
+        ),
+        click.Option(
+            ["--columns"],
+            metavar="A,B",
+            callback=_split_names,
+            help="Only these fields, in this order.",
+        ),
+        click.Option(
+            ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
+        ),
+        format_option(),
+        output_option(),
+    ],
+    summary="Pull the events of a period.",
+    details=(
+        f"{PERIOD_HELP} A day is 24 requests. On a terminal the first "
+        f"{ROWS_OF_A_TABLE} events are shown as a table; in a pipe all of them as JSON lines."
+    ),
+    examples=[
+        "adanalytics events yesterday -o yesterday.jsonl.gz",
+        "adanalytics events 2026-01-15 --hour 13 | jq .event_type",
+        "adanalytics events -7d today --columns event_time,revenue -f csv",
+    ],
+    connects=True,
+)

@@ -1,0 +1,1 @@
+"""The demo: the whole system on generated data, checking itself."""

@@ -1,0 +1,77 @@
+"""A partner, an admin, a key and two generated days, for the demo and for `serve --demo`."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.partner_store import open_partner_store
+from adanalytics_cli.server_extra import server_extra
+from adanalytics_cli.stage_line import show_stages
+
+PARTNER = "acme"
+EMAIL = "demo@example.com"
+FIRST_DAY = date(2026, 1, 15)
+DAYS = 2
+EVENTS_PER_DAY = 120_000
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAccess:
+    """What is needed to use the demo's data."""
+
+    api_key: str = field(repr=False)
+    partner: str = PARTNER
+
+    def commands(self, url: str) -> Iterator[str]:
+        """Lines for a shell that set everything up, and one to try."""
+        yield f"export ADANALYTICS_BASE_URL={url}"
+        yield f"export ADANALYTICS_PARTNER={self.partner}"
+        yield f"export ADANALYTICS_API_KEY={self.api_key}"
+        yield f"adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
+
+
+def last_day() -> date:
+    """The last of the generated days."""
+    return FIRST_DAY + timedelta(days=DAYS - 1)
+
+
+def prepare_demo_data(
+    data: Path, invocation: Invocation, *, events_per_day: int = EVENTS_PER_DAY
+) -> DemoAccess:
+    """Fill `data` with what the demo needs and is not there yet, and make a fresh key.
+
+    The same folder can be prepared again: the events come from a fixed seed.
+    """
+    with server_extra():
+        from adanalytics_server.admin import (
+            add_partner,
+            add_user,
+            create_key,
+            list_partners,
+            list_users,
+        )
+        from adanalytics_server.seed import generate
+    if PARTNER not in {each.id for each in list_partners(data)}:
+        add_partner(data, PARTNER, name="Acme Media", currency="USD")
+    if EMAIL not in {each.email for each in list_users(data)}:
+        # Nobody signs in with it: the demo works with the key.
+        add_user(data, EMAIL, password=secrets.token_urlsafe(24), role="admin")
+    with (
+        open_partner_store(data, PARTNER) as (partner, store),
+        show_stages("demo data", invocation) as progress,
+    ):
+        generate(
+            store,
+            partner_id=partner.id,
+            currency=partner.currency,
+            start=FIRST_DAY,
+            days=DAYS,
+            events_per_day=events_per_day,
+            seed=SEED,
+            progress=progress,
+        )
+    return DemoAccess(create_key(data, EMAIL, name="demo"))

@@ -1,0 +1,169 @@
+"""The steps of the demo: serve, pull, summarise, export, compare."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adanalytics_cli.demo.check import Check, compare_files, compare_summary
+from adanalytics_cli.demo.data import (
+    DAYS,
+    EVENTS_PER_DAY,
+    FIRST_DAY,
+    DemoAccess,
+    last_day,
+    prepare_demo_data,
+)
+from adanalytics_cli.demo.story import NO_BREAK, Story
+from adanalytics_cli.demo.tally import Tally, read_csv, read_jsonl, tally
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.progress import Progress, show_progress
+from adanalytics_cli.quantities import in_bytes
+from adanalytics_cli.row_output import write_rows
+from adanalytics_cli.server_extra import server_extra
+from adanalytics_cli.summary_table import summary_columns, table_note, table_rows
+from adanalytics_client import Client, Summary
+
+GROUPINGS = (None, "day", "campaign", "demand_tag")
+# As many as fit 80 cells, also in a pipe.
+_COLUMNS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """One run of the demo in `folder`, where the server's data and both files end up."""
+
+    folder: Path
+    invocation: Invocation
+    story: Story
+    events_per_day: int = EVENTS_PER_DAY
+
+    @property
+    def data(self) -> Path:
+        """The folder of the server's data."""
+        return self.folder / "server"
+
+    @property
+    def events_file(self) -> Path:
+        """The events as pulled by pages."""
+        return self.folder / f"events-{FIRST_DAY}.jsonl"
+
+    @property
+    def export_file(self) -> Path:
+        """The same day as the bulk export gave it."""
+        return self.folder / f"export-{FIRST_DAY}.csv"
+
+    def run(self) -> list[Check]:
+        """Do it all, telling each step, and return the comparisons; the server is gone then."""
+        with self._serve() as (url, access):
+            with self._client(url, access) as (client, progress):
+                self._pull_events(client, progress)
+            with self._client(url, access) as (client, progress):
+                summaries = self._summarise(client, progress)
+            with self._client(url, access) as (client, progress):
+                self._bulk_export(client, progress)
+        return self._compare(summaries)
+
+    @contextmanager
+    def _serve(self) -> Iterator[tuple[str, DemoAccess]]:
+        with server_extra():
+            from adanalytics_server.admin import delete_user
+            from adanalytics_server.local import LocalServer
+        began = time.monotonic()
+        access = prepare_demo_data(self.data, self.invocation, events_per_day=self.events_per_day)
+        with LocalServer(partner=access.partner, data=self.data) as server:
+            self.story.step(
+                "Server",
+                f"{server.url} has {DAYS * self.events_per_day:,} generated events of "
+                f"{FIRST_DAY} and {last_day()} ({_since(began)})",
+            )
+            yield server.url, access
+        # Its password is the same everywhere, which must not stay in a folder that is kept.
+        delete_user(self.data, server.email)
+
+    @contextmanager
+    def _client(self, url: str, access: DemoAccess) -> Iterator[tuple[Client, Progress]]:
+        with (
+            show_progress(self.invocation, live=True) as progress,
+            Client(
+                url, partner=access.partner, api_key=access.api_key, observer=progress
+            ) as client,
+        ):
+            progress.quota_left = lambda: client.quota.remaining
+            yield client, progress
+
+    def _pull_events(self, client: Client, progress: Progress) -> None:
+        query = client.events(FIRST_DAY)
+        progress.expect(query.plan.least_requests)
+        with self.events_file.open("wb") as stream:
+            progress.watch(stream)
+            written = query.write(stream, format="jsonl")
+        progress.finish()
+        self.story.step(
+            "Events",
+            f"{FIRST_DAY}: {written:,} events by {progress.requests} hourly requests, "
+            f"{in_bytes(self.events_file.stat().st_size)} of JSON lines "
+            f"({_taken(progress.seconds())})",
+        )
+
+    def _summarise(self, client: Client, progress: Progress) -> dict[str | None, Summary]:
+        summaries = {each: client.summary(FIRST_DAY, group_by=each) for each in GROUPINGS}
+        progress.finish()
+        self.story.step(
+            "Summary",
+            f"the same day in total, by day, campaign and demand tag: {progress.requests} requests "
+            f"({_taken(progress.seconds())}); by campaign:",
+        )
+        self.story.gap()
+        by_campaign = summaries["campaign"]
+        write_rows(
+            table_rows(by_campaign, "campaign"),
+            "table",
+            None,
+            columns=summary_columns("campaign")[:_COLUMNS],
+            invocation=self.invocation,
+            note=table_note(by_campaign),
+        )
+        self.story.gap()
+        return summaries
+
+    def _bulk_export(self, client: Client, progress: Progress) -> None:
+        job = client.start_export(FIRST_DAY, format="csv")
+        job.wait()
+        job.download(self.export_file)
+        progress.finish()
+        self.story.step(
+            "Export",
+            f"the same day as csv, {in_bytes(self.export_file.stat().st_size)}, "
+            f"{progress.requests} requests ({_taken(progress.seconds())})",
+        )
+
+    def _compare(self, summaries: dict[str | None, Summary]) -> list[Check]:
+        began = time.monotonic()
+        events = tally(read_jsonl(self.events_file))
+        export = tally(read_csv(self.export_file))
+        checks = [compare_files(events, export)]
+        checks += [compare_summary(events, each, name) for name, each in summaries.items()]
+        self.story.step("Check", f"counted from both files and compared ({_since(began)})")
+        self._show_totals(events)
+        for check in checks:
+            self.story.check(check)
+        return checks
+
+    def _show_totals(self, events: Tally) -> None:
+        total = events.by(None)["total"]
+        self.story.step(
+            "",
+            f"{events.events:,} events, {events.filtered:,} of them filtered traffic; the rest: "
+            f"{total.counts['impressions']:,} impressions, {total.counts['clicks']:,} clicks, "
+            f"revenue {total.revenue}, cost {total.cost}",
+        )
+
+
+def _since(began: float) -> str:
+    return _taken(time.monotonic() - began)
+
+
+def _taken(seconds: float) -> str:
+    return f"{seconds:.1f}{NO_BREAK}s"

@@ -1,0 +1,35 @@
+"""The failures that the command line itself can have; `failures` gives each its exit code."""
+
+
+class CommandError(Exception):
+    """Something the program cannot go on after: what happened, and the `remedy`.
+
+    >>> str(CommandError("no room on the disk", remedy="Free some space."))
+    'no room on the disk'
+    """
+
+    def __init__(self, what: str, *, remedy: str = "") -> None:
+        super().__init__(what)
+        self.remedy = remedy
+
+
+class SettingsError(CommandError):
+    """A setting is missing or cannot be used."""
+
+
+class NoCredential(CommandError):
+    """There is nothing to sign in with."""
+
+
+class Unreachable(CommandError):
+    """A server does not answer."""
+
+
+class MissingExtra(CommandError):
+    """An optional part of the distribution is not installed."""
+
+    def __init__(self, extra: str, *, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the '{extra}' extra, which is not installed",
+            remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
+        )

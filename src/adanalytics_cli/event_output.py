@@ -1,0 +1,108 @@
+"""Events on their way out: as the service sent them, by chosen columns, or as a first look."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.formats import Format
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.output_file import open_output
+from adanalytics_cli.row_output import Row, encode_rows, write_rows
+from adanalytics_cli.table_view import Column, plain
+from adanalytics_client import Event
+
+if TYPE_CHECKING:
+    from adanalytics_cli.progress import Progress
+    from adanalytics_client import EventQuery
+
+TABLE_COLUMNS = (
+    "event_time",
+    "event_type",
+    "revenue",
+    "campaign_id",
+    "demand_tag_id",
+    "device_type",
+    "country",
+    "event_id",
+)
+_RIGHT = frozenset({"revenue", "cost", "campaign_id", "demand_tag_id", "supply_tag_id"})
+
+
+def write_events(
+    query: "EventQuery",
+    form: Format,
+    path: Path | None,
+    columns: Sequence[str],
+    progress: "Progress",
+) -> int:
+    """Write all events of `query` to stdout or `path` and return how many there were.
+
+    Without `columns`, JSON lines are the service's own text. Memory holds the pages that the
+    query holds, whatever the length of the pull.
+    """
+    if form == "csv" and not columns and path is not None and path.suffix != ".gz":
+        # Only a plain file can be given another header when a column first appears later on.
+        return query.write(path, format="csv")
+    with open_output(path) as stream:
+        progress.watch(stream)
+        if form in ("csv", "jsonl") and not columns:
+            return query.write(stream, format=form)
+        rows = _Counted(_select(query.rows(), columns))
+        for piece in encode_rows(rows, form, columns, line_end="\r\n"):
+            stream.write(piece)
+        return rows.count
+
+
+def read_events(query: "EventQuery", columns: Sequence[str]) -> list[Row]:
+    """All events of a query whose own limit keeps them small enough for memory."""
+    return list(_select(query.rows(), columns))
+
+
+def write_event_table(
+    rows: Sequence[Row],
+    path: Path | None,
+    columns: Sequence[str],
+    invocation: Invocation,
+    *,
+    cut_at: int | None,
+) -> None:
+    """Write a table of events; one that ends at `cut_at` without having been asked to says so."""
+    names = columns or TABLE_COLUMNS
+    shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
+    note = f"The first {cut_at} events; all of them with -f jsonl or -o FILE."
+    note = note if len(rows) == cut_at else ""
+    write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
+
+
+class _Counted:
+    """Rows that count themselves while they pass."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
+    """Rows with `columns` only, or all of a row where none are named.
+
+    Raises click.UsageError for a column that is neither documented nor in the first event.
+    """
+    if not columns:
+        return rows
+    first = list(islice(rows, 1))
+    known = list(dict.fromkeys(chain(Event.model_fields, *first)))
+    for name in columns:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
+            raise click.UsageError(f"no column '{name}'. {hint}")
+    return ({name: row.get(name) for name in columns} for row in chain(first, rows))

@@ -1,0 +1,89 @@
+"""The one table from what went wrong to the exit status and to what the user should do."""
+
+from dataclasses import dataclass
+
+from adanalytics_cli.exit_codes import ExitCode
+
+_SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
+_LATER = "Run the same command again later."
+_DAMAGED = "Nothing was kept. Run the command again; tell the service if it stays so."
+_DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
+
+# Keyed by top package and class name, so that looking up a failure imports nothing: the
+# server's classes are not even installed everywhere. The nearest base class counts.
+_TABLE: dict[str, tuple[ExitCode, str]] = {
+    "adanalytics_cli.SettingsError": (ExitCode.USAGE, ""),
+    "adanalytics_cli.NoCredential": (ExitCode.NOT_SIGNED_IN, ""),
+    "adanalytics_cli.Unreachable": (ExitCode.UNREACHABLE, ""),
+    "adanalytics_cli.CommandError": (ExitCode.FAILED, ""),
+    "click.UsageError": (ExitCode.USAGE, ""),
+    "click.ClickException": (ExitCode.FAILED, ""),
+    "adanalytics_client.ConfigurationError": (ExitCode.USAGE, ""),
+    "adanalytics_client.InvalidRequest": (ExitCode.USAGE, ""),
+    "adanalytics_client.NotFound": (ExitCode.USAGE, ""),
+    "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
+    "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
+    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
+    "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
+    "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, "Give it longer with --timeout."),
+    "adanalytics_client.TransportError": (ExitCode.UNREACHABLE, ""),
+    "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, _LATER),
+    "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, _LATER),
+    "adanalytics_client.ProtocolError": (ExitCode.DAMAGED, _DAMAGED),
+    "adanalytics_client.DownloadError": (ExitCode.DAMAGED, _DAMAGED),
+    "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
+    "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
+    "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
+    "adanalytics_server.AccountError": (ExitCode.FAILED, ""),
+    "adanalytics_server.LoadError": (ExitCode.FAILED, ""),
+    "adanalytics_server.GenerateError": (ExitCode.USAGE, ""),
+    "adanalytics_server.DamagedFile": (ExitCode.FAILED, ""),
+    "adanalytics_server.LocalServerError": (ExitCode.FAILED, ""),
+    "adanalytics_server.FolderInUse": (ExitCode.FAILED, ""),
+    "adanalytics_server.NewerSchema": (ExitCode.FAILED, ""),
+    "sqlite3.Error": (ExitCode.FAILED, _DATA),
+    "builtins.OSError": (ExitCode.FAILED, ""),
+}
+_UNEXPECTED = "This is a defect. Run it again with --debug and report what it prints."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure as it is told: the status to leave with, what happened and what to do."""
+
+    code: ExitCode
+    kind: str
+    message: str
+    remedy: str = ""
+    request_id: str | None = None
+
+
+def explain(error: BaseException) -> Failure:
+    """Turn any exception into what the user is told about it."""
+    kind = type(error).__name__
+    found = _look_up(error)
+    if found is None:
+        return Failure(ExitCode.FAILED, kind, f"unexpected {kind}: {error}", _UNEXPECTED)
+    code, remedy = found
+    own_remedy = getattr(error, "remedy", "")
+    return Failure(
+        code, kind, _message(error), own_remedy or remedy, getattr(error, "request_id", None)
+    )
+
+
+def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
+    for base in type(error).__mro__:
+        package = base.__module__.partition(".")[0]
+        if found := _TABLE.get(f"{package}.{base.__name__}"):
+            return found
+    return None
+
+
+def _message(error: BaseException) -> str:
+    # click words its own errors differently from their str(), with the parameter's name.
+    if worded := getattr(error, "format_message", None):
+        return str(worded())
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}"
+    return str(error)

@@ -1,0 +1,44 @@
+"""One line on a terminal that is written over again and again."""
+
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+# Redrawing more often costs time and cannot be read.
+SECONDS_BETWEEN = 0.1
+_ERASE = "\r\x1b[2K"
+
+
+class LiveLine:
+    """A line that shows the latest state of some work; callable from any thread.
+
+    `clock` gives seconds that only grow. The line is cut to `width` cells, because a
+    terminal cannot take back a line that has wrapped.
+    """
+
+    def __init__(self, stream: TextIO, *, width: int, clock: Callable[[], float]) -> None:
+        self._stream = stream
+        self._width = width
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._drawn_at: float | None = None
+
+    def show(self, text: str, *, at_once: bool = False) -> None:
+        """Draw `text` unless the last drawing is too recent; `at_once` draws it anyway."""
+        with self._lock:
+            now = self._clock()
+            recent = self._drawn_at is not None and now - self._drawn_at < SECONDS_BETWEEN
+            if recent and not at_once:
+                return
+            self._drawn_at = now
+            self._stream.write(_ERASE + text[: self._width - 1])
+            self._stream.flush()
+
+    def erase(self) -> None:
+        """Leave an empty line, if anything was drawn."""
+        with self._lock:
+            if self._drawn_at is None:
+                return
+            self._drawn_at = None
+            self._stream.write(_ERASE)
+            self._stream.flush()

@@ -1,0 +1,52 @@
+"""One run from the words of the line to the exit status, whatever happens on the way."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from adanalytics_cli.exit_codes import ExitCode
+from adanalytics_cli.invocation import Invocation
+
+
+def run(root: click.Command, words: Sequence[str], program: str, *, invocation: Invocation) -> int:
+    """Parse and run `words` and return the exit status.
+
+    Every failure ends here as one printed message; a traceback only appears with
+    `--debug`. Output is flushed inside, because a pipe that was closed by its reader
+    shows itself at the last write at the latest.
+    """
+    try:
+        with root.make_context(program, list(words), obj=invocation) as context:
+            root.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as leaving:
+        return _flushed(leaving.exit_code)
+    except BrokenPipeError:
+        _give_up_stdout()
+        return ExitCode.CLOSED_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001  whatever it is, the user gets one message
+        from adanalytics_cli.error_report import print_error
+
+        return print_error(error, invocation)
+    return ExitCode.DONE
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_stdout()
+        return ExitCode.CLOSED_PIPE
+    return code
+
+
+def _give_up_stdout() -> None:
+    """Point stdout at nothing, or the interpreter complains about the pipe while it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,92 @@
+"""Named settings in `$XDG_CONFIG_HOME/adanalytics/config.toml`; never a secret among them."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from adanalytics_cli.errors import SettingsError
+
+DEFAULT_PROFILE = "default"
+_SECRET_KEYS = frozenset({"api_key", "password", "token"})
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One `[profile.NAME]` table; every key may be left out.
+
+    ```toml
+    [profile.default]
+    base_url = "https://stats.example"
+    partner = "acme"
+    email = "ada@example.org"
+    ```
+    """
+
+    base_url: str | None = None
+    partner: str | None = None
+    email: str | None = None
+
+
+def settings_file(environment: Mapping[str, str]) -> Path:
+    """Path of the settings file, which need not exist.
+
+    A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification asks.
+    """
+    configured = Path(environment.get("XDG_CONFIG_HOME", ""))
+    folder = configured if configured.is_absolute() else Path.home() / ".config"
+    return folder / "adanalytics" / "config.toml"
+
+
+def load_profile(path: Path, name: str | None) -> Profile:
+    """Read the profile `name`, or `default` where none is asked for.
+
+    Only a profile that was asked for has to exist. Raises SettingsError for a file
+    that is not TOML, an unknown key, and a secret: secrets belong in the environment.
+    """
+    tables = _profile_tables(path)
+    table = tables.get(name or DEFAULT_PROFILE)
+    if table is None:
+        if name is None:
+            return Profile()
+        known = ", ".join(sorted(tables)) or "none"
+        raise SettingsError(
+            f"no profile '{name}' in {path} (there: {known})",
+            remedy=f"Add a table [profile.{name}] with base_url and partner.",
+        )
+    return _read_profile(table, f"[profile.{name or DEFAULT_PROFILE}] in {path}")
+
+
+def _profile_tables(path: Path) -> Mapping[str, object]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"cannot read {path}: {error}", remedy="Mend the file.") from error
+    tables = document.get("profile", {})
+    if not isinstance(tables, dict):
+        raise SettingsError(
+            f"'profile' in {path} is not a table",
+            remedy=f"Write [profile.{DEFAULT_PROFILE}] with base_url and partner below it.",
+        )
+    return tables
+
+
+def _read_profile(table: object, where: str) -> Profile:
+    known = [field.name for field in fields(Profile)]
+    if not isinstance(table, dict):
+        raise SettingsError(f"{where} is not a table", remedy=f"Its keys are {', '.join(known)}.")
+    if secret := sorted(_SECRET_KEYS & table.keys()):
+        raise SettingsError(
+            f"{where} holds a secret ({secret[0]})",
+            remedy=f"Remove it and set ADANALYTICS_{secret[0].upper()} in the environment.",
+        )
+    for key, value in table.items():
+        if key not in known:
+            raise SettingsError(
+                f"{where} has an unknown key '{key}'", remedy=f"Its keys are {', '.join(known)}."
+            )
+        if not isinstance(value, str):
+            raise SettingsError(f"{where}: {key} is not a string", remedy="Put it in quotes.")
+    return Profile(**table)

@@ -1,0 +1,29 @@
+"""Sizes and durations as people read them."""
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def in_bytes(size: int) -> str:
+    """A size with three digits, in powers of 1,000.
+
+    >>> in_bytes(4_812_345)
+    '4.81 MB'
+    """
+    if size < 1000:
+        return f"{size} B"
+    amount, power = float(size), 0
+    while amount >= 999.5 and power < len(_UNITS) - 1:
+        amount, power = amount / 1000, power + 1
+    digits = 2 if amount < 10 else 1 if amount < 100 else 0
+    return f"{amount:.{digits}f} {_UNITS[power]}"
+
+
+def in_minutes(seconds: float) -> str:
+    """A duration as people read clocks.
+
+    >>> in_minutes(75)
+    '1:15'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,88 @@
+"""The program itself: its commands, the options of a run, and its version."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from adanalytics_cli.catalogue import Entry, LazyGroup
+from adanalytics_cli.invocation import Invocation, connection_options, output_options
+from adanalytics_cli.process import run
+
+COMMANDS = {
+    "demo": Entry("adanalytics_cli.commands.demo:demo", "Run the whole system on generated data."),
+    "dates": Entry("adanalytics_cli.commands.dates:dates", "List the days that have data."),
+    "summary": Entry(
+        "adanalytics_cli.commands.summary:summary", "Metrics of a period, in total or by group."
+    ),
+    "events": Entry("adanalytics_cli.commands.events:events", "Pull the events of a period."),
+    "export": Entry(
+        "adanalytics_cli.commands.export:export", "Have the service write a period to one file."
+    ),
+    "serve": Entry("adanalytics_cli.commands.serve:serve", "Start the embedded server."),
+    "server": Entry(
+        "adanalytics_cli.server_commands.group:server", "Fill and manage a server's data folder."
+    ),
+}
+
+EXAMPLES = (
+    "adanalytics demo",
+    "adanalytics summary 2026-01 -g campaign",
+    "adanalytics events yesterday -o yesterday.jsonl.gz",
+    "adanalytics events -7d today --columns event_time,revenue | head",
+    "adanalytics export 2026-01 -o january.csv",
+)
+
+
+class Root(LazyGroup):
+    """The top of the command tree; ends the process with the documented exit codes."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,  # noqa: ARG002  click's signature
+        standalone_mode: bool = True,  # noqa: ARG002  click's signature
+        windows_expand_args: bool = True,  # noqa: ARG002  click's signature
+        **extra: Any,  # noqa: ANN401  click's signature
+    ) -> NoReturn:
+        """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
+        words = list(sys.argv[1:] if args is None else args)
+        invocation = extra.get("obj") or Invocation()
+        sys.exit(run(self, words, prog_name or "adanalytics", invocation=invocation))
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from adanalytics_client._version import __version__
+
+    click.echo(f"adanalytics {__version__}")
+    context.exit()
+
+
+cli = Root(
+    "adanalytics",
+    entries=COMMANDS,
+    summary="Ad-analytics log-level events, summaries and bulk exports from the command line.",
+    examples=EXAMPLES,
+    details=(
+        "The service, the partner and the credential come from options, else from "
+        "ADANALYTICS_BASE_URL, _PARTNER and _API_KEY (or _EMAIL and _PASSWORD) in the "
+        "environment, else, all but secrets, from a profile in "
+        "$XDG_CONFIG_HOME/adanalytics/config.toml."
+    ),
+    params=[
+        *connection_options(hidden=False),
+        *output_options(hidden=False),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Show the version and leave.",
+        ),
+    ],
+)

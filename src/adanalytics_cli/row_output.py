@@ -1,0 +1,66 @@
+"""Rows as bytes in the form that was asked for, and on to where they go."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adanalytics_cli.csv_text import csv_line
+from adanalytics_cli.formats import Format
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.json_text import encode_json
+from adanalytics_cli.output_file import open_output
+from adanalytics_cli.terminal import DEFAULT_WIDTH, Terminal, look_at
+
+if TYPE_CHECKING:
+    from adanalytics_cli.table_view import Column
+
+Row = Mapping[str, object]
+
+
+def encode_rows(
+    rows: Iterable[Row], form: Format, names: Sequence[str], *, line_end: str = "\n"
+) -> Iterator[bytes]:
+    """Encode row by row; `names` are the columns of a csv, a row may lack some of them."""
+    if form == "csv":
+        yield csv_line(names, end=line_end)
+        for row in rows:
+            yield csv_line([row.get(name) for name in names], end=line_end)
+    elif form == "json":
+        before = b"[\n"
+        for row in rows:
+            yield before + encode_json(row)
+            before = b",\n"
+        yield b"\n]\n" if before == b",\n" else b"[]\n"
+    else:
+        for row in rows:
+            yield encode_json(row) + b"\n"
+
+
+def write_rows(
+    rows: Sequence[Row],
+    form: Format,
+    path: Path | None,
+    *,
+    columns: Sequence["Column"],
+    invocation: Invocation,
+    note: str = "",
+) -> None:
+    """Write a list of rows that fits in memory to stdout or `path`.
+
+    `columns` and the line `note` are for the table; the other forms hold every field that
+    came, also those that nobody here knows.
+    """
+    with open_output(path) as stream:
+        if form == "table":
+            from adanalytics_cli.table_view import render_table
+
+            terminal = Terminal(interactive=False, color=False, width=DEFAULT_WIDTH)
+            if path is None:
+                terminal = look_at(sys.stdout, invocation.color, os.environ)
+            stream.write(render_table(columns, rows, terminal, note=note).encode())
+            return
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        for piece in encode_rows(rows, form, names or [column.key for column in columns]):
+            stream.write(piece)

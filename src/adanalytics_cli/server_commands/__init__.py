@@ -1,0 +1,1 @@
+"""The commands below `adanalytics server`, which work on a data folder."""

@@ -1,0 +1,83 @@
+"""A summary as plain rows, and as the columns that people read first."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from adanalytics_cli.table_view import Column, count, percent
+
+if TYPE_CHECKING:
+    from adanalytics_client import Summary, SummaryRow
+
+_KEYS = {
+    None: [],
+    "day": [Column("date", "date")],
+    "campaign": [
+        Column("campaign_name", "campaign"),
+        Column("campaign_id", "id", to_the_right=True),
+    ],
+    "demand_tag": [
+        Column("demand_tag_name", "demand tag"),
+        Column("demand_tag_id", "id", to_the_right=True),
+    ],
+}
+# In the order in which they are given up on a narrow terminal, last first.
+_METRICS = [
+    Column("impressions", "impressions", count, to_the_right=True),
+    Column("clicks", "clicks", count, to_the_right=True),
+    Column("ctr", "CTR", percent, to_the_right=True),
+    Column("revenue", "revenue", to_the_right=True),
+    Column("ecpm", "eCPM", to_the_right=True),
+    Column("ad_requests", "requests", count, to_the_right=True),
+    Column("fill_rate", "fill rate", percent, to_the_right=True),
+    Column("vcr", "VCR", percent, to_the_right=True),
+    Column("cost", "cost", to_the_right=True),
+    Column("profit", "profit", to_the_right=True),
+]
+
+
+# Text on the wire, so that no reader takes it for a float; fractions are numbers there.
+_MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
+
+
+def summary_columns(group_by: str | None) -> list[Column]:
+    """The columns of a table: what identifies a row, then the metrics by importance."""
+    return [*_KEYS[group_by], *_METRICS]
+
+
+def summary_rows(summary: "Summary") -> list[dict[str, object]]:
+    """Each row with the fields that were sent, in their order; money as exact text."""
+    return [_as_sent(row) for row in summary.rows]
+
+
+def _as_sent(row: "SummaryRow") -> dict[str, object]:
+    fields = row.model_dump(exclude_unset=True)
+    return {
+        name: format(value, "f") if name in _MONEY and isinstance(value, Decimal) else value
+        for name, value in fields.items()
+    }
+
+
+def table_rows(summary: "Summary", group_by: str | None) -> list[Mapping[str, object]]:
+    """The rows for a table; with groups, a last row of totals where the service sent them."""
+    rows: list[Mapping[str, object]] = [row.model_dump(exclude_unset=True) for row in summary.rows]
+    if group_by is None:
+        return rows
+    name = _KEYS[group_by][0].key
+    rows = [
+        row if row.get(name) is not None else {**row, name: _nameless(row, group_by)}
+        for row in rows
+    ]
+    if summary.totals is not None and rows:
+        rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
+    return rows
+
+
+def table_note(summary: "Summary") -> str:
+    """The units, which a table has no room to repeat."""
+    money = f"Money in {summary.currency}, days" if summary.currency else "Days"
+    return f"{money} in UTC."
+
+
+def _nameless(row: Mapping[str, object], group_by: str) -> str:
+    return "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"

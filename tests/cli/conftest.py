@@ -1,0 +1,93 @@
+"""What the tests of the command line share: a runner with a fixed day, and a real server."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.root import cli
+from adanalytics_server.local import LocalServer, Sample
+
+SETTINGS = ("BASE_URL", "API_KEY", "EMAIL", "PASSWORD", "PARTNER", "PROFILE")
+
+
+def _noon() -> datetime:
+    return datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No settings of the person who runs the tests, and an 80-column terminal."""
+    for name in SETTINGS:
+        monkeypatch.delenv(f"ADANALYTICS_{name}", raising=False)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """Run the command line in this process; `today` is 2026-01-20."""
+
+    def invoke(*words: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Result:
+        return CliRunner().invoke(
+            cli, list(words), env=env, input=stdin, obj=Invocation(clock=_noon)
+        )
+
+    return invoke
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[LocalServer]:
+    """A server with two days of 2,000 events, 2026-01-15 and 16, without a limit of requests."""
+    sample = Sample(days=2, events_per_day=2_000, seed=7)
+    with LocalServer(sample=sample, rate_limit=0) as running:
+        yield running
+
+
+@pytest.fixture
+def service(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """The server, with the environment set up to use it."""
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    return server
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
+    """Start the program as a process of its own; what still runs at the end is killed."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(
+        *words: str,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+    ) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "adanalytics_cli", *words],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=dict(os.environ),
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()

@@ -1,0 +1,35 @@
+"""The static lines of the help and the commands themselves say the same."""
+
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.catalogue import Entry
+from adanalytics_cli.root import COMMANDS
+from adanalytics_cli.server_commands.group import server
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *(f"server {name}" for name in server.entries)])
+def test_summary_is_the_command_s_own(name: str) -> None:
+    group, _, inner = name.partition(" ")
+    entry: Entry = server.entries[inner] if inner else COMMANDS[group]
+    command = entry.load()
+    assert command.name == name.rsplit(maxsplit=1)[-1]
+    assert command.short_help == entry.summary
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sumary"], "Did you mean 'summary'?"),
+        (["xyz"], "There are: demo, dates"),
+        (["server", "usr"], "Did you mean 'user'?"),
+        (["server", "user", "ad"], "Did you mean 'add'?"),
+    ],
+)
+def test_a_misspelt_command(run: Callable[..., Result], words: list[str], said: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stdout == ""

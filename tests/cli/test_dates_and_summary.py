@@ -1,0 +1,112 @@
+"""`dates` and `summary` against a real server, in every form."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+BOTH_DAYS = ["2026-01-15", "2026-01-16"]
+
+
+def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run, service: LocalServer) -> None:
+    result = run("dates")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout_bytes == b"date\n2026-01-15\n2026-01-16\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [
+        (["2026-01-16"], BOTH_DAYS[1:]),
+        (["2026-01"], BOTH_DAYS),
+        (["-5d", "-4d"], BOTH_DAYS),
+        (["-4d", "today"], BOTH_DAYS[1:]),
+        (["yesterday"], []),
+        (["2025"], None),
+    ],
+)
+def test_dates_of_a_period(
+    run: Run, service: LocalServer, words: list[str], days: list[str] | None
+) -> None:
+    result = run("dates", *words, "-f", "jsonl")
+    if days is None:
+        assert result.exit_code == 2
+    else:
+        assert [json.loads(line)["date"] for line in result.stdout.splitlines()] == days
+
+
+def test_dates_as_a_table_and_as_json(run: Run, service: LocalServer) -> None:
+    assert json.loads(run("dates", "-f", "json").stdout) == [{"date": day} for day in BOTH_DAYS]
+    assert run("dates", "-f", "table").stdout.split() == ["date", "─" * 10, *BOTH_DAYS]
+
+
+@pytest.mark.parametrize("group_by", [None, "day", "campaign", "demand_tag"])
+def test_summary_is_what_the_service_says(
+    run: Run, service: LocalServer, group_by: str | None
+) -> None:
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        expected = client.summary("2026-01-15", "2026-01-16", group_by=group_by)
+    words = ["summary", *BOTH_DAYS, *(["-g", group_by] if group_by else [])]
+    csv_rows = list(csv.DictReader(io.StringIO(run(*words).stdout)))
+    json_rows = json.loads(run(*words, "-f", "json").stdout, parse_float=Decimal)
+    assert len(csv_rows) == len(json_rows) == len(expected.rows) > 0
+    for in_csv, in_json, row in zip(csv_rows, json_rows, expected.rows, strict=True):
+        sent = row.model_dump(exclude_unset=True)
+        assert list(in_csv) == list(in_json) == list(sent)
+        assert in_json["revenue"] == in_csv["revenue"] == format(sent["revenue"], "f")
+        assert in_json["ctr"] == sent["ctr"]
+        assert in_csv["impressions"] == str(sent["impressions"])
+
+
+def test_summary_table_ends_in_the_totals(run: Run, service: LocalServer) -> None:
+    total = json.loads(run("summary", "2026-01", "-f", "jsonl").stdout)
+    lines = run("summary", "2026-01", "-g", "campaign", "-f", "table").stdout.splitlines()
+    last = next(line for line in lines if line.startswith("total"))
+    assert last.split()[2] == f"{total['impressions']:,}"
+    assert total["revenue"] in last
+    assert any(line.startswith("(none)") for line in lines)
+    assert lines[-1] == "Money in USD, days in UTC."
+
+
+def test_the_suffix_gives_the_format(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    target = tmp_path / "days.csv.gz"
+    assert run("summary", "2026-01", "-g", "day", "-o", str(target)).stdout == ""
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(target.read_bytes()).decode())))
+    assert [row["date"] for row in rows] == BOTH_DAYS
+
+
+def test_an_output_of_dash_is_stdout(run: Run, service: LocalServer) -> None:
+    assert run("dates", "-o", "-").stdout == run("dates").stdout
+
+
+def test_login_with_a_password(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+    result = run(
+        "dates",
+        env={"ADANALYTICS_EMAIL": service.email, "ADANALYTICS_PASSWORD": service.password},
+    )
+    assert result.exit_code == 0
+
+
+def test_options_of_the_run_on_either_side(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADANALYTICS_PARTNER", "nobody")
+    before = run("--partner", "acme", "-v", "dates")
+    after = run("dates", "--partner", "acme", "-v")
+    assert before.stdout == after.stdout != ""
+    assert "/api/partners/acme/ad-analytics/dates: 200" in before.stderr
+    assert "/api/partners/acme/ad-analytics/dates: 200" in after.stderr
+    assert run("-v", "dates", "--partner", "acme", "-q").stderr == ""

@@ -1,0 +1,136 @@
+"""`events` against a real server: nothing lost, nothing changed, in every form."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.progress import Progress
+from adanalytics_client import Client, Event
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+DAY = "2026-01-15"
+
+
+@pytest.fixture
+def expected(service: LocalServer) -> list[dict[str, Any]]:
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        return list(client.events(DAY).rows())
+
+
+def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
+    result = run("events", DAY)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+    assert len(expected) == 2_000
+
+
+@pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz"])
+def test_json_lines_in_a_file(
+    run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str
+) -> None:
+    target = tmp_path / name
+    assert run("events", DAY, "-o", str(target)).exit_code == 0
+    written = gzip.decompress(target.read_bytes()) if name.endswith("gz") else target.read_bytes()
+    assert [json.loads(line) for line in written.splitlines()] == expected
+    assert [each.name for each in tmp_path.iterdir() if each.name != "config"] == [name]
+
+
+def test_the_progress_watches_the_size_of_the_file(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: list[BinaryIO] = []
+    monkeypatch.setattr(Progress, "watch", lambda _self, output: watched.append(output))
+    run("events", DAY, "-o", str(tmp_path / "day.jsonl"))
+    assert len(watched) == 1
+
+
+@pytest.mark.parametrize("name", ["day.csv", "day.csv.gz", "-"])
+def test_csv(run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str) -> None:
+    target = "-" if name == "-" else str(tmp_path / name)
+    result = run("events", DAY, "-f", "csv", "-o", target)
+    written = result.stdout_bytes if name == "-" else Path(target).read_bytes()
+    written = gzip.decompress(written) if name.endswith("gz") else written
+    rows = list(csv.DictReader(io.StringIO(written.decode(), newline="")))
+    assert list(rows[0]) == list(Event.model_fields)
+    assert [row["event_id"] for row in rows] == [each["event_id"] for each in expected]
+    assert [row["revenue"] for row in rows] == [each["revenue"] for each in expected]
+    assert {row["is_filtered"] for row in rows} == {"true", "false"}
+    assert [row["campaign_id"] for row in rows] == [
+        "" if each["campaign_id"] is None else str(each["campaign_id"]) for each in expected
+    ]
+
+
+def test_a_json_array(run: Run, expected: list[dict[str, Any]]) -> None:
+    assert json.loads(run("events", DAY, "-f", "json").stdout) == expected
+
+
+def test_an_empty_day_in_every_form(run: Run, service: LocalServer) -> None:
+    assert run("events", "yesterday").stdout == ""
+    assert run("events", "yesterday", "-f", "json").stdout == "[]\n"
+    assert run("events", "yesterday", "-f", "csv").stdout.startswith("event_id,event_time,")
+    assert run("events", "yesterday", "-f", "table").exit_code == 0
+
+
+def test_columns(run: Run, expected: list[dict[str, Any]]) -> None:
+    words = ["events", DAY, "--columns", "revenue, event_id"]
+    lines = run(*words).stdout.splitlines()
+    assert lines[0] == json.dumps(
+        {"revenue": expected[0]["revenue"], "event_id": expected[0]["event_id"]},
+        separators=(",", ":"),
+    )
+    assert len(lines) == len(expected)
+    assert run(*words, "-f", "csv").stdout_bytes.startswith(b"revenue,event_id\r\n0.0")
+
+
+def test_an_unknown_column(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    target = tmp_path / "day.csv"
+    result = run("events", DAY, "--columns", "event_tme", "-o", str(target))
+    assert result.exit_code == 2
+    assert "Did you mean 'event_time'?" in result.stderr
+    assert not target.exists()
+
+
+def test_limit_asks_for_no_more_than_it_needs(run: Run, expected: list[dict[str, Any]]) -> None:
+    result = run("-v", "events", DAY, "--limit", "3")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == expected[:3]
+    asked = [line for line in result.stderr.splitlines() if line.startswith("GET")]
+    assert len(asked) == 1
+    assert "per_page=3" in asked[0]
+
+
+@pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 2), ("none", 1)])
+def test_split(run: Run, service: LocalServer, split: str, requests: int) -> None:
+    result = run("-v", "events", DAY, "2026-01-16", "--split", split)
+    assert len(result.stdout.splitlines()) == 4_000
+    assert result.stderr.count("GET ") == requests
+
+
+def test_one_hour(run: Run, expected: list[dict[str, Any]]) -> None:
+    result = run("events", DAY, "--hour", "20")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        each for each in expected if each["event_hour"] == 20
+    ]
+
+
+def test_pages(run: Run, expected: list[dict[str, Any]]) -> None:
+    result = run("-v", "events", DAY, "--split", "daily", "--per-page", "300")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+    assert result.stderr.count("GET ") == 7
+
+
+def test_a_table_shows_the_first_events_and_says_so(
+    run: Run, expected: list[dict[str, Any]]
+) -> None:
+    lines = run("events", DAY, "-f", "table").stdout.splitlines()
+    assert len(lines) == 2 + 100 + 1
+    assert expected[0]["event_time"] in lines[2]
+    assert lines[-1] == "The first 100 events; all of them with -f jsonl or -o FILE."
+    assert len(run("events", DAY, "-f", "table", "--limit", "5").stdout.splitlines()) == 7

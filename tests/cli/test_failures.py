@@ -1,0 +1,191 @@
+"""Every failure: its exit status, what is said about it, and in which form."""
+
+import importlib
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.exit_codes import ExitCode
+from adanalytics_cli.failures import _TABLE, explain
+from adanalytics_client import Client, errors
+from adanalytics_client._clock import SystemClock
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+NOBODY_THERE = "http://127.0.0.1:9"
+# Module of each class that the table names by its top package.
+MODULES = {
+    "adanalytics_cli": ["adanalytics_cli.errors"],
+    "adanalytics_client": ["adanalytics_client.errors"],
+    "adanalytics_server": [
+        f"adanalytics_server.{name}"
+        for name in (
+            *("accounts", "mapping", "load_errors", "local", "folder_lock", "schema"),
+            *("seed", "store", "dialects"),
+        )
+    ],
+    "click": ["click"],
+    "sqlite3": ["sqlite3"],
+    "builtins": ["builtins"],
+}
+
+
+@pytest.mark.parametrize("entry", _TABLE)
+def test_the_table_names_classes_that_exist(entry: str) -> None:
+    package, _, name = entry.partition(".")
+    found = [getattr(importlib.import_module(each), name, None) for each in MODULES[package]]
+    assert any(isinstance(each, type) and issubclass(each, Exception) for each in found)
+
+
+def test_every_error_of_the_client_is_in_the_table_or_below_one_that_is() -> None:
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, errors.AdAnalyticsError):
+            assert "unexpected" not in explain(error("it broke")).message
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConfigurationError("x"), 2),
+        (errors.InvalidRequest("x"), 2),
+        (errors.NotFound("x"), 2),
+        (errors.AuthenticationError("x"), 4),
+        (errors.PermissionDenied("x"), 4),
+        (errors.QuotaExceeded("x"), 5),
+        (errors.RateLimited("x"), 5),
+        (errors.ExportTimeout("x"), 5),
+        (errors.RequestTimeout("x"), 6),
+        (errors.TransportError("x"), 6),
+        (errors.ServerError("x"), 6),
+        (errors.ExportFailed("x"), 6),
+        (errors.ProtocolError("x"), 7),
+        (errors.ChecksumMismatch("x"), 7),
+        (errors.DownloadError("x"), 7),
+        (PermissionError(13, "Permission denied", "day.csv"), 1),
+        (ZeroDivisionError("x"), 1),
+    ],
+)
+def test_exit_status(error: Exception, code: int) -> None:
+    assert explain(error).code == code
+
+
+def test_the_numbers_scripts_depend_on() -> None:
+    assert {each.name: int(each) for each in ExitCode} == {
+        "DONE": 0,
+        "FAILED": 1,
+        "USAGE": 2,
+        "PARTLY_DONE": 3,
+        "NOT_SIGNED_IN": 4,
+        "USED_UP": 5,
+        "UNREACHABLE": 6,
+        "DAMAGED": 7,
+        "INTERRUPTED": 130,
+        "CLOSED_PIPE": 141,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "code", "said"),
+    [
+        (["dates"], {"ADANALYTICS_API_KEY": "aak_wrong"}, 4, "credential was refused"),
+        (["dates"], {"ADANALYTICS_API_KEY": ""}, 4, "nothing to sign in with"),
+        (["dates", "--partner", "nobody"], {}, 2, "Not found"),
+        (["dates", "--base-url", "stats.example"], {}, 2, "http or https"),
+        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "no address"),
+        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "no partner"),
+        (["dates", "--profile", "night"], {}, 2, "no profile 'night'"),
+        (["summary"], {}, 2, "Missing argument 'START'"),
+        (["summary", "2026-02-30"], {}, 2, "'2026-02-30' is not in the calendar"),
+        (["summary", "2026-01-16", "2026-01-15"], {}, 2, "END 2026-01-15 lies before START"),
+        (["summary", "2026-01", "-g", "hour"], {}, 2, "'hour' is not one of"),
+        (["events", "today", "--hour", "24"], {}, 2, "24 is not in the range"),
+        (["events", "today", "--hour", "x"], {}, 2, "'x' is not a valid int"),
+        (["events", "today", "--per-page", "0"], {}, 2, "0 is not in the range"),
+        (["events", "today", "--per-page", "10001"], {}, 2, "10001 is not in the range"),
+        (["events", "today", "--limit", "0"], {}, 2, "0 is not in the range"),
+        (["events", "today", "-o", "day.xml"], {}, 2, "no format for 'day.xml'"),
+        (["events", "today", "-o", "."], {}, 2, ". is a directory"),
+        (["events", "today", "-o", "no/day.csv"], {}, 2, "there is no folder no"),
+        (["events", "today", "--split", "auto"], {}, 2, "'auto' is not one of"),
+        (["export", "today", "--timeout", "0"], {}, 2, "0.0 is not in the range"),
+        (["events", "today", "--no-such"], {}, 2, "--no-such"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    run: Run, service: LocalServer, words: list[str], env: dict[str, str], code: int, said: str
+) -> None:
+    result = run(*words, env=env)
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert said in result.stderr
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Error: ")
+    assert 1 <= len(lines) <= 2
+    assert "Traceback" not in result.stderr
+
+
+def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
+    text = run("dates", "--partner", "nobody").stderr
+    told = json.loads(run("dates", "--partner", "nobody", "-f", "json").stderr)
+    assert re.search(r"request id [0-9a-f]{32}", text)
+    assert re.fullmatch(r"[0-9a-f]{32}", told["request_id"])
+
+
+def test_an_error_as_json_is_one_object(run: Run, service: LocalServer) -> None:
+    result = run("summary", "2026-99", "-f", "json")
+    told = json.loads(result.stderr)
+    assert (told["exit_code"], told["kind"]) == (2, "BadParameter")
+    assert "'2026-99'" in told["error"]
+
+
+def test_debug_adds_the_traceback_without_secrets(run: Run, service: LocalServer) -> None:
+    secret = "my-very-own-secret"
+    result = run("--debug", "dates", "--partner", "nobody", env={"ADANALYTICS_API_KEY": secret})
+    assert "Traceback (most recent call last)" in result.stderr
+    assert "AuthenticationError" in result.stderr
+    assert secret not in result.stderr
+
+
+def test_debug_hides_secrets_that_an_error_repeats(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def repeat(_client: Client) -> None:
+        raise ZeroDivisionError("sent my-very-own-secret")
+
+    monkeypatch.setattr(Client, "dates", repeat)
+    result = run("--debug", "dates", env={"ADANALYTICS_API_KEY": "my-very-own-secret"})
+    assert "Traceback (most recent call last)" in result.stderr
+    assert "ZeroDivisionError: sent [hidden]" in result.stderr
+    assert "my-very-own-secret" not in result.stderr
+
+
+def test_a_service_that_is_not_there(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
+    result = run("dates", "--base-url", NOBODY_THERE)
+    assert result.exit_code == 6
+    assert "could not connect" in result.stderr
+
+
+def test_no_defect_is_shown_as_a_traceback(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_client: Client) -> None:
+        raise ZeroDivisionError("of a defect")
+
+    monkeypatch.setattr(Client, "dates", fail)
+    result = run("dates")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "Error: unexpected ZeroDivisionError: of a defect",
+        "This is a defect. Run it again with --debug and report what it prints.",
+    ]
+
+
+def test_color_of_errors(run: Run) -> None:
+    assert "\x1b[31m" in run("--color", "always", "summary", "x").stderr
+    assert "\x1b[" not in run("--color", "never", "summary", "x").stderr

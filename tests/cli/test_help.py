@@ -1,0 +1,49 @@
+"""What the help of every command has in common; its words are kept by the reference page."""
+
+from collections.abc import Callable, Iterator
+
+import click
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.root import cli
+
+
+def command_paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from command_paths(inner, (*path, name))
+
+
+@pytest.fixture
+def pages(run: Callable[..., Result]) -> dict[str, str]:
+    """Each command line that asks for help, and what it shows at 80 columns."""
+    return {
+        " ".join(("adanalytics", *path, "--help")): run(*path, "--help").stdout
+        for path in command_paths(cli)
+    }
+
+
+def test_examples_come_before_options(pages: dict[str, str]) -> None:
+    for page in pages.values():
+        assert 0 < page.index("Examples:") < page.index("Options:")
+
+
+def test_every_example_is_a_command_that_exists(pages: dict[str, str]) -> None:
+    paths = {" ".join(("adanalytics", *path)) for path in command_paths(cli)}
+    for page in pages.values():
+        section = page.partition("Examples:\n")[2].partition("\n\n")[0]
+        commands = [line for line in section.splitlines() if "adanalytics " in line]
+        assert commands
+        for line in commands:
+            words = line[line.index("adanalytics ") :].split()
+            assert any(" ".join(words[:n]) in paths for n in (2, 3, 4)), line
+
+
+def test_lines_fit_80_columns(pages: dict[str, str]) -> None:
+    for page in pages.values():
+        assert max(map(len, page.splitlines())) <= 90

@@ -1,0 +1,92 @@
+"""A file appears whole under its name or not at all."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from adanalytics_cli.errors import CommandError
+from adanalytics_cli.output_file import open_output
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def break_off(target: Path, error: BaseException) -> None:
+    with open_output(target) as stream:
+        stream.write(b"new")
+        raise error
+
+
+def test_the_file_takes_its_name_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "day.csv"
+    with open_output(target) as stream:
+        stream.write(b"date\n")
+        assert not target.exists()
+    assert target.read_bytes() == b"date\n"
+    assert names(tmp_path) == ["day.csv"]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "day.csv"
+    target.write_text("old")
+    with pytest.raises(RuntimeError, match="half-way"):
+        break_off(target, RuntimeError("half-way"))
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["day.csv"]
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        break_off(tmp_path / "day.csv.gz", KeyboardInterrupt())
+    assert names(tmp_path) == []
+
+
+def test_gzip_by_suffix_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("a.csv.gz", "b.csv.gz"):
+        with open_output(tmp_path / name) as stream:
+            stream.write(b"date\n")
+    first, second = (tmp_path / name for name in ("a.csv.gz", "b.csv.gz"))
+    assert gzip.decompress(first.read_bytes()) == b"date\n"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_usual_permissions_of_a_new_file_and_those_of_a_replaced_one(tmp_path: Path) -> None:
+    new, old = tmp_path / "new", tmp_path / "old"
+    old.touch()
+    old.chmod(0o640)
+    before = os.umask(0o022)
+    try:
+        for path in (new, old):
+            with open_output(path) as stream:
+                stream.write(b"x")
+    finally:
+        os.umask(before)
+    assert new.stat().st_mode & 0o777 == 0o644
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").touch()
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    with open_output(link) as stream:
+        stream.write(b"x")
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"x"
+
+
+def test_a_device_is_written_directly() -> None:
+    with open_output(Path(os.devnull)) as stream:
+        stream.write(b"x")
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with (
+        pytest.raises(CommandError, match=r"cannot write .*day\.csv: No such file"),
+        open_output(tmp_path / "none" / "day.csv"),
+    ):
+        pass

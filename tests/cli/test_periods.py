@@ -1,0 +1,70 @@
+"""START and END in every form that is accepted, and the words for those that are not."""
+
+from datetime import date
+
+import click
+import pytest
+
+from adanalytics_cli.periods import Span, period, read_span
+
+TODAY = date(2026, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "last"),
+    [
+        ("2026-01-15", date(2026, 1, 15), date(2026, 1, 15)),
+        ("today", TODAY, TODAY),
+        ("yesterday", date(2026, 2, 28), date(2026, 2, 28)),
+        ("-7d", date(2026, 2, 22), date(2026, 2, 22)),
+        (" -0d", TODAY, TODAY),
+        ("2026-01", date(2026, 1, 1), date(2026, 1, 31)),
+        ("2024-02", date(2024, 2, 1), date(2024, 2, 29)),
+        ("2026-12", date(2026, 12, 1), date(2026, 12, 31)),
+    ],
+)
+def test_form(word: str, first: date, last: date) -> None:
+    assert read_span(word, TODAY) == Span(first, last)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("2026-02-30", "not in the calendar"),
+        ("2026-13", "not in the calendar"),
+        ("0000-01", "not in the calendar"),
+        ("20260115", "not a date"),
+        ("2026-1-5", "not a date"),
+        ("15.01.2026", "not a date"),
+        ("tomorrow", "not a date"),
+        ("", "not a date"),
+        ("\u0662\u0660\u0662\u0666-\u0660\u0661-\u0661\u0665", "not a date"),
+        ("2026-01-15T00:00", "not a date"),
+    ],
+)
+def test_refused_form(word: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        read_span(word, TODAY)
+    assert "yesterday" in str(caught.value)
+
+
+def test_more_days_back_than_the_calendar_has() -> None:
+    with pytest.raises(ValueError, match="not in the calendar"):
+        read_span("-99999d", date(99, 1, 1))
+
+
+def test_end_defaults_to_the_end_of_start() -> None:
+    january = read_span("2026-01", TODAY)
+    assert period(january, None) == (date(2026, 1, 1), date(2026, 1, 31))
+
+
+def test_a_month_as_end_means_its_last_day() -> None:
+    assert period(read_span("2026-01-10", TODAY), read_span("2026-02", TODAY)) == (
+        date(2026, 1, 10),
+        date(2026, 2, 28),
+    )
+
+
+def test_end_before_start() -> None:
+    with pytest.raises(click.UsageError, match="before START 2026-03-01"):
+        period(read_span("today", TODAY), read_span("yesterday", TODAY))

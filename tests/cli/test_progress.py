@@ -1,0 +1,141 @@
+"""What the live line and the steps say, with a clock that the test moves."""
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from adanalytics_cli.live_line import LiveLine
+from adanalytics_cli.progress import Progress
+from adanalytics_cli.quantities import in_bytes, in_minutes
+from adanalytics_client import (
+    BytesReceived,
+    PageReceived,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def screen() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def progress(clock: Clock, screen: io.StringIO) -> Progress:
+    line = LiveLine(screen, width=80, clock=clock)
+    return Progress(line=line, say_step=None, clock=clock)
+
+
+def drawn(screen: io.StringIO) -> list[str]:
+    return screen.getvalue().split("\r\x1b[2K")[1:]
+
+
+def test_events_size_rate_time_left_and_quota(
+    progress: Progress, clock: Clock, tmp_path: Path
+) -> None:
+    progress.expect(24)
+    progress.quota_left = lambda: 976
+    with (tmp_path / "day.jsonl").open("wb") as output:
+        progress.watch(output)
+        output.write(b"x" * 4_812_345)
+        clock.now += 2
+        for hour in range(8):
+            progress.page(PageReceived(f"hour {hour}", 1, 5_000))
+        assert progress.describe() == ("40,000 events  4.81 MB  20,000/s  0:04 left  quota 976")
+
+
+def test_a_second_page_is_no_second_part(progress: Progress, clock: Clock) -> None:
+    progress.expect(2)
+    clock.now += 10
+    for page in (1, 2, 3):
+        progress.page(PageReceived("hour 0", page, 10))
+    assert "0:10 left" in progress.describe()
+
+
+def test_a_file(progress: Progress, clock: Clock) -> None:
+    clock.now += 4
+    progress.bytes(BytesReceived(20_000_000, 100_000_000))
+    assert progress.describe() == "20.0 MB of 100 MB  5.00 MB/s  0:16 left"
+    progress.bytes(BytesReceived(20_000_000, None))
+    assert progress.describe() == "20.0 MB  5.00 MB/s"
+
+
+def test_why_it_waits(progress: Progress, screen: io.StringIO) -> None:
+    resumes = datetime(2026, 1, 15, 14, 5, tzinfo=UTC)
+    progress.page(PageReceived("hour 0", 1, 10))
+    progress.wait(WaitStarted("quota used up", 1200.0, resumes))
+    progress.retry(RetryPlanned("http://h/", 1, 0.5, "status 503"))
+    assert drawn(screen)[1:] == [
+        "quota used up, going on at 14:05:00 UTC",
+        "trying again in 0.5 s: status 503",
+    ]
+
+
+def test_drawn_at_most_ten_times_a_second_and_gone_at_the_end(
+    progress: Progress, clock: Clock, screen: io.StringIO
+) -> None:
+    for step in range(20):
+        clock.now = 100 + step * 0.0625
+        progress.page(PageReceived(f"hour {step}", 1, 1))
+    assert len(drawn(screen)) == 10
+    progress.finish()
+    progress.page(PageReceived("hour 24", 1, 1))
+    progress.finish()
+    assert len(drawn(screen)) == 11
+    assert drawn(screen)[-1] == ""
+
+
+def test_a_line_never_reaches_the_edge(clock: Clock, screen: io.StringIO) -> None:
+    LiveLine(screen, width=20, clock=clock).show("x" * 50)
+    assert drawn(screen) == ["x" * 19]
+
+
+def test_steps(clock: Clock) -> None:
+    steps: list[str] = []
+    progress = Progress(line=None, say_step=steps.append, clock=clock)
+    progress.request(RequestSent("GET", "http://h/api/x?hour=3", 200, 0.12, "r-1"))
+    progress.request(RequestSent("GET", "http://h/api/x", None, 1.0, None))
+    progress.page(PageReceived("2026-01-15 hour 3", 1, 5_012))
+    assert steps == [
+        "GET /api/x?hour=3: 200 after 0.12 s",
+        "GET /api/x: no answer after 1.00 s",
+        "2026-01-15 hour 3, page 1: 5,012 events",
+    ]
+    assert (progress.requests, progress.events) == (2, 5_012)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (12_345, "12.3 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.00 MB"),
+        (10**15, "1000 TB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert in_bytes(size) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (3_661, "1:01:01")])
+def test_durations(seconds: float, text: str) -> None:
+    assert in_minutes(seconds) == text

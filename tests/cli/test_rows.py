@@ -1,0 +1,110 @@
+"""Rows as JSON, CSV and tables, with every digit and every character kept."""
+
+import csv
+import io
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adanalytics_cli.csv_text import csv_line
+from adanalytics_cli.json_text import encode_json
+from adanalytics_cli.row_output import encode_rows
+from adanalytics_cli.table_view import Column, count, percent, plain, render_table
+from adanalytics_cli.terminal import Terminal
+
+SCREEN = Terminal(interactive=True, color=False, width=40)
+PIPE = Terminal(interactive=False, color=False, width=80)
+
+numbers = st.decimals(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | st.integers() | st.text() | numbers
+values = scalars | st.lists(scalars) | st.dictionaries(st.text(), st.lists(scalars))
+
+
+@given(st.dictionaries(st.text(), values))
+def test_json_keeps_everything(row: dict[str, object]) -> None:
+    text = encode_json(row)
+    assert b"\n" not in text
+    assert json.loads(text, parse_float=Decimal, parse_int=_number) == _as_numbers(row)
+
+
+def _number(text: str) -> Decimal:
+    return Decimal(text)
+
+
+def _as_numbers(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _as_numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_as_numbers(each) for each in value]
+    return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def test_json_keeps_digits_and_half_a_surrogate_pair() -> None:
+    assert encode_json({"a": Decimal("1.50"), "b": [Decimal("0E-9")]}) == b'{"a":1.50,"b":[0E-9]}'
+    assert encode_json("\ud800") == rb'"\ud800"'
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2))
+def test_csv_is_read_back_as_it_was(cells: list[str]) -> None:
+    text = csv_line(cells, end="\r\n").decode()
+    assert next(csv.reader(io.StringIO(text, newline=""))) == cells
+
+
+def test_csv_values() -> None:
+    line = csv_line([None, True, False, 7, Decimal("0E-9"), {"b": "2", "a": Decimal("1.0")}])
+    assert line == b',true,false,7,0.000000000,"{""a"":1.0,""b"":""2""}"\n'
+
+
+@pytest.mark.parametrize(
+    ("count_of_rows", "text"),
+    [(0, b"[]\n"), (1, b'[\n{"a":0}\n]\n'), (2, b'[\n{"a":0},\n{"a":1}\n]\n')],
+)
+def test_a_json_array_row_by_row(count_of_rows: int, text: bytes) -> None:
+    rows = [{"a": number} for number in range(count_of_rows)]
+    assert b"".join(encode_rows(rows, "json", [])) == text
+
+
+def test_a_csv_row_may_lack_a_column() -> None:
+    rows: list[dict[str, object]] = [{"a": 1}, {"b": 2}]
+    assert b"".join(encode_rows(rows, "csv", ["a", "b"])) == b"a,b\n1,\n,2\n"
+
+
+COLUMNS = [
+    Column("name", "name"),
+    Column("n", "n", count, to_the_right=True),
+    Column("revenue", "revenue", to_the_right=True),
+    Column("rate", "rate", percent, to_the_right=True),
+]
+ROW = {
+    "name": "A campaign with a very long name",
+    "n": 1234567,
+    "revenue": Decimal("0.000000001"),
+    "rate": Decimal("0.012345"),
+}
+
+
+def test_numbers_are_never_cut_and_what_has_no_room_is_named() -> None:
+    lines = render_table(COLUMNS, [ROW], SCREEN).splitlines()
+    assert all(len(line) <= 40 for line in lines)
+    assert "1,234,567  0.000000001" in lines[2]
+    assert "…" in lines[2]
+    assert lines[-1] == "No room for: rate."
+
+
+def test_a_table_in_a_pipe_is_whole() -> None:
+    (row,) = render_table(COLUMNS, [ROW], PIPE).splitlines()[2:]
+    assert row.split("  ") == [ROW["name"], "1,234,567", "0.000000001", "1.2345 %"]
+
+
+def test_markup_in_data_is_data() -> None:
+    text = render_table(COLUMNS[:1], [{"name": "[bold]x[/bold] :smile:"}], PIPE)
+    assert "[bold]x[/bold] :smile:" in text
+
+
+def test_shown_values() -> None:
+    assert [plain(None), count(None), percent(None)] == ["-", "-", "-"]
+    assert plain(Decimal("0E-9")) == "0.000000000"
+    assert percent(Decimal(1)) == "100 %"

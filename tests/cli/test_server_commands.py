@@ -1,0 +1,230 @@
+"""The commands that fill a server's data folder, and what they refuse."""
+
+import builtins
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+HEADER = "event_time,event_type,supply_tag_id,note\n"
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def data(run: Run, tmp_path: Path) -> str:
+    """A data folder with the partner acme and the admin ada."""
+    folder = str(tmp_path / "data")
+    add_user = ("server", "user", "add", "ada@example.org", "--role", "admin")
+    assert run("server", "partner", "add", "acme", "--data", folder).exit_code == 0
+    assert run(*add_user, "--password-stdin", "--data", folder, stdin=PASSWORD).exit_code == 0
+    return folder
+
+
+def rows(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_partners(run: Run, data: str) -> None:
+    added = run("-v", "server", "partner", "add", "b", "--name", "B & Co", "--currency", "EUR",
+                "--data", data)  # fmt: skip
+    assert added.stdout == ""
+    assert added.stderr == f"Added partner b (B & Co, EUR) in {data}.\n"
+    assert rows(run("server", "partner", "list", "--data", data)) == [
+        {"id": "acme", "name": "acme", "currency": "USD"},
+        {"id": "b", "name": "B & Co", "currency": "EUR"},
+    ]
+
+
+def test_users(run: Run, data: str) -> None:
+    words = ["server", "user", "add", "bo@acme.example", "--role", "partner", "--partner", "acme"]
+    assert run(*words, "--password-stdin", "--data", data, stdin=PASSWORD + "\n").exit_code == 0
+    listed = rows(run("server", "user", "list", "--data", data))
+    assert [each["email"] for each in listed] == ["ada@example.org", "bo@acme.example"]
+    assert run("server", "user", "delete", "bo@acme.example", "--data", data).exit_code == 0
+    assert len(rows(run("server", "user", "list", "--data", data))) == 1
+
+
+def test_a_password_is_never_an_option_and_never_guessed(run: Run, data: str) -> None:
+    words = ["server", "user", "add", "bo@acme.example", "--role", "admin", "--data", data]
+    assert run(*words, "--password", "x").exit_code == 2
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "--password-stdin" in result.stderr
+
+
+def test_keys(run: Run, data: str) -> None:
+    words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
+    created = run(*words, "--data", data)
+    assert created.stderr == ""
+    key = created.stdout.strip()
+    assert created.stdout == f"{key}\n"
+    assert key.startswith("aak_")
+    (listed,) = rows(run("server", "key", "list", "--data", data))
+    assert (listed["name"], listed["last_four"], listed["last_used_at"]) == (
+        "nightly",
+        key[-4:],
+        "",
+    )
+    assert key not in run("server", "key", "list", "--data", data).stdout
+    assert run("server", "key", "delete", "nightly", "--data", data).exit_code == 0
+    assert rows(run("server", "key", "list", "--data", data)) == []
+
+
+def test_load_reports_what_became_of_a_file(run: Run, data: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_text(
+        HEADER
+        + "2026-01-17 10:00:00,impression,1,a\n"
+        + "2026-01-18T10:00:00Z,click,1,b\n"
+        + "2026-01-18T10:00:00Z,click,1,c\n"
+    )
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data]
+    first = run(*words, "--where", "event_type=impression")
+    assert first.stdout == (
+        f"{path}: 3 rows, 1 events stored, 2 rows left out by --where, 1 day (2026-01-17)\n"
+        "  columns ignored: note\n"
+        "  times without a zone, taken as UTC: 1\n"
+    )
+    second = run(*words)
+    assert "3 rows, 2 events stored, 1 duplicates skipped, 1 day (2026-01-18)" in second.stdout
+
+
+def test_load_with_a_mapping(run: Run, data: str, tmp_path: Path) -> None:
+    path = tmp_path / "raw.csv"
+    path.write_text("timestamp\n2026-01-17T10:00:00Z\n")
+    result = run(
+        *("server", "load", str(path), "--partner", "acme", "--data", data),
+        *("--map", "event_time=timestamp", "--set", "event_type=click"),
+        *("--set", "supply_tag_id=1"),
+    )
+    assert "1 rows, 1 events stored" in result.stdout
+
+
+def test_load_that_replaces_hours(run: Run, data: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data]
+    path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
+    run(*words)
+    path.write_text(HEADER + "2026-01-17T10:30:00Z,click,1,a\n")
+    assert "hours replaced: 1" in run(*words, "--replace-hours").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEADER + "2026-01-17T10:00:00Z,impression,1,a\n2026-01-17,clack,1,b\n", "day.csv:3: "),
+        (HEADER + "2026-01-17T10:00:00Z,clack,1,a\n", "day.csv:2: event_type: 'clack'"),
+        ("event_time\n2026-01-17T10:00:00Z\n", "event_type"),
+    ],
+)
+def test_a_bad_file_is_refused_as_a_whole(
+    run: Run, data: str, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "day.csv"
+    path.write_text(text)
+    result = run("server", "load", str(path), "--partner", "acme", "--data", data)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "nothing was loaded" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
+    again = run("server", "load", str(path), "--partner", "acme", "--data", data)
+    assert "1 events stored" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["partner", "add", "acme"], 1, "exists already"),
+        (["partner", "add", "x", "--currency", "dollar"], 1, "ISO 4217"),
+        (["user", "delete", "no@example.org"], 1, "no user"),
+        (["user", "add", "x@example.org", "--role", "boss"], 2, "'boss' is not one of"),
+        (["user", "add", "x@example.org", "--role", "admin", "--password-stdin"], 1, "password"),
+        (["key", "create", "--user", "no@example.org", "--name", "k"], 1, "no user"),
+        (["key", "create", "--user", "ada@example.org"], 2, "--name"),
+        (["key", "delete", "no"], 1, "no key"),
+        (["load", "missing.csv", "--partner", "acme"], 1, "missing.csv"),
+        (["load", "missing.csv", "--partner", "nobody"], 1, "there is: acme"),
+        (["load", "missing.csv", "--partner", "acme", "--map", "x"], 2, "--map 'x'"),
+        (["load", "missing.csv", "--partner", "acme", "--set", "colour=1"], 2, "colour"),
+        (["load", "--partner", "acme"], 2, "FILE"),
+        (["generate", "--partner", "nobody", "--start", "today"], 1, "there is: acme"),
+        (["generate", "--partner", "acme", "--start", "soon"], 2, "'soon' is not a date"),
+        (["generate", "--partner", "acme", "--start", "today", "--days", "0"], 2, "0 is not in"),
+    ],
+)
+def test_refusals(run: Run, data: str, words: list[str], code: int, said: str) -> None:
+    result = run("server", *words, "--data", data)
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert 1 <= len(result.stderr.splitlines()) <= 2
+    assert "Traceback" not in result.stderr
+
+
+def test_generate_the_same_again(run: Run, data: str) -> None:
+    words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
+             "--events-per-day", "100", "--seed", "7", "--data", data]  # fmt: skip
+    assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
+    assert "0 events stored on 2 days, 200 were there already" in run(*words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--host", "0.0.0.0"], "--allow-remote"),
+        (["--host", "stats.example"], "--allow-remote"),
+        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "drop --host"),
+        (["--host", "0.0.0.0", "--allow-remote", "--test-controls"], "drop --host"),
+        (["--dialect", "esperanto"], "'esperanto' is no dialect"),
+        (["--port", "70000"], "70000 is not in the range"),
+        (["--rate-limit", "-1"], "-1 is not in the range"),
+    ],
+)
+def test_serve_refuses(run: Run, tmp_path: Path, words: list[str], said: str) -> None:
+    result = run("serve", "--data", str(tmp_path), *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_text("no database, but long enough to look like a file" * 99)
+    result = run("serve", "--data", str(tmp_path), "--port", "0")
+    assert result.exit_code == 1
+    assert "not a database" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo"],
+        ["serve"],
+        ["server", "partner", "list"],
+        ["server", "load", "day.csv", "--partner", "acme"],
+        ["server", "generate", "--partner", "acme", "--start", "today"],
+    ],
+    ids=" ".join,
+)
+def test_without_the_server_extra(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
+) -> None:
+    real = builtins.__import__
+
+    def without_server(name: str, *rest: object) -> object:
+        if name.startswith("adanalytics_server"):
+            raise ModuleNotFoundError("No module named 'msgspec'", name="msgspec")
+        return real(name, *rest)  # type: ignore[arg-type]  # handed on as it came
+
+    monkeypatch.setattr(builtins, "__import__", without_server)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adanalytics-data").mkdir()
+    result = run(*words)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "Error: the embedded server needs the 'server' extra, which is not installed",
+        "Install it: python -m pip install 'adanalytics[server]'",
+    ]

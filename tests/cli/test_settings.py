@@ -1,0 +1,138 @@
+"""Which of option, environment and profile wins, and what a profile may not hold."""
+
+from pathlib import Path
+
+import pytest
+
+from adanalytics_cli.errors import NoCredential, SettingsError
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.settings import resolve_settings
+
+PROFILES = """
+[profile.default]
+base_url = "http://default.example"
+partner = "from-default"
+
+[profile.night]
+base_url = "http://night.example"
+partner = "from-night"
+email = "night@example.org"
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    write_profiles(tmp_path, PROFILES)
+    return {"XDG_CONFIG_HOME": str(tmp_path), "ADANALYTICS_API_KEY": "k"}
+
+
+def write_profiles(folder: Path, text: str) -> None:
+    (folder / "adanalytics").mkdir(exist_ok=True)
+    (folder / "adanalytics" / "config.toml").write_text(text)
+
+
+def test_the_default_profile_counts_when_none_is_named(environment: dict[str, str]) -> None:
+    settings = resolve_settings(Invocation(), environment)
+    assert (settings.base_url, settings.partner) == ("http://default.example", "from-default")
+
+
+def test_option_over_environment_over_profile(environment: dict[str, str]) -> None:
+    environment |= {
+        "ADANALYTICS_PROFILE": "night",
+        "ADANALYTICS_BASE_URL": "http://variable.example",
+        "ADANALYTICS_PARTNER": "from-variable",
+    }
+    settings = resolve_settings(Invocation(partner="from-option"), environment)
+    assert (settings.base_url, settings.partner) == ("http://variable.example", "from-option")
+
+
+def test_an_empty_variable_is_not_set(environment: dict[str, str]) -> None:
+    settings = resolve_settings(Invocation(), environment | {"ADANALYTICS_PARTNER": ""})
+    assert settings.partner == "from-default"
+
+
+def test_the_named_profile_over_the_variable(environment: dict[str, str]) -> None:
+    environment["ADANALYTICS_PROFILE"] = "default"
+    assert resolve_settings(Invocation(profile="night"), environment).partner == "from-night"
+
+
+def test_a_key_is_used_before_a_password(environment: dict[str, str]) -> None:
+    environment |= {"ADANALYTICS_EMAIL": "a@b.c", "ADANALYTICS_PASSWORD": "p"}
+    settings = resolve_settings(Invocation(), environment)
+    assert (settings.api_key, settings.password) == ("k", None)
+
+
+def test_the_email_of_the_profile_with_the_password_of_the_environment(
+    environment: dict[str, str],
+) -> None:
+    del environment["ADANALYTICS_API_KEY"]
+    environment["ADANALYTICS_PASSWORD"] = "p"
+    settings = resolve_settings(Invocation(profile="night"), environment)
+    assert (settings.email, settings.password) == ("night@example.org", "p")
+
+
+def test_secrets_are_noted_for_redaction_and_kept_out_of_the_repr(
+    environment: dict[str, str],
+) -> None:
+    invocation = Invocation()
+    environment["ADANALYTICS_API_KEY"] = "aak_very_secret"
+    settings = resolve_settings(invocation, environment)
+    assert invocation.secrets == {"aak_very_secret"}
+    assert "very_secret" not in repr(settings) + repr(invocation)
+
+
+def test_a_password_is_noted_too(environment: dict[str, str]) -> None:
+    invocation = Invocation()
+    del environment["ADANALYTICS_API_KEY"]
+    environment |= {"ADANALYTICS_EMAIL": "a@b.c", "ADANALYTICS_PASSWORD": "very secret"}
+    assert "very secret" not in repr(resolve_settings(invocation, environment))
+    assert invocation.secrets == {"very secret"}
+
+
+def test_nothing_to_sign_in_with(environment: dict[str, str]) -> None:
+    del environment["ADANALYTICS_API_KEY"]
+    with pytest.raises(NoCredential):
+        resolve_settings(Invocation(), environment)
+
+
+@pytest.mark.parametrize("missing", ["base_url", "partner"])
+def test_missing_setting(tmp_path: Path, missing: str) -> None:
+    given = {"base_url": "http://h", "partner": "p"}
+    given[missing] = ""
+    invocation = Invocation(base_url=given["base_url"], partner=given["partner"])
+    with pytest.raises(SettingsError) as caught:
+        resolve_settings(invocation, {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert f"ADANALYTICS_{missing.upper()}" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[profile.default]\napi_key = 'x'\n", "holds a secret"),
+        ("[profile.default]\npassword = 'x'\n", "holds a secret"),
+        ("[profile.default]\nbase = 'x'\n", "unknown key 'base'"),
+        ("[profile.default]\npartner = 7\n", "not a string"),
+        ("profile = 1\n", "not a table"),
+        ("profile.default = 1\n", "not a table"),
+        ("[profile.default\n", "cannot read"),
+        ("[profile.other]\n", "no address"),
+    ],
+)
+def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
+    write_profiles(tmp_path, text)
+    with pytest.raises(SettingsError, match=said) as caught:
+        resolve_settings(Invocation(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert "'x'" not in str(caught.value)
+
+
+def test_a_profile_that_is_not_there(environment: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match=r"no profile 'noon' .*default, night"):
+        resolve_settings(Invocation(profile="noon"), environment)
+
+
+def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_profiles(tmp_path, PROFILES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with pytest.raises(SettingsError, match="no address"):
+        resolve_settings(Invocation(), {"XDG_CONFIG_HOME": "."})

@@ -1,0 +1,60 @@
+"""Looking at the version or at help must not pay for what only running a command needs."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from adanalytics_cli.root import COMMANDS
+from adanalytics_cli.server_commands.group import server
+
+PROBE = """
+import json, sys
+from adanalytics_cli.__main__ import main
+sys.argv = ["adanalytics", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as leaving:
+    print(json.dumps({"code": leaving.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+HEAVY = {"httpx", "pydantic", "rich", "pyarrow", "keyring", "fastapi", "uvicorn", "msgspec"}
+
+
+def modules_after(*words: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    told = json.loads(done.stderr)
+    assert told["code"] in (0, None)
+    assert done.stdout
+    return set(told["modules"])
+
+
+def test_version_imports_nothing_but_itself() -> None:
+    loaded = modules_after("--version")
+    ours = {
+        name for name in loaded if name.startswith(("adanalytics_client", "adanalytics_server"))
+    }
+    assert ours <= {"adanalytics_client", "adanalytics_client._version"}
+    assert not HEAVY & loaded
+    assert "importlib.metadata" not in loaded
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        *([name] for name in COMMANDS),
+        *(["server", name] for name in server.entries),
+        ["server", "key", "create"],
+    ],
+    ids=" ".join,
+)
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    assert not HEAVY & modules_after(*words, "--help")

@@ -1,0 +1,42 @@
+"""When colours and moving lines are used."""
+
+import io
+
+import pytest
+
+from adanalytics_cli.invocation import ColorChoice
+from adanalytics_cli.terminal import look_at
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("choice", "environment", "on_screen", "in_pipe"),
+    [
+        ("auto", {}, True, False),
+        ("auto", {"NO_COLOR": "1"}, False, False),
+        ("auto", {"NO_COLOR": ""}, True, False),
+        ("auto", {"FORCE_COLOR": "1"}, True, True),
+        ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, False),
+        ("auto", {"TERM": "dumb"}, False, False),
+        ("always", {"NO_COLOR": "1"}, True, True),
+        ("never", {"FORCE_COLOR": "1"}, False, False),
+    ],
+)
+def test_color(
+    choice: ColorChoice, environment: dict[str, str], on_screen: bool, in_pipe: bool
+) -> None:
+    assert look_at(Screen(), choice, environment).color is on_screen
+    assert look_at(io.StringIO(), choice, environment).color is in_pipe
+
+
+def test_a_dumb_terminal_gets_no_moving_line() -> None:
+    assert not look_at(Screen(), "auto", {"TERM": "dumb"}).interactive
+
+
+def test_width_comes_from_columns_first() -> None:
+    assert look_at(Screen(), "auto", {"COLUMNS": "132"}).width == 132
+    assert look_at(Screen(), "auto", {"COLUMNS": "wide"}).width == 80
