@@ -1,0 +1,76 @@
+"""The Python in the documents runs: each page from top to bottom, against a real server."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from adanalytics_server.local import LocalServer, Sample
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
+
+
+def code_of(page: Path, *, tests: bool) -> list[str]:
+    """Return the page's blocks that are test modules, or the ones that are not."""
+    blocks = BLOCK.findall(page.read_text())
+    return [block for block in blocks if ("import pytest" in block) == tests]
+
+
+def pages_with(*, tests: bool) -> list[Path]:
+    return [page for page in PAGES if code_of(page, tests=tests)]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    """Two days, as the pages' examples expect them."""
+    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
+    with LocalServer(sample=sample) as running:
+        yield running
+
+
+@pytest.mark.parametrize("page", pages_with(tests=False), ids=name_of)
+def test_a_page_runs_from_top_to_bottom(
+    page: Path, server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    names = {"__name__": "page"}
+    for block in code_of(page, tests=False):
+        exec(compile(block, name_of(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", pages_with(tests=True), ids=name_of)
+def test_the_tests_on_a_page_pass(page: Path, tmp_path: Path) -> None:
+    module = tmp_path / "test_page.py"
+    module.write_text("\n\n".join(code_of(page, tests=True)))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(module)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = [
+        target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()
+    ]
+    assert broken == []

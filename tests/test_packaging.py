@@ -1,0 +1,42 @@
+"""The distribution is what it says: bounds that are tested, packages that are typed."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
+    extras = PROJECT["optional-dependencies"]
+    bounds = [*PROJECT["dependencies"], *extras["server"], *extras["arrow"]]
+    stated = sorted(re.sub(r"\[.*\]", "", bound).replace(">=", "==") for bound in bounds)
+    tested = (ROOT / "constraints-lowest.txt").read_text().splitlines()[1:]
+    assert tested == stated
+
+
+def test_nothing_has_an_upper_bound() -> None:
+    extras = PROJECT["optional-dependencies"].values()
+    bounds = [*PROJECT["dependencies"], *(bound for extra in extras for bound in extra)]
+    assert [bound for bound in bounds if re.search(r"<|~=|==", bound)] == []
+
+
+@pytest.mark.parametrize("package", ["adanalytics_client", "adanalytics_server", "adanalytics_cli"])
+def test_every_package_is_marked_as_typed(package: str) -> None:
+    assert (ROOT / "src" / package / "py.typed").is_file()
+
+
+def test_the_server_knows_neither_the_client_nor_the_command_line() -> None:
+    forbidden = re.compile(r"\b(?:adanalytics_client|adanalytics_cli)\b")
+    files = (ROOT / "src" / "adanalytics_server").rglob("*.py")
+    assert [file.name for file in files if forbidden.search(file.read_text())] == []
+
+
+def test_the_client_knows_the_command_line_not_at_all() -> None:
+    forbidden = re.compile(r"\badanalytics_cli\b")
+    files = (ROOT / "src" / "adanalytics_client").rglob("*.py")
+    assert [file.name for file in files if forbidden.search(file.read_text())] == []
