@@ -1,5 +1,6 @@
 """One run from the words of the line to the exit status, whatever happens on the way."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
     `--debug`. Output is flushed inside, because a pipe that was closed by its reader
     shows itself at the last write at the latest.
     """
+    _buffer_stdout()
     try:
         with root.make_context(program, list(words), obj=invocation) as context:
             root.invoke(context)
@@ -34,6 +36,20 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
 
         return print_error(error, invocation)
     return ExitCode.DONE
+
+
+def _buffer_stdout() -> None:
+    """Put a buffer in front of stdout where PYTHONUNBUFFERED took it away.
+
+    Without one a write may take a part of a page and say so to nobody: rows would be lost on a
+    full disk, and a closed pipe would look like success.
+    """
+    bare = sys.stdout
+    raw = getattr(bare, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=bare.encoding, errors=bare.errors, line_buffering=True
+        )
 
 
 def _flushed(code: int) -> int:

@@ -1,11 +1,13 @@
 """Files that appear whole or not at all."""
 
+import errno
+import io
 import os
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 
 from adanalytics_client.errors import ConfigurationError
 
@@ -79,7 +81,9 @@ class Stream:
     """A binary stream of the caller, such as standard output; written as it comes, never closed."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+        # Raw files take a part of a piece and leave the rest to the caller.
+        raw = isinstance(file, io.RawIOBase)
+        self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
 
     def rewrite(self, _pieces: Iterable[bytes]) -> bool:
         """What was written to a stream is gone."""
@@ -91,6 +95,32 @@ class Stream:
 
     def abort(self) -> None:
         """Nothing can be taken back."""
+
+
+class _WholeWrites(io.BufferedIOBase):
+    """Writes to an unbuffered stream until all of a piece is taken; never closes it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
+        """Write all of `piece`.
+
+        Raises:
+            BlockingIOError: when the stream does not wait and is full.
+            OSError: from the stream.
+        """
+        rest = memoryview(piece)
+        while rest:
+            taken: int | None = self._raw.write(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, "the stream is full and does not wait")
+            rest = rest[taken:]
+        return len(piece)
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        self._raw.flush()
 
 
 def check_target(path: Path) -> None:

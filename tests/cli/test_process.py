@@ -1,5 +1,6 @@
 """The program as a process: closed pipes, Ctrl-C, terminals, stdin."""
 
+import fcntl
 import json
 import os
 import pty
@@ -65,6 +66,20 @@ def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: st
     process.stdout.readline()
     process.stdout.close()
     process.stdout = None
+    assert finish(process) == (141, "", "")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "table"])
+def test_a_pipe_closed_within_one_write_is_noticed_without_a_buffer(
+    spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    process = spawn("events", "2026-01-15", "--split", "none", "-f", form, stdout=writing)
+    os.close(writing)
+    assert os.read(reading, 1)
+    os.close(reading)
     assert finish(process) == (141, "", "")
 
 

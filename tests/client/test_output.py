@@ -105,6 +105,45 @@ def test_a_stream_gets_the_lines_and_stays_open(
     assert stream.getvalue() == b'{"a":1}\n{"a":2}\n'
 
 
+class Pieces(io.RawIOBase):
+    """A raw stream that takes a few bytes at a time, as pipes and sockets may."""
+
+    def __init__(self) -> None:
+        self.taken = b""
+        self.room: int | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any) -> int | None:
+        taken = bytes(piece)[: 3 if self.room is None else self.room]
+        self.room = None if self.room is None else self.room - len(taken)
+        self.taken += taken
+        return len(taken) or None
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_unbuffered_stream_gets_every_byte(
+    world: World, stand_in: StandIn, say: type[Say], form: str
+) -> None:
+    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+    stream = Pieces()
+    assert write(world, stream, format=form) == 2
+    wanted = {"jsonl": b'{"a":1}\n{"a":2}\n', "csv": b"a\r\n1\r\n2\r\n"}
+    assert stream.taken == wanted[form]
+    assert not stream.closed
+
+
+def test_an_unbuffered_stream_that_is_full_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(*pages(say, '{"a":1},{"a":2}'))
+    stream = Pieces()
+    stream.room = 5
+    with pytest.raises(BlockingIOError):
+        write(world, stream, format="jsonl")
+
+
 def test_a_failure_leaves_the_old_file_and_nothing_else(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
