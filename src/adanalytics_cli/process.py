@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
@@ -18,7 +19,7 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
     `--debug`. Output is flushed inside, because a pipe that was closed by its reader
     shows itself at the last write at the latest.
     """
-    _buffer_stdout()
+    _prepare_streams()
     try:
         with root.make_context(program, list(words), obj=invocation) as context:
             root.invoke(context)
@@ -38,18 +39,26 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
     return ExitCode.DONE
 
 
-def _buffer_stdout() -> None:
-    """Put a buffer in front of stdout where PYTHONUNBUFFERED took it away.
+def _prepare_streams() -> None:
+    """Give stdout and stderr to a run that was started without them, and stdout its buffer.
 
-    Without one a write may take a part of a page and say so to nobody: rows would be lost on a
-    full disk, and a closed pipe would look like success.
+    PYTHONUNBUFFERED takes the buffer away. Without one a write may take a part of a page and say so
+    to nobody: rows would be lost on a full disk, and a closed pipe would look like success.
     """
-    bare = sys.stdout
-    raw = getattr(bare, "buffer", None)
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    raw = getattr(sys.stdout, "buffer", None)
     if isinstance(raw, io.RawIOBase):
         sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw), encoding=bare.encoding, errors=bare.errors, line_buffering=True
+            io.BufferedWriter(raw),
+            encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors,
+            line_buffering=True,
         )
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  open for the whole run
 
 
 def _flushed(code: int) -> int:

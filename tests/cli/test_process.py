@@ -7,6 +7,7 @@ import pty
 import select
 import signal
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -67,6 +68,14 @@ def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: st
     process.stdout.close()
     process.stdout = None
     assert finish(process) == (141, "", "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_not_there(service: LocalServer, closed: str) -> None:
+    line = f"{sys.executable} -m adanalytics_cli dates -f csv {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT)
+    shown = b"" if ">&-" in closed.replace("2>&-", "") else b"date\n2026-01-15\n2026-01-16\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, shown, b"")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "table"])
