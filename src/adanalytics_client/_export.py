@@ -73,6 +73,8 @@ class ExportStatus:
         retry_after: seconds after which to ask again, where the service said so.
         poll_url: where to ask again.
         keys: the names that the answer had, for error messages.
+        repeats: whether a repeated order was answered with this same export.
+        answer: everything the service said last, by its own names.
     """
 
     phase: Phase
@@ -84,6 +86,8 @@ class ExportStatus:
     retry_after: float | None = None
     poll_url: str | None = field(default=None, repr=False)
     keys: tuple[str, ...] = field(default=(), repr=False)
+    repeats: bool = False
+    answer: dict[str, Json] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def done(self) -> bool:
@@ -98,6 +102,8 @@ class ExportStatus:
             files=self.files or earlier.files,
             row_count=earlier.row_count if self.row_count is None else self.row_count,
             poll_url=self.poll_url or earlier.poll_url,
+            repeats=self.repeats or earlier.repeats,
+            answer=self.answer or earlier.answer,
         )
 
 
@@ -110,7 +116,8 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
         url: the address that gave it; relative addresses are seen from there.
         retry_after: seconds from its headers.
     """
-    said = _flatten(_named(content))
+    answer = _named(content)
+    said = _flatten(answer)
     word = _word(said)
     phase = _phase(word, said, head)
     specific = _files(said, (*_SPECIFIC, *_SPECIFIC_LISTS), url)
@@ -130,6 +137,7 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
         retry_after=retry_after,
         poll_url=poll,
         keys=tuple(content) if isinstance(content, dict) else (),
+        answer=answer,
     )
 
 

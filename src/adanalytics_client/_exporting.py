@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -114,7 +115,7 @@ def order_export(
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
     answer = yield from call(session, Ask(request, repeatable=again), _read_lenient)
-    return _status(session, answer)
+    return status_of(session, answer)
 
 
 def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Operation[ExportStatus]:
@@ -127,19 +128,20 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
         return known
     if known.poll_url is None and not known.files:
         fresh = yield from order_export(session, order, again=True)
-        return fresh.after(known)
+        same = fresh.export_id is not None and fresh.export_id == known.export_id
+        return replace(fresh, repeats=same).after(known)
     if known.poll_url is not None:
-        answer = yield from _look(session, known.poll_url, authorized=True)
+        answer = yield from look(session, known.poll_url, authorized=True)
     else:
         answer = yield from _look_at_file(session, known)
     if answer.reply.status == 200 and answer.value is None:
         file = known.files or (ExportFile(known.poll_url or ""),)
         return ExportStatus(Phase.DONE, known.word, files=file).after(known)
-    fresh = _status(session, answer)
+    fresh = status_of(session, answer)
     return fresh.after(known)
 
 
-def _look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:
+def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:
     """Ask an address for its status, with the credential or without, then the other way round.
 
     Which of the two it wants cannot be known beforehand: an address of the API answers 401 without
@@ -159,7 +161,7 @@ def _look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[J
 def _look_at_file(session: Session, known: ExportStatus) -> Operation[Answer[Json]]:
     """Ask the file's own address whether it is there."""
     try:
-        return (yield from _look(session, known.files[0].url, authorized=False))
+        return (yield from look(session, known.files[0].url, authorized=False))
     except (PermissionDenied, NotFound) as error:
         if isinstance(error, NotFound) and error.status != _GONE:
             raise
@@ -187,7 +189,8 @@ def _is_page(kind: str) -> bool:
     return kind in {"application/json", "text/json", "text/html"} or kind.endswith("+json")
 
 
-def _status(session: Session, answer: Answer[Json]) -> ExportStatus:
+def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
+    """What an answer says about an export, without any secret that it may echo."""
     head = answer.reply.head
     asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
     found = read_status(answer.value, head, url=answer.url, retry_after=asked)
@@ -197,7 +200,16 @@ def _status(session: Session, answer: Answer[Json]) -> ExportStatus:
         word=redact(found.word) if found.word else None,
         reason=redact(found.reason) if found.reason else None,
         keys=tuple(map(redact, found.keys)),
+        answer=_redacted(found.answer, redact),
     )
+
+
+def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
+    if isinstance(value, dict):
+        return {redact(key): _redacted(each, redact) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_redacted(each, redact) for each in value]
+    return redact(value) if isinstance(value, str) else value
 
 
 def described(error: ExportError, known: ExportStatus) -> ExportError:

@@ -1,18 +1,19 @@
 """A file being downloaded: what has arrived lies beside the target until it is whole."""
 
-import fcntl
 import hashlib
 import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from adanalytics_client._body import DamagedBody, Gunzip
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
 from adanalytics_client._files import check_target, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer
+from adanalytics_client._part_lock import open_locked
+from adanalytics_client._sidecar import Sidecar, read_sidecar
+from adanalytics_client._validator import validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", re.ASCII)
@@ -25,11 +26,14 @@ class PartFile:
     """Takes the pieces of one file and renames it once it is proven whole.
 
     It is a `Sink`. Each answer is judged by its head: 200 starts afresh, 206 goes on if it is about
-    the same version from the right place. Only one process at a time may download to a target.
+    the same version from the right place. What an earlier run left is gone on with when its note
+    (see `_sidecar`) says that it is of the same file. Only one process at a time may download to a
+    target.
 
     Args:
         target: the name it gets at the end; what is there stays until then.
         expected: the file's announced size and checksum.
+        source: names the file for a later run, without its address.
         observer: told about bytes.
 
     Raises:
@@ -38,18 +42,48 @@ class PartFile:
         OSError: when the folder cannot be written.
     """
 
-    def __init__(self, target: Path, expected: ExportFile, observer: Observer) -> None:
+    def __init__(
+        self, target: Path, expected: ExportFile, *, source: str, observer: Observer
+    ) -> None:
         check_target(target)
         self.target = target
         self._expected = expected
+        self._source = source
         self._observer = observer
         self._path = target.with_name(target.name + ".part")
-        self._file = _open_locked(self._path)
-        self._begin({})
+        self._note = target.with_name(target.name + ".part.json")
+        self.received = 0
+        self.total: int | None = None
+        self.taken = False
+        self.inherited = False
+        self._validator: str | None = None
+        self._gunzip: Gunzip | None = None
+        self._sha256 = hashlib.sha256()
+        self._file = open_locked(self._path)
+        self._take_up()
+
+    @property
+    def kept(self) -> Path | None:
+        """Where a later run finds what has arrived, or None when nothing is worth keeping."""
+        return self._path if self.received and self._validator is not None else None
+
+    @property
+    def short(self) -> bool:
+        """Whether more is to come: a service may send less of a range than was asked for."""
+        return self.total is not None and self.received < self.total
+
+    def expect(self, file: ExportFile) -> None:
+        """Believe a later announcement; other bytes than announced before are another file."""
+        if (
+            None not in (file.sha256, self._expected.sha256)
+            and file.sha256 != self._expected.sha256
+        ):
+            self.restart()
+        self._expected = file
 
     def ranges(self) -> tuple[tuple[str, str], ...]:
         """Headers that ask for the missing rest of the same version, or none."""
-        if self.received == 0 or self._validator is None or self._gunzip is not None:
+        if self.received == 0 or self._validator is None:
             return ()
         return (("range", f"bytes={self.received}-"), ("if-range", self._validator))
 
@@ -60,7 +94,7 @@ class PartFile:
             return self._accept_rest(head)
         if head.status != 200 or self._is_page(head):
             return False
-        self._begin(dict(head.headers))
+        self._begin(head)
         self.taken = True
         return True
 
@@ -69,7 +103,8 @@ class PartFile:
         self.received += len(piece)
         plain = self._gunzip.feed(piece) if self._gunzip else piece
         self._file.write(plain)
-        self._sha256.update(plain)
+        if not self.inherited:
+            self._sha256.update(plain)
         self._observer.bytes(BytesReceived(self.received, self.total))
 
     def verify(self) -> None:
@@ -95,56 +130,110 @@ class PartFile:
             raise DownloadError(
                 f"The file has {length} bytes and {size} were announced; download it again."
             )
-        if self._expected.sha256 not in (None, self._sha256.hexdigest()):
+        if self._expected.sha256 not in (None, self._digest()):
             raise ChecksumMismatch("The file's sha256 is not the one announced; download it again.")
 
     def restart(self) -> None:
         """Forget what has arrived."""
-        self._begin({})
+        self._clear()
+        self._note.unlink(missing_ok=True)
 
     def commit(self) -> None:
         """Bring the file to the disk and put it under its name."""
         self._file.flush()
         os.fsync(self._file.fileno())
+        # Before the rename, which ends the lock on the name: the note might be another's then.
+        self._note.unlink(missing_ok=True)
         self._path.replace(self.target)
         self._file.close()
         sync_folder(self.target)
 
-    def discard(self) -> None:
-        """Remove what has arrived; does nothing after `commit`."""
+    def leave(self) -> None:
+        """Let go of the file: kept where it can be gone on with, else removed.
+
+        Does nothing after `commit`.
+        """
         if self._file.closed:
             return
-        self._path.unlink(missing_ok=True)
+        if self.kept is None:
+            self._note.unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
         # A full disk refuses the buffered rest once more on close.
         with suppress(OSError):
             self._file.close()
 
-    def _begin(self, headers: dict[str, str]) -> None:
+    def _take_up(self) -> None:
+        """Go on with what is there, if its note fits.
+
+        Of a file that is there whole the last byte is asked for again: only an answer of the
+        service tells whether it is still the present version.
+        """
+        note, size = read_sidecar(self._note), self._file.seek(0, os.SEEK_END)
+        if note is None or not note.is_of(self._source, self._expected):
+            return self._clear()
+        if note.total is not None:
+            if size > note.total:
+                return self._clear()
+            size = min(size, note.total - 1)
+        self._file.truncate(self._file.seek(max(size, 0)))
+        self.received, self.total, self._validator = self._file.tell(), note.total, note.validator
+        self.inherited = self.received > 0
+        return None
+
+    def _clear(self) -> None:
         self._file.seek(0)
         self._file.truncate()
-        self.received = 0
-        self.taken = False
-        length = headers.get("content-length", "")
+        self.received, self.total, self.taken, self.inherited = 0, None, False, False
+        self._validator, self._gunzip, self._sha256 = None, None, hashlib.sha256()
+
+    def _begin(self, head: Head) -> None:
+        """Start with the first byte of the version that `head` is about."""
+        self.restart()
+        length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
-        encoding = headers.get("content-encoding", "").strip().lower()
+        encoding = (head.get("content-encoding") or "").strip().lower()
         if encoding not in {"", "identity", "gzip", "x-gzip"}:
             raise DownloadError(f"The file came in the encoding {encoding!r}, not asked for.")
-        self._gunzip = Gunzip() if encoding.endswith("gzip") else None
-        self._sha256 = hashlib.sha256()
-        self._validator = _validator(headers)
+        if encoding.endswith("gzip"):
+            # Ranges count encoded bytes, and here lie decoded ones.
+            self._gunzip = Gunzip()
+            return
+        self._validator = validator_of(head)
+        if self._validator is not None:
+            note = Sidecar(self._source, self._validator, self.total, self._expected.sha256)
+            note.write(self._note)
 
     def _accept_rest(self, head: Head) -> bool | None:
         found = _RANGE.fullmatch((head.get("content-range") or "").strip())
-        same = _validator(dict(head.headers)) in (None, self._validator)
-        if found is None or int(found[1]) != self.received or not same:
-            self._begin({})
+        if (
+            found is None
+            or int(found[1]) != self.received
+            or not self._is_same(head)
+            or not (self.total is None or found[3] in {"*", str(self.total)})
+        ):
+            self.restart()
             return None
         self.total = self.total if found[3] == "*" else int(found[3])
         self.taken = True
         return True
 
+    def _is_same(self, head: Head) -> bool:
+        """Whether a 206 is about the version at hand; one with an ETag must repeat it."""
+        if self._validator is not None and self._validator.startswith('"'):
+            return head.get("etag") == self._validator
+        return head.get("last-modified") in (None, self._validator)
+
     def _is_page(self, head: Head) -> bool:
         return "html" in (head.get("content-type") or "").lower()
+
+    def _digest(self) -> str:
+        """The checksum of the whole file; what an earlier run brought has to be read for it."""
+        if self.inherited:
+            self._sha256 = hashlib.sha256()
+            self._file.seek(0)
+            while piece := self._file.read(_CHECKED_AT_ONCE):
+                self._sha256.update(piece)
+        return self._sha256.hexdigest()
 
     def _check_gzip(self) -> None:
         """Follow a gzip file's own structure, so that a cut without a length is noticed."""
@@ -157,28 +246,3 @@ class PartFile:
                 inner.feed(piece)
             inner.finish()
         self._file.seek(end)
-
-
-def _validator(headers: dict[str, str]) -> str | None:
-    """What If-Range may carry: a strong ETag, else the date of the last change."""
-    etag = headers.get("etag", "").strip()
-    return etag if etag.startswith('"') else headers.get("last-modified")
-
-
-def _open_locked(path: Path) -> BinaryIO:
-    while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Between open and lock another process may have renamed it to its target.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        except BlockingIOError:
-            file.close()
-            raise DownloadError(
-                f"Another process is downloading to {path}; wait for it or take another name."
-            ) from None
-        except BaseException:
-            file.close()
-            raise
-        file.close()

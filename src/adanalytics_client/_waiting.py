@@ -11,6 +11,9 @@ from adanalytics_client._hooks import WaitStarted
 from adanalytics_client._session import Session
 from adanalytics_client.errors import ExportExpired, ExportFailed, ExportTimeout, ProtocolError
 
+ONE_HOUR = 3600.0
+"""Seconds to wait for an export, where nobody says otherwise."""
+
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 

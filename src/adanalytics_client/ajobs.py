@@ -2,14 +2,18 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from adanalytics_client._async import AsyncDriver
-from adanalytics_client._download import download
+from adanalytics_client._download import Delivery
 from adanalytics_client._export import ExportStatus
 from adanalytics_client._exporting import ExportOrder, ask_again
+from adanalytics_client._saved import SavedExport, read_saved
 from adanalytics_client._session import Session
-from adanalytics_client._waiting import wait_for
-from adanalytics_client.jobs import ONE_HOUR
+from adanalytics_client._waiting import ONE_HOUR, wait_for
+
+if TYPE_CHECKING:
+    from adanalytics_client.aclient import AsyncClient
 
 
 class AsyncExportJob:
@@ -33,6 +37,39 @@ class AsyncExportJob:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._status!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "A job is bound to a client and its credential; keep job.to_json() and go on with "
+            "AsyncExportJob.from_json(client, text)."
+        )
+
+    @classmethod
+    def from_json(cls, client: "AsyncClient", text: str) -> Self:
+        """The job that `to_json` kept, also of another process; nothing is sent.
+
+        Raises:
+            ConfigurationError: for other text, or an export of another service or partner than the
+                client's.
+        """
+        # Both are of one world; a user has no business with what a client is made of.
+        session, driver = client._session, client._driver  # noqa: SLF001
+        saved = read_saved(text).check(session.config)
+        return cls(saved.order, saved.status, session, driver)
+
+    def to_json(self) -> str:
+        """The job as text, to go on with it elsewhere.
+
+        It holds no credential, but maybe signed addresses: whoever has one can read the export
+        until the address expires.
+
+        Example:
+            >>> Path("job.json").write_text(job.to_json())
+            >>> job = AsyncExportJob.from_json(client, Path("job.json").read_text())
+        """
+        config = self._session.config
+        saved = SavedExport(config.base.text, config.partner or "", self._order, self._status)
+        return saved.to_json()
 
     @property
     def export_id(self) -> str | None:
@@ -77,13 +114,18 @@ class AsyncExportJob:
     async def download(self, path: str | os.PathLike[str]) -> Path:
         """Fetch the exported file, after waiting for it if that was not done.
 
-        What has arrived lies beside `path` with the suffix `.part`; a file that is already there is
-        replaced only by a whole one. An export of several files needs an existing folder.
+        What has arrived lies beside `path` with the suffix `.part`, and a download that broke off
+        goes on from there, also in another run and for a job made anew by the same order; a file
+        that is already there is replaced only by a whole one. An address that has expired is asked
+        for anew. An export of several files needs an existing folder.
 
         Raises:
             ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
             ExportError: when the export did not end well.
-            DownloadError: when the file does not arrive whole.
+            DownloadError: when the file does not arrive whole; `part` tells what is kept of it.
         """
-        status = await self.wait()
-        return await self._driver.run(download(self._session, status, Path(path)))
+        delivery = Delivery(self._session, self._order, await self.wait())
+        try:
+            return await self._driver.run(delivery.run(Path(path)))
+        finally:
+            self._status = delivery.status

@@ -170,7 +170,14 @@ class ExportExpired(ExportError):
 
 
 class DownloadError(AdAnalyticsError):
-    """A file did not arrive whole; an older file of the same name is untouched."""
+    """A file did not arrive whole; an older file of the same name is untouched.
+
+    Attributes:
+        part: where what has arrived is kept; the same download goes on from there. None when
+            nothing of it can be used.
+    """
+
+    part: str | None = None
 
 
 class ChecksumMismatch(DownloadError):

@@ -1,0 +1,340 @@
+"""Downloads that go on where they broke off: in the same run, and in one that starts later."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import RetryPolicy, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+
+FILE = b"event_id,revenue\r\n1,0.5\r\n"
+ONCE = RetryPolicy(attempts=1)
+DAYS = ("2026-01-01", "2026-01-31")
+
+
+@dataclass
+class Store:
+    """An object store with one file that honours ranges, and an API that exports to it."""
+
+    say: type[Say]
+    content: bytes = FILE
+    etag: str | None = '"v1"'
+    cuts: list[int] = field(default_factory=list)
+    answer: dict[str, Any] = field(default_factory=dict)
+    honours_if_range: bool = True
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, asked: Asked) -> Say:
+        if asked.method == "POST":
+            return self.say({"export_id": "e1", "download_url": "/f.csv?sig=s3cret", **self.answer})
+        headers = {"Content-Type": "text/csv", **self.headers}
+        if self.etag:
+            headers["ETag"] = self.etag
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
+        fits = not self.honours_if_range or asked.headers.get("if-range") == self.etag
+        cut = self.cuts.pop(0) if self.cuts else None
+        if start is None or not fits:
+            return self.say(self.content, headers=headers, cut=cut)
+        first = int(start[1])
+        size = len(self.content)
+        if first >= size:
+            return self.say(status=416, headers={"Content-Range": f"bytes */{size}"})
+        headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+        left = None if cut is None else max(0, cut - first)
+        return self.say(self.content[first:], status=206, headers=headers, cut=left)
+
+
+@pytest.fixture
+def store(stand_in: StandIn, say: type[Say]) -> Store:
+    made = Store(say)
+    stand_in.script = made
+    return made
+
+
+def ranges(stand_in: StandIn) -> list[str | None]:
+    return [each.headers.get("range") for each in stand_in.asked if each.method == "GET"]
+
+
+def break_off(world: World, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
+    """End a run with `cut` bytes: a second try that gets no further is the last one."""
+    store.cuts = [cut, cut]
+    with pytest.raises(errors.DownloadError) as caught:
+        world.call("export", *DAYS, to=path)
+    store.cuts = []
+    return caught.value
+
+
+def test_a_download_cut_at_any_byte_goes_on_in_the_same_run(
+    world: World, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    for cut in range(len(FILE)):
+        stand_in.asked.clear()
+        store.cuts = [cut]
+        target = tmp_path / f"{cut}.csv"
+        world.call("export", *DAYS, to=target)
+        assert target.read_bytes() == FILE
+        assert ranges(stand_in) == [None, f"bytes={cut}-" if cut else None]
+    assert len(list(tmp_path.iterdir())) == len(FILE)
+
+
+def test_a_download_cut_at_any_byte_goes_on_in_a_new_run(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.csv"
+    for cut in range(len(FILE)):
+        target.write_bytes(b"old")
+        error = break_off(open_world(retry=ONCE), store, target, cut)
+        assert error.part == (f"{target}.part" if cut else None)
+        assert target.read_bytes() == b"old"
+        assert "s3cret" not in "".join(
+            each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"
+        )
+        stand_in.asked.clear()
+        open_world().call("export", *DAYS, to=target)
+        assert ranges(stand_in) == [f"bytes={cut}-" if cut else None]
+        assert target.read_bytes() == FILE
+        assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_saved_job_goes_on_with_its_download(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.cuts = [9, 9]
+    first = open_world(retry=ONCE)
+    job = first.call("start_export", *DAYS)
+    with pytest.raises(errors.DownloadError):
+        first.on(job, "download", tmp_path / "out.csv")
+    again = open_world()
+    stand_in.asked.clear()
+    later = type(job).from_json(again.client, job.to_json())
+    again.on(later, "download", tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=9-"]
+    assert len(stand_in.asked) == 1
+
+
+@pytest.mark.parametrize("honours_if_range", [True, False])
+@pytest.mark.parametrize("new", [FILE.upper(), FILE.upper() * 2, b"x"])
+def test_two_versions_are_never_glued(
+    open_world: OpenWorld,
+    store: Store,
+    tmp_path: Path,
+    new: bytes,
+    *,
+    honours_if_range: bool,
+) -> None:
+    """Also when the service overlooks If-Range, and the new version is as long as the old one."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.content, store.etag, store.honours_if_range = new, '"v2"', honours_if_range
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == new
+
+
+def test_a_part_of_another_export_is_not_gone_on_with(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """An ETag says something about one file only: another may have the same."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer, store.content = {"export_id": "e2"}, FILE.upper()
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE.upper()
+    assert ranges(stand_in) == [None]
+
+
+def test_the_same_bytes_under_another_name_are_gone_on_with(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer["export_id"] = "e2"
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=12-"]
+
+
+NOTE = "out.csv.part.json"
+
+
+def _spoil(**changes: Any) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        note = json.loads((folder / NOTE).read_text())
+        (folder / NOTE).write_text(json.dumps(note | changes))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / NOTE).unlink(),
+        lambda folder: (folder / NOTE).write_bytes(b'{"form": 1, "sour'),
+        lambda folder: (folder / NOTE).write_bytes(b"\xff" * 40_000),
+        lambda folder: (folder / NOTE).write_bytes(b"[]"),
+        _spoil(form=2),
+        _spoil(validator='"v1"\r\nX-Evil: 1'),
+        _spoil(validator=5),
+        _spoil(total="many"),
+        _spoil(total=5),
+        lambda folder: (folder / "out.csv.part").write_bytes(FILE * 2),
+    ],
+)
+def test_a_damaged_note_means_a_fresh_start(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    damage: Callable[[Path], None],
+) -> None:
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    damage(tmp_path)
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == [None]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_part_that_changed_on_the_disk_is_noticed_by_its_checksum(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    (tmp_path / "out.csv.part").write_bytes(bytes(12))
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == ["bytes=12-", None]
+
+
+def test_a_part_that_is_whole_asks_for_its_last_byte(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """Killed between the last byte and the rename."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    (tmp_path / "out.csv.part").write_bytes(FILE)
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == [f"bytes={len(FILE) - 1}-"]
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+
+
+def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"url": "/f.csv"})
+        headers = {"ETag": '"v1"'}
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
+        if start is None:
+            return say(FILE, headers=headers, cut=3)
+        first = int(start[1])
+        last = min(first + 6, len(FILE) - 1)
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(FILE)}"
+        return say(FILE[first : last + 1], status=206, headers=headers)
+
+    stand_in.script = script
+    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize(
+    ("dates", "resumes"),
+    [
+        ({"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, True),
+        ({"Last-Modified": "Fri, 31 Dec 2100 00:00:00 GMT"}, False),
+        ({"Last-Modified": "soon"}, False),
+    ],
+)
+def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    dates: dict[str, str],
+    *,
+    resumes: bool,
+) -> None:
+    store.etag, store.headers, store.honours_if_range = None, dates, False
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=12-" if resumes else None]
+
+
+def test_a_416_starts_afresh(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.content, store.honours_if_range = b"short", False
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"short"
+    assert ranges(stand_in) == ["bytes=12-", None]
+
+
+def test_a_gzip_file_goes_on_and_must_end(
+    open_world: OpenWorld, store: Store, tmp_path: Path
+) -> None:
+    """Of two members, cut between them: the rest is still missing, though gzip has ended."""
+    first, second = gzip.compress(b"a"), gzip.compress(b"b")
+    store.content = first + second
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv.gz", len(first))
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv.gz")
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"ab"
+    store.content, store.etag = first + second[:-1], '"v2"'
+    with pytest.raises(errors.DownloadError, match="the end is missing"):
+        open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[None]:
+    """No file of this process can become larger than `size` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_leaves_the_old_file_and_what_fits(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.content = b"0123456789abcdef" * 16_384
+    (tmp_path / "out.csv").write_bytes(b"old")
+    with small_disk(100_000), pytest.raises(OSError, match="File too large"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"old"
+    kept = (tmp_path / "out.csv.part").stat().st_size
+    assert 0 < kept <= 100_000
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == store.content
+    assert ranges(stand_in) == [f"bytes={kept}-"]
+
+
+def test_a_folder_that_cannot_be_written(
+    open_world: OpenWorld, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv.part").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.part"]

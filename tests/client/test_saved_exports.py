@@ -1,0 +1,176 @@
+"""Exports that outlive their process, and addresses that expire on the way."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import AsyncExportJob, ExportJob, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+
+    from adanalytics_server.local import LocalServer
+
+FILE = b"a,b\r\n1,2\r\n"
+CSV = {"Content-Type": "text/csv", "ETag": '"v1"'}
+
+
+def again(world: World, job: Any, text: str | None = None) -> Any:
+    """The same job, made anew from its text."""
+    kind = ExportJob if isinstance(job, ExportJob) else AsyncExportJob
+    return kind.from_json(world.client, job.to_json() if text is None else text)
+
+
+def test_a_job_goes_on_from_its_text(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "queued", "status_url": "/st", "id": "e1", "n": 1.50}, 202)],
+        st=[say({"status": "done", "url": "/f.csv", "row_count": 1})],
+        f_csv=[say(FILE, headers=CSV)],
+    )
+    world = open_world()
+    job = world.call("start_export", "2026-01-01", "2026-01-31", compression="gzip")
+    assert "secret-key" not in job.to_json()
+    other = open_world()
+    later = again(other, job)
+    assert later.last_status == job.last_status
+    assert later.last_status.answer["n"] == Decimal("1.50")
+    assert later.to_json() == job.to_json()
+    assert other.on(later, "wait").row_count == 1
+    assert other.on(again(other, later), "download", tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"partner": "other"},
+        {"base_url": "https://elsewhere.example"},
+        {"form": 2},
+        {"order": {"start_date": "yesterday"}},
+        {"status": {"phase": "dreaming"}},
+        {"status": None},
+    ],
+)
+def test_a_text_that_does_not_fit_is_refused(
+    world: World, stand_in: StandIn, say: type[Say], change: dict[str, Any]
+) -> None:
+    stand_in.says(say({"url": "/f"}))
+    job = world.call("start_export", "2026-01-01")
+    said = json.loads(job.to_json())
+    for text in (json.dumps(said | change), "", "{", "[]"):
+        with pytest.raises(errors.ConfigurationError, match="saved export"):
+            again(world, job, text)
+    assert again(world, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
+
+
+def test_a_job_is_not_pickled_but_its_status_is(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["secret-key"]}))
+    job = world.call("start_export", "2026-01-01")
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="to_json"):
+            attempt(job)
+    status = job.last_status
+    assert pickle.loads(pickle.dumps(status)) == copy.deepcopy(status) == status
+    assert status.answer == {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["***"]}
+
+
+@pytest.mark.parametrize("status", [403, 410])
+def test_an_expired_address_is_asked_for_anew(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, status: int
+) -> None:
+    """In the middle of the file: what has arrived stays, and the new address gives the rest."""
+    rest = {**CSV, "Content-Range": f"bytes 4-{len(FILE) - 1}/{len(FILE)}"}
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
+        st=[say({"status": "done", "url": "/new.csv"})],
+        old_csv=[say(FILE, headers=CSV, cut=4), say(status=status)],
+        new_csv=[say(FILE[4:], status=206, headers=rest)],
+    )
+    job = world.call("start_export", "2026-01-01")
+    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked[1:]] == [
+        "/old.csv",
+        "/old.csv",
+        "/st",
+        "/new.csv",
+    ]
+    assert stand_in.asked[-1].headers["range"] == "bytes=4-"
+    assert job.last_status.files[0].url.endswith("/new.csv")
+
+
+def test_the_order_is_repeated_where_that_is_known_to_be_harmless(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[
+            say({"status": "pending", "id": "e1"}, status=202),
+            say({"url": "/old.csv", "id": "e1"}),
+            say({"url": "/new.csv", "id": "e1"}),
+        ],
+        old_csv=[say(status=403)],
+        new_csv=[say(FILE, headers=CSV)],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize(
+    "fresh",
+    [
+        {"body": {"status": "done", "url": "/old.csv"}},
+        {"body": {"status": "expired"}},
+        {"body": {"files": ["/a", "/b"]}},
+        {"status": 404},
+    ],
+)
+def test_an_address_that_stays_expired_is_typed_and_ends(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, fresh: dict[str, Any]
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
+        st=[say(**fresh)],
+        old_csv=[say(status=403)],
+    )
+    with pytest.raises(errors.ExportExpired):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert len(stand_in.asked) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_addresses_that_all_expire_at_once_end(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    def script(asked: Asked) -> Say:
+        if "csv" in asked.path:
+            return say(status=403)
+        number = len(stand_in.asked)
+        return say({"status": "done", "status_url": "/st", "url": f"/{number}.csv"})
+
+    stand_in.script = script
+    with pytest.raises(errors.ExportExpired):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert len(stand_in.asked) == 4
+
+
+def test_the_real_server_gives_a_fresh_address(
+    reference: LocalServer, reference_world: World, tmp_path: Path
+) -> None:
+    path, order = tmp_path / "out.jsonl", {"format": "jsonl"}
+    reference_world.on(reference_world.call("start_export", "2026-01-15", **order), "wait")
+    reference.faults.add("expired url once on start_export")
+    try:
+        reference_world.call("export", "2026-01-15", to=path, **order)
+        assert [each.struck for each in reference.faults.counts()] == [1]
+    finally:
+        reference.faults.clear()
+    assert len(path.read_bytes().splitlines()) == 1500
