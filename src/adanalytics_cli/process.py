@@ -26,6 +26,9 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
         sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         return _flushed(leaving.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ExitCode.USAGE
     except BrokenPipeError:
         _give_up_stdout()
         return ExitCode.CLOSED_PIPE

@@ -45,6 +45,15 @@ def summary_columns(group_by: str | None) -> list[Column]:
     return [*_KEYS[group_by], *_METRICS]
 
 
+def wire_columns(group_by: str | None) -> list[Column]:
+    """The documented columns in the order of the service, for a file without a single row."""
+    from adanalytics_client import SummaryRow
+
+    keys = {column.key for column in _KEYS[group_by]}
+    others = {column.key for each in _KEYS.values() for column in each} - keys
+    return [Column(name, name) for name in SummaryRow.model_fields if name not in others]
+
+
 def summary_rows(summary: "Summary") -> list[dict[str, object]]:
     """Each row with the fields that were sent, in their order; money as exact text."""
     return [_as_sent(row) for row in summary.rows]

@@ -68,6 +68,15 @@ def test_summary_is_what_the_service_says(
         assert in_csv["impressions"] == str(sent["impressions"])
 
 
+@pytest.mark.parametrize("group_by", ["day", "campaign", "demand_tag"])
+def test_a_summary_without_rows_has_the_header_of_one_with_rows(
+    run: Run, service: LocalServer, group_by: str
+) -> None:
+    header = run("summary", "2026-01", "-g", group_by).stdout.splitlines()[0]
+    assert run("summary", "2025-01", "-g", group_by).stdout.splitlines() == [header]
+    assert run("summary", "2025-01", "-g", group_by, "-f", "json").stdout == "[]\n"
+
+
 def test_summary_table_ends_in_the_totals(run: Run, service: LocalServer) -> None:
     total = json.loads(run("summary", "2026-01", "-f", "jsonl").stdout)
     lines = run("summary", "2026-01", "-g", "campaign", "-f", "table").stdout.splitlines()

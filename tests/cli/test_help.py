@@ -47,3 +47,12 @@ def test_every_example_is_a_command_that_exists(pages: dict[str, str]) -> None:
 def test_lines_fit_80_columns(pages: dict[str, str]) -> None:
     for page in pages.values():
         assert max(map(len, page.splitlines())) <= 90
+
+
+@pytest.mark.parametrize("path", [(), ("server",), ("server", "key")])
+def test_a_group_alone_shows_its_help_as_it_is(
+    run: Callable[..., Result], pages: dict[str, str], path: tuple[str, ...]
+) -> None:
+    result = run(*path)
+    page = pages[" ".join(("adanalytics", *path, "--help"))]
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", page)

@@ -31,14 +31,20 @@ def run(
         answer = client.summary(first, last, group_by=group_by)
 
     from adanalytics_cli.row_output import write_rows
-    from adanalytics_cli.summary_table import summary_columns, summary_rows, table_note, table_rows
+    from adanalytics_cli.summary_table import (
+        summary_columns,
+        summary_rows,
+        table_note,
+        table_rows,
+        wire_columns,
+    )
 
-    rows = summary_rows(answer) if form != "table" else table_rows(answer, group_by)
+    on_table = form == "table"
     write_rows(
-        rows,
+        table_rows(answer, group_by) if on_table else summary_rows(answer),
         form,
         output,
-        columns=summary_columns(group_by),
+        columns=summary_columns(group_by) if on_table else wire_columns(group_by),
         invocation=current_invocation(context),
         note=table_note(answer),
     )
