@@ -6,6 +6,8 @@ from adanalytics_cli.exit_codes import ExitCode
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _LATER = "Run the same command again later."
+_TOO_LATE = "Give it longer with --timeout, or go on later with --job FILE."
+_GOES_ON = "Run the same command again: it goes on where it broke off."
 _DAMAGED = "Nothing was kept. Run the command again; tell the service if it stays so."
 _DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
 
@@ -25,7 +27,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
     "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
     "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
-    "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, "Give it longer with --timeout."),
+    "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, _TOO_LATE),
     "adanalytics_client.TransportError": (ExitCode.UNREACHABLE, ""),
     "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, _LATER),
     "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, _LATER),
@@ -65,6 +67,8 @@ def explain(error: BaseException) -> Failure:
     if found is None:
         return Failure(ExitCode.FAILED, kind, f"unexpected {kind}: {error}", _UNEXPECTED)
     code, remedy = found
+    if getattr(error, "part", None):
+        code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     own_remedy = getattr(error, "remedy", "")
     return Failure(
         code, kind, _message(error), own_remedy or remedy, getattr(error, "request_id", None)

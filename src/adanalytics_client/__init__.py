@@ -15,6 +15,7 @@ from adanalytics_client._version import __version__
 if TYPE_CHECKING:
     from adanalytics_client._effects import Clock
     from adanalytics_client._export import ExportFile, ExportStatus
+    from adanalytics_client._exporting import ExportOrder
     from adanalytics_client._hooks import (
         BytesReceived,
         Observer,
@@ -75,6 +76,7 @@ __all__ = [
     "ExportFailed",
     "ExportFile",
     "ExportJob",
+    "ExportOrder",
     "ExportStatus",
     "ExportTimeout",
     "InvalidRequest",
@@ -111,6 +113,7 @@ _HOMES = {
     "ExportJob": "jobs",
     "AsyncExportJob": "ajobs",
     "ExportFile": "_export",
+    "ExportOrder": "_exporting",
     "ExportStatus": "_export",
     "Event": "models",
     "Summary": "models",

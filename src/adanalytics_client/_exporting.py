@@ -38,7 +38,13 @@ _LARGEST_STATUS = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """What an export is asked to hold. Only the documented keys are sent unless more is asked."""
+    """What an export is asked to hold. Only the documented keys are sent unless more is asked.
+
+    Attributes:
+        start, end: the first and the last day, both included.
+        format: `csv`, or another that the service knows.
+        compression: such as `gzip`, or None when nothing was said about it.
+    """
 
     start: date
     end: date

@@ -72,6 +72,11 @@ class AsyncExportJob:
         return saved.to_json()
 
     @property
+    def order(self) -> ExportOrder:
+        """What the export holds."""
+        return self._order
+
+    @property
     def export_id(self) -> str | None:
         """The service's id of the export, where it gave one."""
         return self._status.export_id

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from adanalytics_client._clock import SystemClock
 from adanalytics_server.local import LocalServer, Sample
 
 Run = Callable[..., Result]
@@ -58,16 +59,133 @@ def slow_exports() -> Iterator[LocalServer]:
         yield running
 
 
-def test_an_export_that_takes_its_time(
-    run: Run, slow_exports: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    env = {
-        "ADANALYTICS_BASE_URL": slow_exports.url,
-        "ADANALYTICS_API_KEY": slow_exports.api_key,
-        "ADANALYTICS_PARTNER": slow_exports.partner,
-    }
-    result = run("-v", "export", "2026-01-15", "--format", "jsonl", env=env)
+@pytest.fixture
+def slow(slow_exports: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """The same, with the environment set up to use it."""
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", slow_exports.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", slow_exports.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", slow_exports.partner)
+    return slow_exports
+
+
+def test_an_export_that_takes_its_time(run: Run, slow: LocalServer) -> None:
+    result = run("-v", "export", "2026-01-15", "--format", "jsonl")
     assert result.exit_code == 0
     assert "bulk-export: 202" in result.stderr
     ids = {json.loads(line)["event_id"] for line in result.stdout.splitlines()}
     assert len(ids) == 50
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits before repeats take no time."""
+    monkeypatch.setattr(SystemClock, "sleeping", lambda *_: 0.0)
+
+
+def operations(server: LocalServer) -> list[str | None]:
+    return [each.operation for each in server.journal.entries()]
+
+
+def test_an_export_started_now_and_fetched_later(
+    run: Run, slow: LocalServer, tmp_path: Path
+) -> None:
+    job, target = tmp_path / "day.job", tmp_path / "day.jsonl"
+    started = run("-v", "export", "2026-01-15", "-o", str(target), "--no-wait", "--job", str(job))
+    assert (started.exit_code, started.stdout) == (0, "")
+    assert f"adanalytics export --job {job}" in started.stderr
+    assert (job.stat().st_mode & 0o777, target.exists()) == (0o600, False)
+    assert slow.api_key not in job.read_text()
+    slow.journal.clear()
+    assert run("export", "--job", str(job), "-o", str(target)).exit_code == 0
+    assert len(target.read_text().splitlines()) == 50
+    assert "start_export" not in operations(slow)
+
+
+def test_without_a_file_the_job_goes_to_stdout(run: Run, slow: LocalServer, tmp_path: Path) -> None:
+    started = run("export", "2026-01-15", "--no-wait")
+    assert json.loads(started.stdout)["order"]["start_date"] == "2026-01-15"
+    (tmp_path / "x.job").write_text(started.stdout)
+    assert run("export", "--job", str(tmp_path / "x.job")).stdout.startswith("event_id,")
+
+
+def test_an_export_is_kept_before_it_is_waited_for(
+    run: Run, slow: LocalServer, tmp_path: Path
+) -> None:
+    """The same command again goes on; an empty file is one that mktemp made."""
+    slow.faults.add("stuck export once on start_export")
+    job, target = tmp_path / "day.job", tmp_path / "day.csv"
+    job.touch()
+    words = ("export", "2026-01-15", "-o", str(target), "--job", str(job), "--timeout", "0.01")
+    for _ in range(2):
+        late = run(*words)
+        assert late.exit_code == 5
+        assert "go on later with --job FILE" in late.stderr
+    assert operations(slow).count("start_export") == 1
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("2026-01-16", "--job", "JOB"), "keeps another export: 2026-01-15 to 2026-01-15, csv"),
+        (("--job", "JOB", "-o", "x.jsonl"), "keeps another export"),
+        (("--job", "JOB", "--compression", "gzip"), "keeps another export"),
+        (("2026-01-15", "--job", "JOB", "--no-wait"), "keeps an export already"),
+        (("--job", "BAD"), "This is no saved export"),
+        (("--job", "NONE"), "no period. Give START"),
+        (("--no-wait",), "no period. Give START"),
+        (("2026-01-15", "--job", "."), "is a directory"),
+        (("2026-01-15", "--job", "nowhere/JOB"), "there is no folder"),
+    ],
+)
+def test_a_job_that_does_not_fit(
+    run: Run,
+    service: LocalServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("export", "2026-01-15", "--no-wait", "--job", "JOB").exit_code == 0
+    Path("BAD").write_bytes(b"\xff{")
+    result = run("export", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+
+
+def test_an_export_that_fails_carries_the_reason(run: Run, slow: LocalServer) -> None:
+    slow.faults.add("failed export once on start_export")
+    result = run("export", "2026-01-15")
+    assert result.exit_code == 6
+    assert "No space left on device" in result.stderr
+
+
+def test_a_download_that_breaks_off_is_part_done_and_goes_on(
+    run: Run, service: LocalServer, tmp_path: Path, no_pauses: None
+) -> None:
+    target = tmp_path / "day.csv"
+    service.faults.add("truncated body on download")
+    try:
+        broken = run("export", "2026-01-15", "-o", str(target))
+    finally:
+        service.faults.clear()
+    assert broken.exit_code == 3
+    assert "Run the same command again: it goes on where it broke off." in broken.stderr
+    assert not target.exists()
+    service.journal.clear()
+    assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0
+    assert [each.status for each in service.journal.entries()] == [200, 206]
+
+
+def test_a_damaged_file_is_not_kept(
+    run: Run, service: LocalServer, tmp_path: Path, no_pauses: None
+) -> None:
+    target = tmp_path / "day.csv"
+    service.faults.add("bad json on download")
+    try:
+        broken = run("export", "2026-01-15", "-o", str(target))
+    finally:
+        service.faults.clear()
+    assert broken.exit_code == 7
+    assert list(tmp_path.iterdir()) == []

@@ -3,36 +3,114 @@
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
+from adanalytics_cli.job_file import job_option, read_job, write_job
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
 from adanalytics_cli.remarks import remark
 
+if TYPE_CHECKING:
+    from adanalytics_client import Client, ExportJob, ExportOrder
+
 FORMATS = ("csv", "jsonl", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the command line asks the file to be; None is left open."""
+
+    days: tuple[date, date] | None
+    format: str | None
+    packed: bool | None
+
+    @classmethod
+    def read(
+        cls,
+        days: tuple[date, date] | None,
+        file_format: str | None,
+        compression: str | None,
+        output: Path | None,
+    ) -> "Wish":
+        """Format and compression as given, else as the suffix of the file says."""
+        name = output.name if output else ""
+        suffix = name.removesuffix(".gz").rpartition(".")[2]
+        packed = compression == "gzip" if compression else name.endswith(".gz") or None
+        return cls(days, file_format or (suffix if suffix in FORMATS else None), packed)
+
+    def order(self, output: Path | None) -> "Callable[[Client], ExportJob]":
+        """How to order it; about compression nothing is asked unless it is wanted: none is known.
+
+        Raises click.UsageError when something is missing.
+        """
+        if self.days is None:
+            raise click.UsageError("no period. Give START, or --job FILE of an export under way.")
+        if self.format is None and output is not None:
+            raise click.UsageError(
+                f"no format for '{output.name}'. "
+                "End it in .csv, .jsonl or .parquet, or give --format."
+            )
+        (first, last), form = self.days, self.format or "csv"
+        packing = "gzip" if self.packed else None
+        return lambda client: client.start_export(first, last, format=form, compression=packing)
+
+    def check(self, order: "ExportOrder", place: Path) -> None:
+        """See that a kept export is the one that is asked for."""
+        kept = Wish((order.start, order.end), order.format, order.compression == "gzip")
+        wanted = replace(
+            self,
+            days=self.days or kept.days,
+            format=self.format or kept.format,
+            packed=kept.packed if self.packed is None else self.packed,
+        )
+        if wanted != kept:
+            packing = f", {order.compression}" if order.compression else ""
+            raise click.UsageError(
+                f"{place} keeps another export: {order.start} to {order.end}, "
+                f"{order.format}{packing}. Ask for this one, or give another --job FILE."
+            )
 
 
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span,
+    start: Span | None,
     end: Span | None,
     file_format: str | None,
     compression: str | None,
     output: Path | None,
     timeout: float,
+    no_wait: bool,
+    job: Path | None,
 ) -> None:
-    """Start the export, wait for it, and fetch its file whole or not at all."""
-    form, packing = _pick_form(file_format, compression, output)
-    first, last = period(start, end)
+    """Start the export or go on with it, wait for it, and fetch its file whole or not at all."""
+    days = period(start, end) if start else None
+    wish = Wish.read(days, file_format, compression, output)
+    kept = read_job(job)
+    if kept and no_wait:
+        raise click.UsageError(f"{job} keeps an export already. Go on with it without --no-wait.")
+    begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
     with connect(context) as (client, progress), tempfile.TemporaryDirectory() as scratch:
+        export = begin(client)
+        if job and not kept:
+            write_job(job, export.to_json())
+        if no_wait:
+            progress.finish()
+            _show_started(export, job, context)
+            return
         # A file for stdout is checked as a whole before its first byte is shown.
         target = output or Path(scratch) / "export"
-        client.export(first, last, to=target, format=form, compression=packing, timeout=timeout)
+        export.wait(timeout=timeout)
+        export.download(target)
         progress.finish()
         size = target.stat().st_size
         if output is None:
@@ -42,21 +120,22 @@ def run(
     remark(_closing(size, progress.requests, progress.seconds(), output), context)
 
 
-def _pick_form(
-    file_format: str | None, compression: str | None, output: Path | None
-) -> tuple[str, str | None]:
-    """Format and compression: as given, else as the suffix of the file says, else plain csv.
+def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], ExportJob]":
+    def take_up(client: "Client") -> "ExportJob":
+        from adanalytics_client import ExportJob
 
-    Nothing about compression is asked of the service unless it is wanted: it documents none.
-    """
-    name = output.name if output else ""
-    packed = compression == "gzip" or (compression is None and name.endswith(".gz"))
-    suffix = name.removesuffix(".gz").rpartition(".")[2]
-    if file_format is None and output is not None and suffix not in FORMATS:
-        raise click.UsageError(
-            f"no format for '{name}'. End it in .csv, .jsonl or .parquet, or give --format."
-        )
-    return file_format or (suffix if suffix in FORMATS else "csv"), "gzip" if packed else None
+        export = ExportJob.from_json(client, kept)
+        wish.check(export.order, place)
+        return export
+
+    return take_up
+
+
+def _show_started(export: "ExportJob", job: Path | None, context: click.Context) -> None:
+    if job is None:
+        click.echo(export.to_json())
+    else:
+        remark(f"started; go on with: adanalytics export --job {quote(str(job))}", context)
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
@@ -70,7 +149,7 @@ export = ExampleCommand(
     "export",
     callback=run,
     params=[
-        *period_arguments(required=True),
+        *period_arguments(required=False),
         click.Option(
             ["--format", "file_format"],
             type=click.Choice(FORMATS),
@@ -90,13 +169,25 @@ export = ExampleCommand(
             show_default=True,
             help="Seconds to wait for the service to finish.",
         ),
+        click.Option(
+            ["--no-wait"],
+            is_flag=True,
+            help="Only start it; what a later run needs goes to --job FILE, else to stdout.",
+        ),
+        job_option(),
     ],
     summary="Have the service write a period to one file.",
-    details=f"A few requests, whatever the number of events. {PERIOD_HELP}",
+    details=(
+        "A few requests, whatever the number of events. A download that broke off goes on when the "
+        f"command is run again. {PERIOD_HELP} With --job FILE of an export under way it may be "
+        "left out."
+    ),
     examples=[
         "adanalytics export 2026-01 -o january.csv",
         "adanalytics export 2026-01 -o january.jsonl.gz",
         "adanalytics export yesterday | head -3",
+        "adanalytics export 2026-01 --no-wait --job january.job",
+        "adanalytics export --job january.job -o january.csv",
     ],
     connects=True,
 )
