@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adanalytics_cli.demo.rates import rates
 from adanalytics_cli.demo.tally import COLUMN_OF_TYPE, Metrics, Tally
 
 if TYPE_CHECKING:
@@ -50,17 +51,15 @@ def compare_files(events: Tally, export: Tally) -> Check:
 def compare_summary(events: Tally, summary: "Summary", group_by: str | None) -> Check:
     """Each row of the summary, and its totals, are the arithmetic over the events file."""
     counted = events.by(group_by)
-    told = {_key(row, group_by): _metrics(row) for row in summary.rows}
+    told = {_key(row, group_by): row for row in summary.rows}
     found: list[str] = []
     for key in sorted({*counted, *told}, key=str):
-        sides = (counted.get(key, Metrics()), told.get(key, Metrics()))
-        found += _differences(str(key), *sides, names=("events", "summary"))
+        found += _row_differences(str(key), counted.get(key, Metrics()), told.get(key))
     if summary.totals is None:
         found.append("the summary has no totals")
     else:
         total = events.by(None).get("total", Metrics())
-        sides = (total, _metrics(summary.totals))
-        found += _differences("totals", *sides, names=("events", "summary"))
+        found += _row_differences("totals", total, summary.totals)
     rows = f"{len(summary.rows)} row{'' if len(summary.rows) == 1 else 's'}"
     grouping = f"by {group_by.replace('_', ' ')}" if group_by else "in total"
     return Check(f"summary {grouping}, {rows}", tuple(found))
@@ -83,6 +82,16 @@ def _metrics(row: "SummaryRow") -> Metrics:
     metrics = Metrics(revenue=row["revenue"], cost=row["cost"])
     metrics.counts.update({name: row[name] for name in COLUMN_OF_TYPE.values()})
     return metrics
+
+
+def _row_differences(where: str, counted: Metrics, row: "SummaryRow | None") -> Iterator[str]:
+    told = Metrics() if row is None else _metrics(row)
+    yield from _differences(where, counted, told, names=("events", "summary"))
+    if row is None:
+        return
+    for name, expected in rates(counted).items():
+        if row[name] != expected:
+            yield f"{where}, {name}: {expected} by events, {row[name]} by summary"
 
 
 def _differences(
