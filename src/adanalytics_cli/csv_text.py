@@ -19,7 +19,8 @@ def csv_line(values: Sequence[object], *, end: str = "\n") -> bytes:
     """
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator=end).writerow([_cell(value) for value in values])
-    return buffer.getvalue().encode("utf-8", "surrogatepass")
+    # Half a surrogate pair is legal in JSON but not in UTF-8; its escape keeps it readable.
+    return buffer.getvalue().encode("utf-8", "backslashreplace")
 
 
 def _cell(value: object) -> str:

@@ -58,6 +58,10 @@ def test_csv_values() -> None:
     assert line == b',true,false,7,0.000000000,"{""a"":1.0,""b"":""2""}"\n'
 
 
+def test_csv_is_utf_8_even_with_half_a_surrogate_pair() -> None:
+    assert csv_line(["\ud800é"]).decode() == "\\ud800é\n"
+
+
 @pytest.mark.parametrize(
     ("count_of_rows", "text"),
     [(0, b"[]\n"), (1, b'[\n{"a":0}\n]\n'), (2, b'[\n{"a":0},\n{"a":1}\n]\n')],
