@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Plan
+from adanalytics_client._position import Position
 from adanalytics_client.errors import ProtocolError
 
 _DEPTH = 2
@@ -12,20 +13,27 @@ _DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """A fetched page with its cursor, and whether its slice ends with it."""
+    """A fetched page with its cursor, whether its slice ends with it, and what is left then."""
 
     cursor: Cursor
     page: Fetched
     last: bool
+    left: Position
 
 
 @dataclass(slots=True)
 class _Lane:
-    """One slice under way: its next cursor, and pages that wait for their turn."""
+    """One slice under way: its next cursor, and pages that wait for their turn.
+
+    `resume` is the cursor of the first page that was not handed out, None after the last, and
+    `index` the place of the slice among all, None for one that an earlier run had begun.
+    """
 
     cursor: Cursor | None
+    resume: Cursor | None
+    index: int | None = None
     flying: bool = False
-    pages: deque[Turned] = field(default_factory=deque)
+    pages: deque[tuple[Cursor, Fetched, Cursor | None]] = field(default_factory=deque)
     error: BaseException | None = None
 
     @property
@@ -47,19 +55,27 @@ class Fanout:
         ordered: whether pages keep the order of the plan.
         enough: events after which nothing more is fetched, or None for all. With a bound, pages
             are fetched one at a time: a page ahead might turn out not to be needed.
+        begin: where an earlier run of the same plan stopped; by default at the beginning.
     """
 
     def __init__(
-        self, plan: Plan, *, concurrency: int, ordered: bool, enough: int | None = None
+        self,
+        plan: Plan,
+        *,
+        concurrency: int,
+        ordered: bool,
+        enough: int | None = None,
+        begin: Position | None = None,
     ) -> None:
-        self._waiting = deque(plan.slices)
-        self._lanes: deque[_Lane] = deque()
+        begin = begin or Position(plan.slices, plan.stretches)
+        self._slices, self._stretches, self._begun = begin.slices, begin.stretches, begin.begun
+        self._lanes: deque[_Lane] = deque(_Lane(each, each) for each in begin.open)
         self._concurrency = concurrency if enough is None else 1
         self._ordered = ordered
         self._enough = enough
         self._flying = 0
         self._received = 0
-        self._largest = 0
+        self._largest = begin.largest
         self._failed = False
 
     @property
@@ -80,7 +96,9 @@ class Fanout:
             if room > (0 if index == 0 else 1) and lane.cursor is not None and not lane.flying:
                 return self._launch(lane)
         if self._may_open() and room > (1 if self._lanes else 0):
-            self._lanes.append(_Lane(Cursor(self._waiting.popleft())))
+            first = Cursor(self._slices[self._begun])
+            self._lanes.append(_Lane(first, first, self._begun))
+            self._begun += 1
             return self._launch(self._lanes[-1])
         return None
 
@@ -99,7 +117,7 @@ class Fanout:
         except ProtocolError as error:
             self._fail(lane, error)
             return
-        lane.pages.append(Turned(cursor, outcome, lane.cursor is None))
+        lane.pages.append((cursor, outcome, lane.cursor))
 
     def ready(self) -> Turned | None:
         """The next page to hand out, or None when it has not arrived.
@@ -109,9 +127,9 @@ class Fanout:
         """
         for lane in list(self._lanes):
             if lane.pages:
-                page = lane.pages.popleft()
+                cursor, page, lane.resume = lane.pages.popleft()
                 self._close(lane)
-                return page
+                return Turned(cursor, page, lane.resume is None, self._left())
             if lane.error is not None:
                 raise lane.error
             self._close(lane)
@@ -127,12 +145,22 @@ class Fanout:
     def _fail(self, lane: _Lane, error: BaseException) -> None:
         lane.cursor, lane.error, self._failed = None, error, True
 
+    def _left(self) -> Position:
+        """What is left after the pages handed out; nothing fetched ahead counts as done."""
+        begun = self._begun
+        rest = [(lane.index, lane.resume) for lane in self._lanes if lane.resume is not None]
+        while rest and rest[-1][0] == begun - 1 and rest[-1][1].number == 1:
+            rest.pop()
+            begun -= 1
+        cursors = tuple(cursor for _, cursor in rest)
+        return Position(self._slices, self._stretches, begun, cursors, self._largest)
+
     def _close(self, lane: _Lane) -> None:
         if lane.done:
             self._lanes.remove(lane)
 
     def _may_open(self) -> bool:
-        return bool(self._waiting) and not self._failed
+        return self._begun < len(self._slices) and not self._failed
 
     @property
     def _full(self) -> bool:

@@ -74,12 +74,15 @@ class Page:
         number: its number there, from 1.
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether it is the last of its slice.
+        token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
+            after this page, also in another process.
     """
 
     slice: Slice
     number: int
     rows: list[dict[str, Json]] = field(repr=False)
     last: bool
+    token: str = field(default="", repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -1,21 +1,32 @@
 """Which queries a pull of events consists of, known before anything is sent."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal, get_args
+from typing import Literal, Self
 
 from adanalytics_client._checks import is_whole
-from adanalytics_client._dates import days_between
+from adanalytics_client._dates import Day, days_between, to_day
 from adanalytics_client.errors import ConfigurationError
 
-Split = Literal["hourly", "daily", "none"]
-"""How a range is cut: one query an hour, a day, or one for the whole range."""
+Split = Literal["hourly", "daily", "none", "auto"]
+"""How a range is cut: a query an hour, a day, one for all, or what costs the fewest requests."""
+
+Cut = Literal["hour", "day", "whole"]
+"""How one stretch of days is cut."""
 
 LARGEST_PAGE = 10_000
 """The most events a page may hold; the service's own bound on `per_page`."""
 
 MOST_SLICES = 200_000
 """The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
+
+_SPLITS: dict[str, tuple[Split, Cut]] = {
+    "hourly": ("hourly", "hour"),
+    "daily": ("daily", "day"),
+    "none": ("none", "whole"),
+    "auto": ("auto", "whole"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +53,47 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Days from `start` to `end`, both included, that are all cut in the same way.
+
+    A plan of years is a few of them, so they are what a resume token carries.
+    """
+
+    start: date
+    end: date
+    cut: Cut
+
+    def slices(self, hour: int | None) -> Iterator[Slice]:
+        """Its queries in order; with an hour, only that hour of each day."""
+        if self.cut == "whole":
+            yield Slice(self.start, self.end, hour)
+            return
+        hours = range(24) if self.cut == "hour" and hour is None else (hour,)
+        for day in days_between(self.start, self.end):
+            yield from (Slice(day, day, each) for each in hours)
+
+
+def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ...]:
+    """The queries of several stretches in order."""
+    return tuple(each for stretch in stretches for each in stretch.slices(hour))
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The slices of a pull in the order of their events, and the size of a page.
+
+    With `split="auto"` the slices are where the pull begins; what its first page says decides
+    whether it goes on there or asks for days and hours instead.
+
+    Attributes:
+        start, end: the days asked for, both included.
+        split: how they are cut.
+        per_page: events of a full page.
+        slices: the queries, each of one page or more.
+        stretches: the same as runs of days that are cut alike.
+        hour: the one hour of each day that is asked for, or None for all.
+        days: the days with data, where `only_days` told them.
+        max_events: events after which the pull stops, or None.
 
     Example:
         >>> print(make_plan(date(2026, 1, 1), date(2026, 1, 31)))
@@ -55,11 +105,51 @@ class Plan:
     split: Split
     per_page: int
     slices: tuple[Slice, ...]
+    stretches: tuple[Stretch, ...]
+    hour: int | None = None
+    days: frozenset[date] | None = None
+    max_events: int | None = None
 
     @property
     def least_requests(self) -> int:
-        """Requests when every slice fits on one page; more pages cost one each."""
+        """Requests when every slice fits on one page; more pages cost one each.
+
+        A pull that stops at `max_events` may need fewer.
+        """
+        if self.max_events is not None and self.slices:
+            return min(len(self.slices), -(-self.max_events // self.per_page))
         return len(self.slices)
+
+    @property
+    def most_requests(self) -> int | None:
+        """The most requests without repeats after errors, or None when nobody can know.
+
+        Only `max_events` and a plan without slices set a bound: how many events an hour has is
+        known when it was asked for. The bound supposes that the service fills its pages.
+        """
+        if not self.slices:
+            return 0
+        if self.max_events is None:
+            return None
+        pages = -(-self.max_events // self.per_page)
+        if self.split != "auto":
+            return len(self.slices) + pages - 1
+        days = (self.end - self.start).days + 1
+        # The first page, a look beyond it, `summary` and `dates` before the slices.
+        return 4 + pages + days * (24 if self.hour is None else 1)
+
+    def only_days(self, days: Iterable[Day]) -> Self:
+        """The plan without queries for days that are not among `days`, such as `client.dates()`.
+
+        Raises:
+            ConfigurationError: for something that is no day.
+        """
+        kept = frozenset(to_day(each, "days") for each in days)
+        kept = frozenset(each for each in kept if self.start <= each <= self.end)
+        if self.days is not None:
+            kept &= self.days
+        stretches = tuple(_among(self.stretches, kept))
+        return replace(self, days=kept, stretches=stretches, slices=slices_of(stretches, self.hour))
 
     def __str__(self) -> str:
         whole = Slice(self.start, self.end)
@@ -75,8 +165,9 @@ def make_plan(
     end: date,
     *,
     hour: int | None = None,
-    split: str = "hourly",
+    split: object = "hourly",
     per_page: int | None = None,
+    max_events: int | None = None,
 ) -> Plan:
     """Cut a range into slices.
 
@@ -84,26 +175,48 @@ def make_plan(
         ConfigurationError: for an unknown split, an hour outside 0 to 23, a page size outside
             1 to 10,000, or more than `MOST_SLICES` slices.
     """
-    if split not in get_args(Split):
-        raise ConfigurationError(f"split={split!r}: choose hourly, daily or none.")
+    chosen = _SPLITS.get(split) if isinstance(split, str) else None
+    if chosen is None:
+        raise ConfigurationError(f"split={split!r}: choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):
         raise ConfigurationError(f"hour={hour!r}: an hour is a whole number from 0 to 23.")
     size = LARGEST_PAGE if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
-    chosen: Split = "hourly" if split == "hourly" else "daily" if split == "daily" else "none"
-    queries = 1 if chosen == "none" else (end - start).days + 1
-    queries *= 24 if chosen == "hourly" and hour is None else 1
+    queries = 1 if split == "none" else (end - start).days + 1
+    queries *= 24 if split in {"hourly", "auto"} and hour is None else 1
     if queries > MOST_SLICES:
         raise ConfigurationError(
             f"{start} to {end} would take {queries} requests, more than {MOST_SLICES}; "
             "check the days, pull a shorter range, or choose split='none'."
         )
-    return Plan(start, end, chosen, size, _slices(start, end, chosen, hour))
+    if max_events is not None:
+        # A smaller page is as many requests and fewer bytes.
+        size = min(size, max_events)
+    name, cut = chosen
+    stretches = (Stretch(start, end, cut),)
+    slices = slices_of(stretches, hour)
+    return Plan(start, end, name, size, slices, stretches, hour=hour, max_events=max_events)
 
 
-def _slices(start: date, end: date, split: Split, hour: int | None) -> tuple[Slice, ...]:
-    if split == "none":
-        return (Slice(start, end, hour),)
-    hours = range(24) if split == "hourly" and hour is None else (hour,)
-    return tuple(Slice(day, day, each) for day in days_between(start, end) for each in hours)
+def _among(stretches: Iterable[Stretch], days: frozenset[date]) -> Iterator[Stretch]:
+    """Cut stretches down to runs of these days; a gap inside a whole query costs nothing."""
+    for stretch in stretches:
+        kept = [day for day in days_between(stretch.start, stretch.end) if day in days]
+        if stretch.cut == "whole":
+            yield from [Stretch(kept[0], kept[-1], "whole")] if kept else []
+            continue
+        for run in runs_of(kept):
+            yield Stretch(run[0], run[-1], stretch.cut)
+
+
+def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
+    """Ordered days in groups without gaps."""
+    run: list[date] = []
+    for day in days:
+        if run and (day - run[-1]).days > 1:
+            yield run
+            run = []
+        run.append(day)
+    if run:
+        yield run

@@ -1,5 +1,6 @@
 """One pull of events as it was asked for: everything that both worlds share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -11,7 +12,8 @@ from adanalytics_client._fanout import Fanout, Turned
 from adanalytics_client._json import Json
 from adanalytics_client._operations import PageReader
 from adanalytics_client._pages import Page
-from adanalytics_client._plan import LARGEST_PAGE, Plan, make_plan
+from adanalytics_client._plan import Plan, make_plan
+from adanalytics_client._position import Position, position_of, token_of
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Event
 
@@ -30,14 +32,38 @@ MOST_CONCURRENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Pull(Generic[M]):
-    """A plan, and how its pages are fetched and what becomes of its events."""
+    """A plan, and how its pages are fetched and what becomes of its events.
+
+    Attributes:
+        plan: what is to be asked; of a resumed pull, what is left to be asked.
+        begin: where a resumed pull goes on, None for one from the beginning.
+    """
 
     plan: Plan
+    partner: str | None
     concurrency: int
     ordered: bool
     adapter: TypeAdapter[list[M]]
     rows_key: str | None
     max_events: int | None
+    begin: Position | None
+
+    @property
+    def passed(self) -> int:
+        """Events that were handed out before this pull was resumed."""
+        return self.begin.passed if self.begin else 0
+
+    def only_days(self, days: Iterable[Day]) -> "Pull[M]":
+        """The same pull without queries for other days.
+
+        Raises:
+            ConfigurationError: for something that is no day, and for a resumed pull.
+        """
+        if self.begin:
+            raise ConfigurationError(
+                "only_days: the token of resume= knows the days of its pull; leave only_days out."
+            )
+        return replace(self, plan=self.plan.only_days(days))
 
     def fanout(self) -> Fanout:
         """A fresh fan-out over the plan."""
@@ -45,7 +71,8 @@ class Pull(Generic[M]):
             self.plan,
             concurrency=self.concurrency,
             ordered=self.ordered,
-            enough=self.max_events,
+            enough=self.left(self.passed),
+            begin=self.begin,
         )
 
     def reader(self, *, as_texts: bool) -> PageReader:
@@ -60,7 +87,9 @@ class Pull(Generic[M]):
         """A page for the user, cut where `max_events` ends."""
         cursor = turned.cursor
         rows = turned.page.rows[: self.left(passed)]
-        return Page(cursor.slice, cursor.number, rows, turned.last)
+        after = replace(turned.left, passed=passed + len(rows))
+        token = token_of(after, self.plan, self.partner)
+        return Page(cursor.slice, cursor.number, rows, turned.last, token)
 
     def typed(self, rows: list[dict[str, Json]]) -> list[M]:
         """Rows as models.
@@ -84,6 +113,8 @@ def make_pull(
     model: type[M] | None,
     rows_key: str | None,
     max_events: int | None,
+    resume: str | None,
+    partner: str | None,
 ) -> Pull[M]:
     """Check the arguments of `events` and plan the pull.
 
@@ -101,11 +132,12 @@ def make_pull(
         )
     check_text("rows_key", rows_key)
     first, last = to_range(start, end)
-    plan = make_plan(first, last, hour=hour, split=split, per_page=per_page)
-    if max_events is not None:
-        # A smaller page is as many requests and fewer bytes.
-        plan = replace(plan, per_page=min(plan.per_page, max_events, LARGEST_PAGE))
-    return Pull(plan, concurrency, ordered, _adapter(model or Event), rows_key, max_events)
+    plan = make_plan(first, last, hour=hour, split=split, per_page=per_page, max_events=max_events)
+    begin = None if resume is None else position_of(resume, plan, partner)
+    if begin:
+        plan = replace(plan, slices=begin.left(), stretches=begin.stretches)
+    adapter = _adapter(model or Event)
+    return Pull(plan, partner, concurrency, ordered, adapter, rows_key, max_events, begin)
 
 
 def _adapter(model: object) -> TypeAdapter[Any]:

@@ -1,12 +1,13 @@
 """A pull of events for the asynchronous world; the same names as in `events`."""
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from functools import partial
 from typing import BinaryIO, Generic
 
 from adanalytics_client._async import AsyncDriver
+from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._json import Json
 from adanalytics_client._pages import Page
@@ -37,6 +38,17 @@ class AsyncEventQuery(Generic[M]):
     def plan(self) -> Plan:
         """The requests this pull consists of; looking at it costs nothing."""
         return self._pull.plan
+
+    def only_days(self, days: Iterable[Day]) -> "AsyncEventQuery[M]":
+        """The same pull without requests for days that are not among `days`.
+
+        Example:
+            >>> client.events("2026-01-01", "2026-01-31").only_days(client.dates())
+
+        Raises:
+            ConfigurationError: for something that is no day, and for a resumed pull.
+        """
+        return AsyncEventQuery(self._pull.only_days(days), self._session, self._driver)
 
     async def __aiter__(self) -> AsyncGenerator[M, None]:
         """Events as models, in the order of the plan unless `ordered=False`.
@@ -92,12 +104,12 @@ class AsyncEventQuery(Generic[M]):
         written = 0
         async with aclosing(self._turned(as_texts=output.as_texts)) as stream:
             async for turned in stream:
-                left = self._pull.left(written)
+                left = self._pull.left(self._pull.passed + written)
                 written += await self._driver.offload(partial(output.add, turned.page, left))
         return written
 
     async def _pages(self) -> AsyncGenerator[Page, None]:
-        passed = 0
+        passed = self._pull.passed
         async with aclosing(self._turned(as_texts=False)) as stream:
             async for turned in stream:
                 page = self._pull.page(turned, passed)

@@ -174,6 +174,7 @@ class Client:
         model: type[M] | None = None,
         rows_key: str | None = None,
         max_events: int | None = None,
+        resume: str | None = None,
     ) -> EventQuery[M]:
         """Log-level events of the days from `start` to `end`, both included; lazy.
 
@@ -189,6 +190,7 @@ class Client:
             model: the type of an event, anything pydantic can validate; by default `Event`.
             rows_key: the name of the list of events, where the service's answer leaves it open.
             max_events: stop after so many; pages are then fetched one at a time, none in vain.
+            resume: the `token` of a page of the same query, to go on after that page.
 
         Raises:
             ConfigurationError: naming the argument that is wrong.
@@ -204,6 +206,8 @@ class Client:
             model=model,
             rows_key=rows_key,
             max_events=max_events,
+            resume=resume,
+            partner=self._session.config.partner,
         )
         return EventQuery(pull, self._session, self._driver)
 

@@ -1,10 +1,11 @@
 """A pull of events that is not started until it is read."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from typing import BinaryIO, Generic
 
+from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._json import Json
 from adanalytics_client._pages import Page
@@ -38,6 +39,17 @@ class EventQuery(Generic[M]):
     def plan(self) -> Plan:
         """The requests this pull consists of; looking at it costs nothing."""
         return self._pull.plan
+
+    def only_days(self, days: Iterable[Day]) -> "EventQuery[M]":
+        """The same pull without requests for days that are not among `days`.
+
+        Example:
+            >>> client.events("2026-01-01", "2026-01-31").only_days(client.dates())
+
+        Raises:
+            ConfigurationError: for something that is no day, and for a resumed pull.
+        """
+        return EventQuery(self._pull.only_days(days), self._session, self._driver)
 
     def __iter__(self) -> Generator[M, None, None]:
         """Events as models, in the order of the plan unless `ordered=False`.
@@ -90,11 +102,11 @@ class EventQuery(Generic[M]):
         written = 0
         with closing(self._turned(as_texts=output.as_texts)) as stream:
             for turned in stream:
-                written += output.add(turned.page, self._pull.left(written))
+                written += output.add(turned.page, self._pull.left(self._pull.passed + written))
         return written
 
     def _pages(self) -> Generator[Page, None, None]:
-        passed = 0
+        passed = self._pull.passed
         with closing(self._turned(as_texts=False)) as stream:
             for turned in stream:
                 page = self._pull.page(turned, passed)

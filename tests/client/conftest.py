@@ -196,6 +196,9 @@ class SyncWorld:
     def pages(self, *args: Any, **options: Any) -> list[Any]:
         return list(self.client.events(*args, **options).pages())
 
+    def all_of(self, iterator: Any) -> list[Any]:
+        return list(iterator)
+
     def together(self, *names: str) -> list[Any]:
         """Call methods at the same time; errors come as values."""
         results: list[Any] = [None] * len(names)
@@ -231,13 +234,13 @@ class AsyncWorld:
         return self._runner.run(getattr(thing, name)(*args, **options))
 
     def rows(self, *args: Any, **options: Any) -> list[Any]:
-        return self._collect(self.client.events(*args, **options).rows())
+        return self.all_of(self.client.events(*args, **options).rows())
 
     def events(self, *args: Any, **options: Any) -> list[Any]:
-        return self._collect(self.client.events(*args, **options))
+        return self.all_of(self.client.events(*args, **options))
 
     def pages(self, *args: Any, **options: Any) -> list[Any]:
-        return self._collect(self.client.events(*args, **options).pages())
+        return self.all_of(self.client.events(*args, **options).pages())
 
     def together(self, *names: str) -> list[Any]:
         """Call methods at the same time; errors come as values."""
@@ -252,7 +255,7 @@ class AsyncWorld:
         self._runner.run(self.client.close())
         self._runner.close()
 
-    def _collect(self, iterator: Any) -> list[Any]:
+    def all_of(self, iterator: Any) -> list[Any]:
         async def collect() -> list[Any]:
             return [each async for each in iterator]
 

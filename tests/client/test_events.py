@@ -232,7 +232,7 @@ def _recording(seen: list[int]) -> type[BaseModel]:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"split": "auto"}, "hourly, daily or none"),
+        ({"split": "weekly"}, "hourly, daily, none or auto"),
         ({"hour": 24}, "0 to 23"),
         ({"hour": True}, "0 to 23"),
         ({"per_page": 10_001}, "1 to 10000"),

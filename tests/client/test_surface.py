@@ -45,6 +45,7 @@ PURE = [
     "_operations",
     "_pages",
     "_plan",
+    "_position",
     "_problems",
     "_quota",
     "_renewal",
