@@ -1,225 +1,340 @@
-"""Tokens of pages: going on after any page loses nothing and repeats nothing."""
+"""Downloads that go on where they broke off: in the same run, and in one that starts later."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
-import pickle
-import random
-import subprocess
-import sys
-from datetime import date
+import re
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from adanalytics_client._fanout import Fanout
-from adanalytics_client._pages import Cursor, Fetched, fetched
-from adanalytics_client._plan import make_plan
-from adanalytics_client._position import Position, position_of, token_of
-from adanalytics_client._rows import find_rows
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
 
-    from adanalytics_server.local import LocalServer
-
-DAY = date(2026, 1, 15)
-PLAN = make_plan(DAY, DAY)
-SIZES = [3, 0, 5, 2, 4] + [1] * 19
+FILE = b"event_id,revenue\r\n1,0.5\r\n"
+ONCE = RetryPolicy(attempts=1)
+DAYS = ("2026-01-01", "2026-01-31")
 
 
-def page_of(sizes: list[int], cursor: Cursor) -> Fetched:
-    """Page `cursor.number` of a slice whose pages have these sizes."""
-    at, hour = cursor.number - 1, cursor.slice.hour or 0
-    rows = [{"id": (hour, at, each)} for each in range(sizes[at])]
-    return fetched(find_rows({"events": rows, "has_more": at + 1 < len(sizes)}), {})
+@dataclass
+class Store:
+    """An object store with one file that honours ranges, and an API that exports to it."""
+
+    say: type[Say]
+    content: bytes = FILE
+    etag: str | None = '"v1"'
+    cuts: list[int] = field(default_factory=list)
+    answer: dict[str, Any] = field(default_factory=dict)
+    honours_if_range: bool = True
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, asked: Asked) -> Say:
+        if asked.method == "POST":
+            return self.say({"export_id": "e1", "download_url": "/f.csv?sig=s3cret", **self.answer})
+        headers = {"Content-Type": "text/csv", **self.headers}
+        if self.etag:
+            headers["ETag"] = self.etag
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
+        fits = not self.honours_if_range or asked.headers.get("if-range") == self.etag
+        cut = self.cuts.pop(0) if self.cuts else None
+        if start is None or not fits:
+            return self.say(self.content, headers=headers, cut=cut)
+        first = int(start[1])
+        size = len(self.content)
+        if first >= size:
+            return self.say(status=416, headers={"Content-Range": f"bytes */{size}"})
+        headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+        left = None if cut is None else max(0, cut - first)
+        return self.say(self.content[first:], status=206, headers=headers, cut=left)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    script=st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=24, max_size=24),
-    concurrency=st.integers(1, 5),
-    ordered=st.booleans(),
-    stops=st.lists(st.integers(1, 12), max_size=12),
-    seed=st.integers(0, 9999),
-)
-def test_runs_that_stop_anywhere_are_one_pull(
-    script: list[list[int]], concurrency: int, ordered: bool, stops: list[int], seed: int
+@pytest.fixture
+def store(stand_in: StandIn, say: type[Say]) -> Store:
+    made = Store(say)
+    stand_in.script = made
+    return made
+
+
+def ranges(stand_in: StandIn) -> list[str | None]:
+    return [each.headers.get("range") for each in stand_in.asked if each.method == "GET"]
+
+
+def break_off(world: World, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
+    """End a run with `cut` bytes: a second try that gets no further is the last one."""
+    store.cuts = [cut, cut]
+    with pytest.raises(errors.DownloadError) as caught:
+        world.call("export", *DAYS, to=path)
+    store.cuts = []
+    return caught.value
+
+
+def test_a_download_cut_at_any_byte_goes_on_in_the_same_run(
+    world: World, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    """Pages arrive in any order, each run stops after some of them, the last one does not."""
-    chance = random.Random(seed)
-    out: list[tuple[int, int, int]] = []
-    begin: Position | None = None
-    for stop in [*stops, None]:
-        fanout = Fanout(PLAN, concurrency=concurrency, ordered=ordered, begin=begin)
-        flying: list[Cursor] = []
-        handed = 0
-        while not fanout.finished and handed != stop:
-            while (cursor := fanout.start()) is not None:
-                flying.append(cursor)
-            if (turned := fanout.ready()) is not None:
-                out += [row["id"] for row in turned.page.rows]
-                begin = position_of(token_of(turned.left, PLAN, "acme"), PLAN, "acme")
-                handed += 1
-            else:
-                cursor = flying.pop(chance.randrange(len(flying)))
-                fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
-    expected = [
-        (hour, at, each)
-        for hour, sizes in enumerate(script)
-        for at, size in enumerate(sizes)
-        for each in range(size)
-    ]
-    assert (out if ordered else sorted(out)) == expected
+    for cut in range(len(FILE)):
+        stand_in.asked.clear()
+        store.cuts = [cut]
+        target = tmp_path / f"{cut}.csv"
+        world.call("export", *DAYS, to=target)
+        assert target.read_bytes() == FILE
+        assert ranges(stand_in) == [None, f"bytes={cut}-" if cut else None]
+    assert len(list(tmp_path.iterdir())) == len(FILE)
 
 
-def hours(asked: Asked, say: type[Say]) -> Say:
-    """Hours of different sizes and no word about pages: the end shows in their lengths alone."""
-    hour, page = int(asked.query["hour"]), int(asked.query["page"])
-    names = [f"{hour}-{number}" for number in range(SIZES[hour])]
-    return say({"events": [{"event_id": name} for name in names[page * 2 - 2 : page * 2]]})
-
-
-def ids(found: list[Any]) -> list[str]:
-    return [row["event_id"] for page in found for row in page.rows]
-
-
-@pytest.mark.parametrize("ordered", [True, False])
-def test_every_page_can_be_the_last_of_a_run(
-    world: World, stand_in: StandIn, say: type[Say], ordered: bool
+def test_a_download_cut_at_any_byte_goes_on_in_a_new_run(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    pages = world.pages("2026-01-15", ordered=ordered, per_page=2)
-    for at, page in enumerate(pages):
-        resumed = world.pages("2026-01-15", ordered=ordered, per_page=2, resume=page.token)
-        assert sorted(ids(pages[: at + 1]) + ids(resumed)) == sorted(ids(pages))
-        if ordered:
-            assert ids(pages[: at + 1]) + ids(resumed) == ids(pages)
-    last = world.client.events("2026-01-15", per_page=2, resume=pages[-1].token)
-    assert (last.plan.least_requests, last.plan.most_requests) == (0, 0)
+    target = tmp_path / "out.csv"
+    for cut in range(len(FILE)):
+        target.write_bytes(b"old")
+        error = break_off(open_world(retry=ONCE), store, target, cut)
+        assert error.part == (f"{target}.part" if cut else None)
+        assert target.read_bytes() == b"old"
+        assert "s3cret" not in "".join(
+            each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"
+        )
+        stand_in.asked.clear()
+        open_world().call("export", *DAYS, to=target)
+        assert ranges(stand_in) == [f"bytes={cut}-" if cut else None]
+        assert target.read_bytes() == FILE
+        assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_a_token_is_a_word_and_short(world: World, stand_in: StandIn, say: type[Say]) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    page = world.pages("2026-01-15", per_page=2)[4]
-    assert page.token.isascii()
-    assert page.token.isprintable()
-    assert json.loads(json.dumps(page.token)) == page.token
-    assert pickle.loads(pickle.dumps(page)).token == page.token
-    assert len(page.token) < 600
-    query = world.client.events("2026-01-15", per_page=2, resume=page.token)
-    assert query.plan.least_requests == 24 - page.slice.hour - page.last
-
-
-def test_max_events_counts_over_all_runs(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+def test_a_saved_job_goes_on_with_its_download(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    world = open_world()
-    options: dict[str, Any] = {"per_page": 2, "max_events": 7}
-    pages = world.pages("2026-01-15", **options)
-    assert len(ids(pages)) == 7
-    for at, page in enumerate(pages):
-        resumed = world.pages("2026-01-15", resume=page.token, **options)
-        assert ids(pages[: at + 1]) + ids(resumed) == ids(pages)
+    store.cuts = [9, 9]
+    first = open_world(retry=ONCE)
+    job = first.call("start_export", *DAYS)
+    with pytest.raises(errors.DownloadError):
+        first.on(job, "download", tmp_path / "out.csv")
+    again = open_world()
+    stand_in.asked.clear()
+    later = type(job).from_json(again.client, job.to_json())
+    again.on(later, "download", tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=9-"]
+    assert len(stand_in.asked) == 1
+
+
+@pytest.mark.parametrize("honours_if_range", [True, False])
+@pytest.mark.parametrize("new", [FILE.upper(), FILE.upper() * 2, b"x"])
+def test_two_versions_are_never_glued(
+    open_world: OpenWorld,
+    store: Store,
+    tmp_path: Path,
+    new: bytes,
+    *,
+    honours_if_range: bool,
+) -> None:
+    """Also when the service overlooks If-Range, and the new version is as long as the old one."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.content, store.etag, store.honours_if_range = new, '"v2"', honours_if_range
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == new
+
+
+def test_a_part_of_another_export_is_not_gone_on_with(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """An ETag says something about one file only: another may have the same."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer, store.content = {"export_id": "e2"}, FILE.upper()
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE.upper()
+    assert ranges(stand_in) == [None]
+
+
+def test_the_same_bytes_under_another_name_are_gone_on_with(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer["export_id"] = "e2"
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=12-"]
+
+
+NOTE = "out.csv.part.json"
+
+
+def _spoil(**changes: Any) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        note = json.loads((folder / NOTE).read_text())
+        (folder / NOTE).write_text(json.dumps(note | changes))
+
+    return spoil
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    "damage",
     [
-        ({"end": "2026-01-16"}, "2026-01-15..2026-01-16"),
-        ({"hour": 3}, "hour 3"),
-        ({"split": "daily"}, "daily"),
-        ({"per_page": 3}, "3 events a page"),
+        lambda folder: (folder / NOTE).unlink(),
+        lambda folder: (folder / NOTE).write_bytes(b'{"form": 1, "sour'),
+        lambda folder: (folder / NOTE).write_bytes(b"\xff" * 40_000),
+        lambda folder: (folder / NOTE).write_bytes(b"[]"),
+        _spoil(form=2),
+        _spoil(validator='"v1"\r\nX-Evil: 1'),
+        _spoil(validator=5),
+        _spoil(total="many"),
+        _spoil(total=5),
+        lambda folder: (folder / "out.csv.part").write_bytes(FILE * 2),
     ],
 )
-def test_a_token_of_another_query_is_refused(
+def test_a_damaged_note_means_a_fresh_start(
     open_world: OpenWorld,
+    store: Store,
     stand_in: StandIn,
-    say: type[Say],
-    other: dict[str, Any],
-    told: str,
+    tmp_path: Path,
+    damage: Callable[[Path], None],
 ) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    world = open_world()
-    token = world.pages("2026-01-15", per_page=2)[2].token
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    damage(tmp_path)
     stand_in.asked.clear()
-    with pytest.raises(ConfigurationError, match="resume: this token belongs to.*" + told):
-        world.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
-    with pytest.raises(ConfigurationError, match=r"partner acme.*partner other"):
-        open_world(partner="other").client.events("2026-01-15", per_page=2, resume=token)
-    with pytest.raises(ConfigurationError, match="leave only_days out"):
-        world.client.events("2026-01-15", per_page=2, resume=token).only_days([DAY])
-    assert stand_in.asked == []
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == [None]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_part_that_changed_on_the_disk_is_noticed_by_its_checksum(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    (tmp_path / "out.csv.part").write_bytes(bytes(12))
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == ["bytes=12-", None]
+
+
+def test_a_part_that_is_whole_asks_for_its_last_byte(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    """Killed between the last byte and the rename."""
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    (tmp_path / "out.csv.part").write_bytes(FILE)
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == [f"bytes={len(FILE) - 1}-"]
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+
+
+def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"url": "/f.csv"})
+        headers = {"ETag": '"v1"'}
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
+        if start is None:
+            return say(FILE, headers=headers, cut=3)
+        first = int(start[1])
+        last = min(first + 6, len(FILE) - 1)
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(FILE)}"
+        return say(FILE[first : last + 1], status=206, headers=headers)
+
+    stand_in.script = script
+    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "x", 5, "adanalytics-1.", "cut", "flipped", "adanalytics-2"]
+    ("dates", "resumes"),
+    [
+        ({"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, True),
+        ({"Last-Modified": "Fri, 31 Dec 2100 00:00:00 GMT"}, False),
+        ({"Last-Modified": "soon"}, False),
+    ],
 )
-def test_what_is_no_token_is_refused(
-    world: World, stand_in: StandIn, say: type[Say], damage: Any
+def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    dates: dict[str, str],
+    *,
+    resumes: bool,
 ) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    token = world.pages("2026-01-15", per_page=2)[2].token
-    damaged = {
-        "cut": token[:-1],
-        "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
-        "adanalytics-2": token.replace("-1.", "-2."),
-    }
-    with pytest.raises(ConfigurationError, match="no resume token of this version"):
-        world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
-
-
-def test_only_days_skips_days_and_a_token_remembers_them(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
-    for split, requests in (("hourly", 48), ("daily", 2), ("none", 1), ("auto", 1)):
-        query = world.client.events("2026-01-15", "2026-01-20", split=split)
-        some = query.only_days(["2026-01-19", date(2026, 1, 16), "2026-03-01"])
-        assert some.plan.least_requests == requests
-        assert some.plan.slices[0].start == date(2026, 1, 16)
-        assert some.plan.slices[-1].end == date(2026, 1, 19)
-        assert some.only_days(["2026-01-17"]).plan.most_requests == 0
-        assert query.only_days([]).plan.slices == ()
-        with pytest.raises(ConfigurationError, match="days: write a day"):
-            query.only_days(["soon"])
-    days = world.client.events("2026-01-15", "2026-01-20", split="daily").only_days(
-        ["2026-01-16", "2026-01-18", "2026-01-20"]
-    )
-    first = world.all_of(days.pages())[0]
+    store.etag, store.headers, store.honours_if_range = None, dates, False
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
     stand_in.asked.clear()
-    world.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
-    asked = sorted(each.query["start_date"] for each in stand_in.asked)
-    assert asked == ["2026-01-18", "2026-01-20"]
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert ranges(stand_in) == ["bytes=12-" if resumes else None]
 
 
-def test_another_process_goes_on(reference: LocalServer) -> None:
-    code = """
-import sys
-from adanalytics_client import Client
-url, key, token = sys.argv[1:]
-with Client(url, api_key=key, partner="acme") as client:
-    query = client.events("2026-01-15", per_page=40, resume=token or None)
-    for at, page in enumerate(query.pages()):
-        for row in page.rows:
-            print("row", row["event_id"])
-        print("token", page.token)
-        if at == 30 and not token:
-            break
-"""
+def test_a_416_starts_afresh(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.content, store.honours_if_range = b"short", False
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"short"
+    assert ranges(stand_in) == ["bytes=12-", None]
 
-    def run(token: str) -> list[tuple[str, str]]:
-        command = [sys.executable, "-c", code, reference.url, reference.api_key, token]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        return [
-            (kind, text) for kind, _, text in (x.partition(" ") for x in done.stdout.split("\n"))
-        ]
 
-    first = run("")
-    second = run(next(text for kind, text in reversed(first) if kind == "token"))
-    found = [text for kind, text in first + second if kind == "row"]
-    assert len(found) == len(set(found)) == 1_500
+def test_a_gzip_file_goes_on_and_must_end(
+    open_world: OpenWorld, store: Store, tmp_path: Path
+) -> None:
+    """Of two members, cut between them: the rest is still missing, though gzip has ended."""
+    first, second = gzip.compress(b"a"), gzip.compress(b"b")
+    store.content = first + second
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv.gz", len(first))
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv.gz")
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"ab"
+    store.content, store.etag = first + second[:-1], '"v2"'
+    with pytest.raises(errors.DownloadError, match="the end is missing"):
+        open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[None]:
+    """No file of this process can become larger than `size` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_leaves_the_old_file_and_what_fits(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    store.content = b"0123456789abcdef" * 16_384
+    (tmp_path / "out.csv").write_bytes(b"old")
+    with small_disk(100_000), pytest.raises(OSError, match="File too large"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"old"
+    kept = (tmp_path / "out.csv.part").stat().st_size
+    assert 0 < kept <= 100_000
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == store.content
+    assert ranges(stand_in) == [f"bytes={kept}-"]
+
+
+def test_a_folder_that_cannot_be_written(
+    open_world: OpenWorld, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv.part").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.part"]
