@@ -45,8 +45,8 @@ class Fanout:
     """Hands out cursors to fetch and takes pages back, until the plan is done.
 
     At most `concurrency` cursors are out, and at most `2 * concurrency` pages are out or waiting.
-    When ordered, pages come out in the order of the plan; the slice at the front may always go on,
-    so waiting pages cannot block it. An error comes out where its page would have: what precedes
+    When ordered, pages come out in the order of the plan; the slice at the front goes on first, so
+    waiting pages cannot block it. An error comes out where its page would have: what precedes
     it is not lost, and nothing behind it is started any more.
 
     Args:
@@ -89,13 +89,15 @@ class Fanout:
         if self._flying >= self._concurrency or self._full or (self._failed and not self._ordered):
             return None
         room = self._concurrency * _DEPTH - self._flying - sum(len(x.pages) for x in self._lanes)
-        for index, lane in enumerate(self._lanes):
+        if room <= 0:
+            return None
+        # From the front, because when ordered only pages of the front slice make room again.
+        for lane in self._lanes:
             if lane.error is not None and self._ordered:
                 return None
-            # The last place is kept for the front slice: only its pages can make room again.
-            if room > (0 if index == 0 else 1) and lane.cursor is not None and not lane.flying:
+            if lane.cursor is not None and not lane.flying:
                 return self._launch(lane)
-        if self._may_open() and room > (1 if self._lanes else 0):
+        if self._may_open():
             first = Cursor(self._slices[self._begun])
             self._lanes.append(_Lane(first, first, self._begun))
             self._begun += 1
