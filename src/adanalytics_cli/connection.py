@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adanalytics_cli.credential import Credential, find_credential
 from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.settings import resolve_settings
+from adanalytics_cli.settings import base_url_of, find_place, partner_of
 
 if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress
@@ -22,20 +23,35 @@ def connect(context: click.Context, *, live: bool = True) -> Iterator[tuple["Cli
     Without `live` no line is redrawn, because the data themselves go to the terminal.
     Raises SettingsError and NoCredential before anything is sent.
     """
-    invocation = current_invocation(context)
-    settings = resolve_settings(invocation, os.environ)
+    place = find_place(current_invocation(context), os.environ)
+    base_url, partner = base_url_of(place), partner_of(place)
+    credential = find_credential(place, current_invocation(context), os.environ)
+    with open_client(context, base_url, partner, credential, live=live) as opened:
+        yield opened
 
+
+@contextmanager
+def open_client(
+    context: click.Context,
+    base_url: str,
+    partner: str,
+    credential: Credential,
+    *,
+    live: bool = True,
+) -> Iterator[tuple["Client", "Progress"]]:
+    """A client that is already known to be for this service and with this credential."""
     from adanalytics_cli.progress import show_progress
     from adanalytics_client import Client
 
     with (
-        show_progress(invocation, live=live) as progress,
+        show_progress(current_invocation(context), live=live) as progress,
         Client(
-            settings.base_url,
-            partner=settings.partner,
-            api_key=settings.api_key,
-            email=settings.email,
-            password=settings.password,
+            base_url,
+            partner=partner,
+            api_key=credential.of_kind("api_key"),
+            token=credential.of_kind("token"),
+            email=credential.email if credential.kind == "password" else None,
+            password=credential.of_kind("password"),
             observer=progress,
         ) as client,
     ):

@@ -16,7 +16,7 @@ from adanalytics_cli.terminal import look_at
 
 def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
     """Tell the user on stderr what went wrong and return the exit status."""
-    failure = explain(error)
+    failure = explain(error, sign_in_again=invocation.sign_in_again)
     if invocation.debug:
         trace = "".join(traceback.format_exception(error))
         click.echo(redact(trace, invocation.secrets), err=True, nl=False)

@@ -21,6 +21,22 @@ class NoCredential(CommandError):
     """There is nothing to sign in with."""
 
 
+class UnsafeFile(CommandError):
+    """A file with secrets is not as private as it must be."""
+
+
+class DamagedLogins(NoCredential):
+    """What `login` stored cannot be used."""
+
+
+class KeyringTrouble(NoCredential):
+    """The keyring is locked, broken, or not there."""
+
+
+class NoKeyring(KeyringTrouble):
+    """This machine has no keyring, which is usual for a server."""
+
+
 class Unreachable(CommandError):
     """A server does not answer."""
 

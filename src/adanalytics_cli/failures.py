@@ -16,6 +16,7 @@ _DATA = "Check that --data is a server's folder, that it is writable, and that n
 _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_cli.SettingsError": (ExitCode.USAGE, ""),
     "adanalytics_cli.NoCredential": (ExitCode.NOT_SIGNED_IN, ""),
+    "adanalytics_cli.UnsafeFile": (ExitCode.NOT_SIGNED_IN, ""),
     "adanalytics_cli.Unreachable": (ExitCode.UNREACHABLE, ""),
     "adanalytics_cli.CommandError": (ExitCode.FAILED, ""),
     "click.UsageError": (ExitCode.USAGE, ""),
@@ -24,7 +25,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.InvalidRequest": (ExitCode.USAGE, ""),
     "adanalytics_client.NotFound": (ExitCode.USAGE, ""),
     "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
-    "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
+    "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, ""),
     "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
     "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
     "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, _TOO_LATE),
@@ -60,8 +61,11 @@ class Failure:
     request_id: str | None = None
 
 
-def explain(error: BaseException) -> Failure:
-    """Turn any exception into what the user is told about it."""
+def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
+    """Turn any exception into what the user is told about it.
+
+    `sign_in_again` is what to do about a refused credential, where that is known.
+    """
     kind = type(error).__name__
     found = _look_up(error)
     if found is None:
@@ -69,6 +73,8 @@ def explain(error: BaseException) -> Failure:
     code, remedy = found
     if getattr(error, "part", None):
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
+    if remedy is _SIGN_IN and sign_in_again:
+        remedy = sign_in_again
     own_remedy = getattr(error, "remedy", "")
     return Failure(
         code, kind, _message(error), own_remedy or remedy, getattr(error, "request_id", None)

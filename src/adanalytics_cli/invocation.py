@@ -35,6 +35,8 @@ class Invocation:
     color: ColorChoice = "auto"
     errors_as_json: bool = False
     clock: Callable[[], datetime] = utc_now
+    # What to do when the credential is refused, known once it is known where it came from.
+    sign_in_again: str = ""
     # Values that no message may repeat, noted as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
 

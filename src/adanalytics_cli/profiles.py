@@ -1,11 +1,13 @@
 """Named settings in `$XDG_CONFIG_HOME/adanalytics/config.toml`; never a secret among them."""
 
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adanalytics_cli.errors import SettingsError
+from adanalytics_cli.folders import settings_folder
 
 DEFAULT_PROFILE = "default"
 _SECRET_KEYS = frozenset({"api_key", "password", "token"})
@@ -29,32 +31,41 @@ class Profile:
 
 
 def settings_file(environment: Mapping[str, str]) -> Path:
-    """Path of the settings file, which need not exist.
-
-    A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification asks.
-    """
-    configured = Path(environment.get("XDG_CONFIG_HOME", ""))
-    folder = configured if configured.is_absolute() else Path.home() / ".config"
-    return folder / "adanalytics" / "config.toml"
+    """Path of the settings file, which need not exist."""
+    return settings_folder(environment) / "config.toml"
 
 
-def load_profile(path: Path, name: str | None) -> Profile:
-    """Read the profile `name`, or `default` where none is asked for.
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The tables of one settings file, each looked at when it is asked for."""
 
-    Only a profile that was asked for has to exist. Raises SettingsError for a file
-    that is not TOML, an unknown key, and a secret: secrets belong in the environment.
-    """
-    tables = _profile_tables(path)
-    table = tables.get(name or DEFAULT_PROFILE)
-    if table is None:
-        if name is None:
+    path: Path
+    tables: Mapping[str, object]
+
+    def find(self, name: str | None, *, may_be_new: bool = False) -> Profile:
+        """The profile `name`, or `default` where none is asked for.
+
+        Only a profile that was asked for has to exist. Raises SettingsError for one that does
+        not, an unknown key, and a secret: `login` keeps secrets.
+        """
+        table = self.tables.get(name or DEFAULT_PROFILE)
+        if table is not None:
+            return _read_profile(table, f"[profile.{name or DEFAULT_PROFILE}] in {self.path}")
+        if name is None or may_be_new:
             return Profile()
-        known = ", ".join(sorted(tables)) or "none"
+        known = ", ".join(sorted(self.tables)) or "none"
         raise SettingsError(
-            f"no profile '{name}' in {path} (there: {known})",
-            remedy=f"Add a table [profile.{name}] with base_url and partner.",
+            f"no profile '{name}' in {self.path} (there: {known})",
+            remedy=f"Make it: adanalytics login --profile {shlex.quote(name)}",
         )
-    return _read_profile(table, f"[profile.{name or DEFAULT_PROFILE}] in {path}")
+
+
+def read_profiles(path: Path) -> Profiles:
+    """Read the settings file; none at all is one without profiles.
+
+    Raises SettingsError for a file that is not TOML or has no tables of profiles.
+    """
+    return Profiles(path, _profile_tables(path))
 
 
 def _profile_tables(path: Path) -> Mapping[str, object]:
@@ -80,7 +91,7 @@ def _read_profile(table: object, where: str) -> Profile:
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise SettingsError(
             f"{where} holds a secret ({secret[0]})",
-            remedy=f"Remove it and set ADANALYTICS_{secret[0].upper()} in the environment.",
+            remedy="Remove it and sign in with adanalytics login, which keeps secrets safely.",
         )
     for key, value in table.items():
         if key not in known:

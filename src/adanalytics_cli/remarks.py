@@ -1,4 +1,4 @@
-"""Remarks for people on stderr: there on a terminal and with `-v`, gone with `-q`."""
+"""What is said to people on stderr; all of it is gone with `-q`."""
 
 import sys
 
@@ -8,7 +8,13 @@ from adanalytics_cli.invocation import current_invocation
 
 
 def remark(text: str, context: click.Context) -> None:
-    """Say on stderr what was done, where someone reads it."""
+    """Say what was done, where someone reads it: on a terminal and with `-v`."""
     invocation = current_invocation(context)
     if not invocation.quiet and (invocation.verbose or sys.stderr.isatty()):
+        click.echo(text, err=True)
+
+
+def notice(text: str, context: click.Context) -> None:
+    """Say what one must know, also in a log."""
+    if not current_invocation(context).quiet:
         click.echo(text, err=True)

@@ -12,6 +12,17 @@ from adanalytics_cli.process import run
 
 COMMANDS = {
     "demo": Entry("adanalytics_cli.commands.demo:demo", "Run the whole system on generated data."),
+    "login": Entry(
+        "adanalytics_cli.commands.login:login",
+        "Sign in, and keep the credential for the commands that follow.",
+    ),
+    "logout": Entry(
+        "adanalytics_cli.commands.logout:logout", "Forget the credential that login stored."
+    ),
+    "status": Entry(
+        "adanalytics_cli.commands.status:status",
+        "Who is signed in, where, until when, and what is left of the quota.",
+    ),
     "dates": Entry("adanalytics_cli.commands.dates:dates", "List the days that have data."),
     "summary": Entry(
         "adanalytics_cli.commands.summary:summary", "Metrics of a period, in total or by group."
@@ -28,6 +39,7 @@ COMMANDS = {
 
 EXAMPLES = (
     "adanalytics demo",
+    "adanalytics login",
     "adanalytics summary 2026-01 -g campaign",
     "adanalytics events yesterday -o yesterday.jsonl.gz",
     "adanalytics events -7d today --columns event_time,revenue | head",
@@ -70,8 +82,8 @@ cli = Root(
     details=(
         "The service, the partner and the credential come from options, else from "
         "ADANALYTICS_BASE_URL, _PARTNER and _API_KEY (or _EMAIL and _PASSWORD) in the "
-        "environment, else, all but secrets, from a profile in "
-        "$XDG_CONFIG_HOME/adanalytics/config.toml."
+        "environment, else from what adanalytics login stored: a profile in "
+        "$XDG_CONFIG_HOME/adanalytics/config.toml, the secret in the keyring or a private file."
     ),
     params=[
         *connection_options(hidden=False),

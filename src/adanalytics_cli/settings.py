@@ -1,66 +1,91 @@
-"""Which service, whose data, and what to sign in with: option, environment, profile."""
+"""Which service and whose data: option, environment, profile, and where each was found."""
 
-import sys
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import click
-
-from adanalytics_cli.errors import NoCredential, SettingsError
+from adanalytics_cli.errors import SettingsError
 from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.profiles import load_profile, settings_file
+from adanalytics_cli.profiles import DEFAULT_PROFILE, read_profiles, settings_file
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceSettings:
-    """Everything that a connection needs; either `api_key` or `email` and `password` are set."""
+class Setting:
+    """A value and where it comes from, in the words that a user would look for."""
 
-    base_url: str
-    partner: str
-    api_key: str | None = field(default=None, repr=False)
-    email: str | None = None
-    password: str | None = field(default=None, repr=False)
+    value: str
+    source: str
 
 
-def resolve_settings(invocation: Invocation, environment: Mapping[str, str]) -> ServiceSettings:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The settings that are no secrets; each but the profile may be missing."""
+
+    profile: Setting
+    base_url: Setting | None
+    partner: Setting | None
+    email: Setting | None
+
+    @property
+    def login_command(self) -> str:
+        """The command that signs in to the profile in use."""
+        name = self.profile.value
+        option = "" if name == DEFAULT_PROFILE else f" --profile {shlex.quote(name)}"
+        return f"adanalytics login{option}"
+
+
+def find_place(
+    invocation: Invocation, environment: Mapping[str, str], *, new_profile: bool = False
+) -> Place:
     """Take each setting from the strongest place that has it.
 
-    An option wins over `ADANALYTICS_*`, which wins over the profile. An empty variable
-    counts as not set. Secrets come from the environment, or from a prompt when an e-mail
-    address is known and a person is at the terminal.
+    An option wins over `ADANALYTICS_*`, which wins over the profile. An empty variable counts as
+    not set. A profile that was asked for must exist, unless it may be a `new_profile`.
 
-    Raises SettingsError without an address or a partner, NoCredential without a credential.
+    Raises SettingsError for a file that cannot be used or a profile that is not there.
     """
-    profile = load_profile(
-        settings_file(environment),
-        invocation.profile or environment.get("ADANALYTICS_PROFILE") or None,
+    name = _strongest("PROFILE", "--profile", invocation.profile, environment)
+    profiles = read_profiles(settings_file(environment))
+    known = profiles.find(name.value if name else None, may_be_new=new_profile)
+    chosen = name or Setting(DEFAULT_PROFILE, "by default")
+
+    def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:
+        found = _strongest(variable, option, given, environment)
+        return found or (Setting(kept, f"profile {chosen.value}") if kept else None)
+
+    return Place(
+        chosen,
+        find("BASE_URL", "--base-url", invocation.base_url, known.base_url),
+        find("PARTNER", "--partner", invocation.partner, known.partner),
+        find("EMAIL", "--email", None, known.email),
     )
-    base_url = invocation.base_url or environment.get("ADANALYTICS_BASE_URL") or profile.base_url
-    partner = invocation.partner or environment.get("ADANALYTICS_PARTNER") or profile.partner
-    if not base_url:
+
+
+def base_url_of(place: Place) -> str:
+    """The address of the service; raises SettingsError without one."""
+    if place.base_url is None:
         raise _missing("no address of the service", "--base-url URL", "ADANALYTICS_BASE_URL")
-    if not partner:
+    return place.base_url.value
+
+
+def partner_of(place: Place) -> str:
+    """The partner whose data are read; raises SettingsError without one."""
+    if place.partner is None:
         raise _missing("no partner", "--partner ID", "ADANALYTICS_PARTNER")
-    if api_key := environment.get("ADANALYTICS_API_KEY"):
-        invocation.secrets.add(api_key)
-        return ServiceSettings(base_url, partner, api_key=api_key)
-    email = environment.get("ADANALYTICS_EMAIL") or profile.email
-    password = environment.get("ADANALYTICS_PASSWORD") or _ask_password(email)
-    if not (email and password):
-        raise NoCredential(
-            "nothing to sign in with",
-            remedy="Set ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD.",
-        )
-    invocation.secrets.add(password)
-    return ServiceSettings(base_url, partner, email=email, password=password)
+    return place.partner.value
+
+
+def _strongest(
+    variable: str, option: str, given: str | None, environment: Mapping[str, str]
+) -> Setting | None:
+    if given:
+        return Setting(given, option)
+    full_name = f"ADANALYTICS_{variable}"
+    kept = environment.get(full_name)
+    return Setting(kept, full_name) if kept else None
 
 
 def _missing(what: str, option: str, variable: str) -> SettingsError:
-    return SettingsError(what, remedy=f"Give {option}, set {variable}, or use a profile.")
-
-
-def _ask_password(email: str | None) -> str | None:
-    if not (email and sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-    answer: str = click.prompt(f"Password of {email}", hide_input=True, err=True)
-    return answer
+    return SettingsError(
+        what, remedy=f"Give {option}, set {variable}, or sign in: adanalytics login"
+    )

@@ -129,6 +129,12 @@ def log_in(session: Session, login: Login) -> Operation[Secret]:
     return answer.checked(session.credentials, lambda: token_of(answer.value))
 
 
+def issued_token(session: Session) -> Operation[Secret]:
+    """The credential in use; for an account the token of its login, which may happen now."""
+    issued = yield from session.credentials.current(_log_in_of(session))
+    return issued.secret
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A request as it will be sent, and the pass in it, if any."""

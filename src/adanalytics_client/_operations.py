@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, get_args
 
-from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, read_json
+from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, issued_token, read_json
+from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
 from adanalytics_client._hooks import PageReceived
@@ -91,6 +92,20 @@ def summary(
     url = with_query(session.address("summary"), parameters)
     answer = yield from call(session, Ask(_get(url)), read_json)
     return answer.checked(session.credentials, lambda: _read_summary(answer.value))
+
+
+def log_in(session: Session) -> Operation[str]:
+    """The token of the account that the client was made with, after a login if there is none yet.
+
+    Raises:
+        ConfigurationError: when the client was made with a key or a token.
+    """
+    if not isinstance(session.config.credential, Login):
+        raise ConfigurationError(
+            "Only an account can log in; make the client with email= and password=."
+        )
+    token = yield from issued_token(session)
+    return token.reveal()
 
 
 def _get(url: str) -> Request:

@@ -133,6 +133,15 @@ class Client:
         """How many requests may still be sent this hour."""
         return self._driver.atomic(self._session.quota_state)
 
+    def log_in(self) -> str:
+        """Log in, unless that is done, and give the token: good as `token=` for 7 days.
+
+        Raises:
+            ConfigurationError: when the client was not made with `email` and `password`.
+            AdAnalyticsError: when the service cannot be reached or refuses.
+        """
+        return self._driver.run(_operations.log_in(self._session))
+
     def dates(self) -> list[date]:
         """The days that have data.
 

@@ -217,7 +217,7 @@ def test_nobody_is_asked_off_a_terminal(
     process = spawn("dates")
     code, _, err = finish(process)
     assert code == 4
-    assert "ADANALYTICS_PASSWORD" in err
+    assert "adanalytics login" in err
 
 
 def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:

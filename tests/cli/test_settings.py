@@ -4,9 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from adanalytics_cli.credential import Credential, find_credential
 from adanalytics_cli.errors import NoCredential, SettingsError
 from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.settings import resolve_settings
+from adanalytics_cli.settings import base_url_of, find_place, partner_of
+
+
+def resolve(invocation: Invocation, environment: dict[str, str]) -> tuple[str, str, Credential]:
+    """What a command works with."""
+    place = find_place(invocation, environment)
+    base_url, partner = base_url_of(place), partner_of(place)
+    return base_url, partner, find_credential(place, invocation, environment)
+
 
 PROFILES = """
 [profile.default]
@@ -32,8 +41,7 @@ def write_profiles(folder: Path, text: str) -> None:
 
 
 def test_the_default_profile_counts_when_none_is_named(environment: dict[str, str]) -> None:
-    settings = resolve_settings(Invocation(), environment)
-    assert (settings.base_url, settings.partner) == ("http://default.example", "from-default")
+    assert resolve(Invocation(), environment)[:2] == ("http://default.example", "from-default")
 
 
 def test_option_over_environment_over_profile(environment: dict[str, str]) -> None:
@@ -42,24 +50,24 @@ def test_option_over_environment_over_profile(environment: dict[str, str]) -> No
         "ADANALYTICS_BASE_URL": "http://variable.example",
         "ADANALYTICS_PARTNER": "from-variable",
     }
-    settings = resolve_settings(Invocation(partner="from-option"), environment)
-    assert (settings.base_url, settings.partner) == ("http://variable.example", "from-option")
+    found = resolve(Invocation(partner="from-option"), environment)
+    assert found[:2] == ("http://variable.example", "from-option")
 
 
 def test_an_empty_variable_is_not_set(environment: dict[str, str]) -> None:
-    settings = resolve_settings(Invocation(), environment | {"ADANALYTICS_PARTNER": ""})
-    assert settings.partner == "from-default"
+    found = resolve(Invocation(), environment | {"ADANALYTICS_PARTNER": ""})
+    assert found[1] == "from-default"
 
 
 def test_the_named_profile_over_the_variable(environment: dict[str, str]) -> None:
     environment["ADANALYTICS_PROFILE"] = "default"
-    assert resolve_settings(Invocation(profile="night"), environment).partner == "from-night"
+    assert resolve(Invocation(profile="night"), environment)[1] == "from-night"
 
 
 def test_a_key_is_used_before_a_password(environment: dict[str, str]) -> None:
     environment |= {"ADANALYTICS_EMAIL": "a@b.c", "ADANALYTICS_PASSWORD": "p"}
-    settings = resolve_settings(Invocation(), environment)
-    assert (settings.api_key, settings.password) == ("k", None)
+    found = resolve(Invocation(), environment)[2]
+    assert (found.of_kind("api_key"), found.of_kind("password")) == ("k", None)
 
 
 def test_the_email_of_the_profile_with_the_password_of_the_environment(
@@ -67,8 +75,8 @@ def test_the_email_of_the_profile_with_the_password_of_the_environment(
 ) -> None:
     del environment["ADANALYTICS_API_KEY"]
     environment["ADANALYTICS_PASSWORD"] = "p"
-    settings = resolve_settings(Invocation(profile="night"), environment)
-    assert (settings.email, settings.password) == ("night@example.org", "p")
+    found = resolve(Invocation(profile="night"), environment)[2]
+    assert (found.email, found.of_kind("password")) == ("night@example.org", "p")
 
 
 def test_secrets_are_noted_for_redaction_and_kept_out_of_the_repr(
@@ -76,7 +84,7 @@ def test_secrets_are_noted_for_redaction_and_kept_out_of_the_repr(
 ) -> None:
     invocation = Invocation()
     environment["ADANALYTICS_API_KEY"] = "aak_very_secret"
-    settings = resolve_settings(invocation, environment)
+    settings = resolve(invocation, environment)
     assert invocation.secrets == {"aak_very_secret"}
     assert "very_secret" not in repr(settings) + repr(invocation)
 
@@ -85,14 +93,14 @@ def test_a_password_is_noted_too(environment: dict[str, str]) -> None:
     invocation = Invocation()
     del environment["ADANALYTICS_API_KEY"]
     environment |= {"ADANALYTICS_EMAIL": "a@b.c", "ADANALYTICS_PASSWORD": "very secret"}
-    assert "very secret" not in repr(resolve_settings(invocation, environment))
+    assert "very secret" not in repr(resolve(invocation, environment))
     assert invocation.secrets == {"very secret"}
 
 
 def test_nothing_to_sign_in_with(environment: dict[str, str]) -> None:
     del environment["ADANALYTICS_API_KEY"]
     with pytest.raises(NoCredential):
-        resolve_settings(Invocation(), environment)
+        resolve(Invocation(), environment)
 
 
 @pytest.mark.parametrize("missing", ["base_url", "partner"])
@@ -101,7 +109,7 @@ def test_missing_setting(tmp_path: Path, missing: str) -> None:
     given[missing] = ""
     invocation = Invocation(base_url=given["base_url"], partner=given["partner"])
     with pytest.raises(SettingsError) as caught:
-        resolve_settings(invocation, {"XDG_CONFIG_HOME": str(tmp_path)})
+        resolve(invocation, {"XDG_CONFIG_HOME": str(tmp_path)})
     assert f"ADANALYTICS_{missing.upper()}" in caught.value.remedy
 
 
@@ -121,13 +129,13 @@ def test_missing_setting(tmp_path: Path, missing: str) -> None:
 def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
     write_profiles(tmp_path, text)
     with pytest.raises(SettingsError, match=said) as caught:
-        resolve_settings(Invocation(), {"XDG_CONFIG_HOME": str(tmp_path)})
+        resolve(Invocation(), {"XDG_CONFIG_HOME": str(tmp_path)})
     assert "'x'" not in str(caught.value)
 
 
 def test_a_profile_that_is_not_there(environment: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match=r"no profile 'noon' .*default, night"):
-        resolve_settings(Invocation(profile="noon"), environment)
+        resolve(Invocation(profile="noon"), environment)
 
 
 def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,4 +143,4 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(SettingsError, match="no address"):
-        resolve_settings(Invocation(), {"XDG_CONFIG_HOME": "."})
+        resolve(Invocation(), {"XDG_CONFIG_HOME": "."})

@@ -50,6 +50,24 @@ def test_a_login_happens_when_first_needed_and_once(
     assert "authorization" not in stand_in.asked[0].headers
 
 
+def test_the_token_of_a_login_can_be_kept(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = service(say, good="t1", logins=["t1"])
+    world = open_world(**LOGIN)
+    assert world.call("log_in") == "t1"
+    world.call("dates")
+    assert world.call("log_in") == "t1"
+    assert paths(stand_in) == ["login", "dates"]
+    assert open_world(token="t1").call("dates")
+
+
+def test_only_an_account_logs_in(world: World, stand_in: StandIn) -> None:
+    with pytest.raises(errors.ConfigurationError, match="email= and password="):
+        world.call("log_in")
+    assert stand_in.asked == []
+
+
 def test_any_number_of_refusals_share_one_login(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:

@@ -1,0 +1,85 @@
+"""`adanalytics status`: who is signed in, where, until when, and what is left of the quota."""
+
+import os
+import sys
+from datetime import datetime
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.connection import open_client
+from adanalytics_cli.credential import Credential, find_credential
+from adanalytics_cli.csv_text import csv_line
+from adanalytics_cli.errors import NoCredential, SettingsError
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.settings import Place, Setting, base_url_of, find_place, partner_of
+
+_NAMES = ("setting", "value", "source")
+
+
+@click.pass_context
+def run(context: click.Context) -> None:
+    """Show every setting with its source, then try the credential with one request."""
+    invocation = current_invocation(context)
+    place = find_place(invocation, os.environ)
+    show = _Rows()
+    for name, setting in _settings(place):
+        show.add(name, setting)
+    try:
+        base_url, partner = base_url_of(place), partner_of(place)
+    except SettingsError as missing:
+        raise NoCredential(str(missing), remedy=missing.remedy) from missing
+    credential = find_credential(place, invocation, os.environ)
+    for name, setting in _credential(credential, invocation.clock()):
+        show.add(name, setting)
+    with open_client(context, base_url, partner, credential) as (client, progress):
+        client.dates()
+        progress.finish()
+        quota = client.quota
+        left = "not counted" if quota.remaining is None else f"{quota.remaining:,} requests"
+        show.add("quota left", Setting(left, f"of {quota.limit:,} an hour" if quota.limit else ""))
+
+
+class _Rows:
+    """Lines on a terminal, csv in a pipe; each is out before the next can fail."""
+
+    def __init__(self) -> None:
+        self._for_people = sys.stdout is not None and sys.stdout.isatty()
+        if not self._for_people:
+            click.echo(csv_line(_NAMES), nl=False)
+
+    def add(self, name: str, setting: Setting | None) -> None:
+        value, source = (setting.value, setting.source) if setting else ("-", "not set")
+        if self._for_people:
+            click.echo(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
+        else:
+            click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
+
+
+def _settings(place: Place) -> list[tuple[str, Setting | None]]:
+    return [("profile", place.profile), ("base url", place.base_url), ("partner", place.partner)]
+
+
+def _credential(found: Credential, now: datetime) -> list[tuple[str, Setting]]:
+    who = Setting(found.email or "an API key", found.source)
+    return [("signed in as", who), ("until", _until(found, now))]
+
+
+def _until(found: Credential, now: datetime) -> Setting:
+    if found.kind == "api_key":
+        return Setting("it is deleted", "an API key does not expire")
+    if found.until is None:
+        return Setting("the command ends", "a password is not stored")
+    moment = f"{found.until:%Y-%m-%d %H:%M} UTC"
+    return Setting(moment, "" if found.until > now else "that is over")
+
+
+status = ExampleCommand(
+    "status",
+    callback=run,
+    params=[],
+    summary="Who is signed in, where, until when, and what is left of the quota.",
+    details="Sends one request. Exit status 4 when there is nothing usable to sign in with.",
+    examples=["adanalytics status", "adanalytics status --profile night"],
+    connects=True,
+)

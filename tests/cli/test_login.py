@@ -1,0 +1,317 @@
+"""Sign in, look at it, sign out: what is stored where, who may read it, and for which address."""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+
+import keyring
+import pytest
+from click.testing import Result
+from keyring.backend import KeyringBackend
+
+from adanalytics_cli import keyring_access
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def place(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    """The server's address and partner, and nothing to sign in with; faults go at the end."""
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    yield server
+    server.faults.clear()
+
+
+@pytest.fixture
+def logins(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "adanalytics" / "logins.json"
+
+
+@pytest.fixture
+def sign_in(run: Run, place: LocalServer) -> Callable[..., Result]:
+    """Sign in with the e-mail and the right password; more words may follow."""
+
+    def start(*words: str) -> Result:
+        asked = ["login", "--email", place.email, "--password-stdin", *words]
+        return run(*asked, stdin=f"{place.password}\n")
+
+    return start
+
+
+def test_a_key_is_kept_for_the_commands_that_follow(
+    run: Run, place: LocalServer, logins: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done = run("-v", "login", "--api-key-stdin", stdin=f"{place.api_key}\n")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == ""
+    assert place.api_key not in done.stderr
+    assert stat.S_IMODE(logins.stat().st_mode) == 0o600
+    assert stat.S_IMODE(logins.parent.stat().st_mode) == 0o700
+
+    monkeypatch.delenv("ADANALYTICS_BASE_URL")
+    monkeypatch.delenv("ADANALYTICS_PARTNER")
+    assert run("dates", "-f", "csv").stdout == "date\n2026-01-15\n2026-01-16\n"
+    profile = (tmp_path / "config" / "adanalytics" / "config.toml").read_text()
+    assert profile == f'[profile.default]\nbase_url = "{place.url}"\npartner = "acme"\n'
+
+
+def test_of_a_password_only_the_token_is_kept(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path, tmp_path: Path
+) -> None:
+    assert sign_in().exit_code == 0
+    kept = json.loads(logins.read_text())["logins"]["default"]
+    assert (kept["kind"], kept["email"], kept["base_url"]) == ("token", place.email, place.url)
+    for file in tmp_path.rglob("*"):
+        assert file.is_dir() or place.password not in file.read_text()
+    place.journal.clear()
+    assert run("dates").exit_code == 0
+    assert [each.path.rpartition("/")[2] for each in place.journal.entries()] == ["dates"]
+
+
+@pytest.mark.parametrize("words", [["--api-key-stdin"], ["--email", "a@b.c", "--password-stdin"]])
+def test_nothing_is_kept_of_what_is_refused(
+    run: Run, place: LocalServer, logins: Path, words: list[str], tmp_path: Path
+) -> None:
+    done = run("login", *words, stdin="wrong\n")
+    assert done.exit_code == 4
+    assert done.stderr.splitlines()[1] == "Nothing was stored. Run the command again."
+    assert not logins.exists()
+    assert not (tmp_path / "config").exists()
+
+
+def test_no_verify_sends_nothing_for_a_key(run: Run, place: LocalServer, logins: Path) -> None:
+    place.journal.clear()
+    assert run("login", "--no-verify", "--api-key-stdin", stdin="anything\n").exit_code == 0
+    assert list(place.journal.entries()) == []
+    assert logins.exists()
+
+
+def test_a_stored_login_goes_to_no_other_address(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer
+) -> None:
+    sign_in()
+    place.journal.clear()
+    # The same server under another name is another address.
+    other = run("dates", "--base-url", place.url.replace("127.0.0.1", "localhost"))
+    assert other.exit_code == 4
+    assert f"the stored login is for {place.url}" in other.stderr
+    assert list(place.journal.entries()) == []
+    assert run("dates", "--base-url", f"{place.url}/").exit_code == 0
+    somebody = run("dates", env={"ADANALYTICS_EMAIL": "bo@example.org"})
+    assert somebody.exit_code == 4
+
+
+def test_the_environment_wins_over_what_is_stored(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer
+) -> None:
+    sign_in()
+    shown = run("status", env={"ADANALYTICS_API_KEY": place.api_key}).stdout
+    assert "signed_in_as,an API key,ADANALYTICS_API_KEY\n" in shown
+
+
+def test_a_token_that_ends_in_the_middle(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer, tmp_path: Path
+) -> None:
+    sign_in("--profile", "my work")
+    place.faults.add("401 on events after 3")
+    target = tmp_path / "day.jsonl"
+    done = run("--profile", "my work", "events", "2026-01-15", "-o", str(target))
+    assert done.exit_code == 4
+    assert done.stderr.splitlines()[1] == "Sign in again: adanalytics login --profile 'my work'"
+    assert not target.exists()
+
+
+def test_with_the_password_at_hand_one_more_login_goes_on(run: Run, place: LocalServer) -> None:
+    place.faults.add("401 on events after 3 once")
+    place.journal.clear()
+    account = {"ADANALYTICS_EMAIL": place.email, "ADANALYTICS_PASSWORD": place.password}
+    done = run("events", "2026-01-15", env=account)
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 2_000
+    paths = [each.path.rpartition("/")[2] for each in place.journal.entries()]
+    assert paths.count("login") == 2
+
+
+def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path) -> None:
+    sign_in("--profile", "night")
+    shown = run("status", "--profile", "night")
+    assert shown.exit_code == 0
+    rows = dict(line.split(",", 1) for line in shown.stdout.splitlines())
+    until = rows.pop("until").rstrip(",")
+    assert rows == {
+        "setting": "value,source",
+        "profile": "night,--profile",
+        "base_url": f"{place.url},ADANALYTICS_BASE_URL",
+        "partner": "acme,ADANALYTICS_PARTNER",
+        "signed_in_as": f"{place.email},{logins}",
+        "quota_left": '999 requests,"of 1,000 an hour"',
+    }
+    assert until.endswith(" UTC")
+
+
+def test_status_without_anything(run: Run) -> None:
+    shown = run("status")
+    assert shown.exit_code == 4
+    assert shown.stdout.splitlines()[1:] == [
+        "profile,default,by default",
+        "base_url,-,not set",
+        "partner,-,not set",
+    ]
+    assert "adanalytics login" in shown.stderr
+
+
+def test_status_of_a_refused_login(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer
+) -> None:
+    sign_in()
+    place.faults.add("401 on dates")
+    shown = run("status")
+    assert shown.exit_code == 4
+    assert "signed_in_as" in shown.stdout
+    assert "quota_left" not in shown.stdout
+
+
+def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:
+    sign_in()
+    sign_in("--profile", "night")
+    assert "Removed the login of profile default" in run("-v", "logout").stderr
+    assert list(json.loads(logins.read_text())["logins"]) == ["night"]
+    assert run("dates").exit_code == 4
+    assert "Nothing is stored" in run("-v", "logout").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "said"),
+    [
+        ([], "", "no credential"),
+        (["--password-stdin"], "x\n", "whose password?"),
+        (["--api-key-stdin"], "", "nothing on stdin"),
+        (["--api-key-stdin", "--email", "a@b.c"], "x\n", "needs no e-mail"),
+        (["--api-key-stdin", "--store", "keyring"], "x\n", "there is no keyring"),
+    ],
+)
+def test_a_login_that_cannot_start(
+    run: Run, place: LocalServer, logins: Path, words: list[str], stdin: str, said: str
+) -> None:
+    done = run("login", "--no-verify", *words, stdin=stdin)
+    assert done.exit_code in (2, 4)
+    assert said in done.stderr
+    assert not logins.exists()
+
+
+class Keyring(KeyringBackend):
+    """A keyring in memory that can be told to fail, or to hang."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+        self.trouble: Exception | None = None
+        self.answers = Event()
+        self.answers.set()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.answers.wait(60)
+        if self.trouble:
+            raise self.trouble
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.get_password(service, username)
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def ring() -> Iterator[Keyring]:
+    before, ring = keyring.get_keyring(), Keyring()
+    keyring.set_keyring(ring)
+    yield ring
+    ring.answers.set()
+    keyring.set_keyring(before)
+
+
+def test_the_keyring_is_used_when_there_is_one(
+    run: Run, sign_in: Callable[..., Result], ring: Keyring, logins: Path
+) -> None:
+    sign_in()
+    (token,) = ring.kept.values()
+    assert token not in logins.read_text()
+    assert run("dates").exit_code == 0
+    assert "signed_in_as" in run("status").stdout
+    assert "from the keyring" in run("-v", "logout").stderr
+    assert ring.kept == {}
+
+
+def test_a_keyring_that_fails_is_told_and_left(
+    run: Run, sign_in: Callable[..., Result], ring: Keyring
+) -> None:
+    ring.trouble = RuntimeError("no bus\nwith more lines")
+    done = sign_in()
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "Using a file of mode 0600 instead of the keyring: the keyring cannot be used: no bus.\n"
+    )
+    assert run("dates").exit_code == 0
+
+
+def test_a_keyring_that_hangs_is_left_after_a_while(
+    run: Run, sign_in: Callable[..., Result], ring: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_in()
+    monkeypatch.setattr(keyring_access, "TIMEOUT", 0.01)
+    ring.answers.clear()
+    later = run("dates")
+    assert later.exit_code == 4
+    assert "did not answer" in later.stderr
+    assert "adanalytics login" in later.stderr
+    assert "did not answer" in sign_in().stderr
+    assert run("dates").exit_code == 0
+
+
+def test_a_keyring_that_forgets_at_once_is_not_trusted(
+    run: Run, sign_in: Callable[..., Result], ring: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Keyring, "set_password", lambda *_given: None)
+    assert "does not keep" in sign_in().stderr
+    assert run("dates").exit_code == 0
+
+
+@pytest.mark.parametrize("danger", ["open", "link", "pipe", "text"])
+def test_a_file_that_is_not_private_is_not_read(
+    run: Run, sign_in: Callable[..., Result], logins: Path, danger: str, tmp_path: Path
+) -> None:
+    sign_in()
+    content = logins.read_text()
+    if danger == "open":
+        logins.chmod(0o640)
+    elif danger == "text":
+        logins.write_text(content[:50])
+    else:
+        logins.unlink()
+        target = tmp_path / "elsewhere"
+        target.write_text(content)
+        target.chmod(0o600)
+        logins.symlink_to(target) if danger == "link" else os.mkfifo(logins, 0o600)
+    done = run("dates")
+    assert done.exit_code == 4
+    assert str(logins) in done.stderr
+    assert "chmod 600" in done.stderr or "Remove" in done.stderr
+    assert json.loads(content)["logins"]["default"]["secret"] not in done.stderr
+
+
+def test_a_folder_that_is_a_link_gets_no_secret(
+    sign_in: Callable[..., Result], logins: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "open").mkdir()
+    logins.parent.parent.mkdir()
+    logins.parent.symlink_to(tmp_path / "open")
+    assert sign_in().exit_code == 4
+    assert list((tmp_path / "open").iterdir()) == []
