@@ -80,7 +80,11 @@ class AsyncDriver:
             operation.close()
 
     def atomic(self, action: Callable[[], T]) -> T:
-        """Run a short function on shared state; on one event loop nothing can interfere."""
+        """Run a short function on shared state; on one event loop nothing can interfere.
+
+        It may wait for the lock of the quota's log, which others hold for microseconds: less than
+        a hop to a thread would cost the loop.
+        """
         return action()
 
     async def offload(self, action: Callable[[], T]) -> T:

@@ -205,12 +205,14 @@ def _before_repeat(
     """Wait before sending again, or raise; gives the seconds that the budget does not count."""
     policy, config = session.config.retry, session.config
     seconds = policy.wait(attempt - 1, problem.asked, session.jitter)
+    hold = (yield from _held(session, url, seconds)) if problem.limited else None
     if not problem.again or attempt >= policy.attempts:
         raise problem.error
-    if problem.limited:
+    if hold is not None:
         if config.on_limit == "raise" or seconds > config.max_wait:
             raise problem.error
-        yield from _hold(session, url, seconds)
+        announce(session, hold, "the service asked to slow down")
+        yield Sleep(seconds)
         return seconds
     if session.clock.monotonic() + seconds > deadline:
         raise problem.error
@@ -219,13 +221,10 @@ def _before_repeat(
     return 0.0
 
 
-def _hold(session: Session, url: str, seconds: float) -> Operation[None]:
-    """Obey a 429: every request of the Partner API waits, not only the one that was refused."""
-    now = session.clock.time()
-    until = now + seconds
+def _held(session: Session, url: str, seconds: float) -> Operation[Hold]:
+    """Obey a 429: every request with this key waits, not only the one that was refused."""
     if session.config.base.counts(url):
-        hold: Hold = yield Atomic(lambda: session.quota.hold(until, now))
-    else:
-        hold = Hold(seconds, datetime.fromtimestamp(until, tz=UTC), news=True)
-    announce(session, hold, "the service asked to slow down")
-    yield Sleep(seconds)
+        hold: Hold = yield Atomic(lambda: session.quota.hold(seconds))
+        return hold
+    until = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
+    return Hold(seconds, until, news=True)

@@ -43,6 +43,7 @@ class Config:
     timeout: float | None
     retry: RetryPolicy
     limit: int | None
+    reserve: int
     on_limit: OnLimit
     max_wait: float
 
@@ -102,6 +103,7 @@ def make_config(
     timeout: float | None,
     retry: RetryPolicy | None,
     limit: int | None,
+    reserve: int,
     on_limit: str,
     max_wait: float,
 ) -> Config:
@@ -121,6 +123,11 @@ def make_config(
             f"limit={limit!r}: pass a whole number of requests an hour, at least 1, "
             "or None for no limit."
         )
+    if not is_whole(reserve, 0, None if limit is None else limit - 1):
+        most = "" if limit is None else f", less than limit={limit}"
+        raise ConfigurationError(
+            f"reserve={reserve!r}: pass a whole number of requests an hour, at least 0{most}."
+        )
     if on_limit not in get_args(OnLimit):
         raise ConfigurationError(f"on_limit={on_limit!r}: choose wait or raise.")
     return Config(
@@ -130,6 +137,7 @@ def make_config(
         timeout=timeout,
         retry=retry or RetryPolicy(),
         limit=limit,
+        reserve=reserve,
         on_limit="wait" if on_limit == "wait" else "raise",
         max_wait=max_wait,
     )

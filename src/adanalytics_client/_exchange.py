@@ -85,7 +85,7 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
     if not session.config.base.counts(url):
         return None, waited
     while True:
-        leave: Sent | Hold = yield Atomic(lambda: session.quota.take(session.clock.time()))
+        leave: Sent | Hold = yield Atomic(session.quota.take)
         if isinstance(leave, Sent):
             return leave, waited
         if session.config.on_limit == "raise" or waited + leave.seconds > session.config.max_wait:
@@ -101,7 +101,7 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
 
 def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation[None]:
     if sent is not None:
-        yield Atomic(lambda: session.quota.settle(sent, session.clock.time(), head))
+        yield Atomic(lambda: session.quota.settle(sent, head))
 
 
 def _tell(session: Session, request: Request, outcome: Reply | Failure, seconds: float) -> None:

@@ -8,6 +8,8 @@ from adanalytics_client._credentials import Credentials
 from adanalytics_client._effects import Clock
 from adanalytics_client._hooks import Observer
 from adanalytics_client._quota import Quota, QuotaState
+from adanalytics_client._quota_log import Store
+from adanalytics_client._quota_records import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +28,22 @@ class Session:
 
     @classmethod
     def open(
-        cls, config: Config, *, observer: Observer, clock: Clock, jitter: Callable[[], float]
+        cls,
+        config: Config,
+        *,
+        store: Store,
+        observer: Observer,
+        clock: Clock,
+        jitter: Callable[[], float],
     ) -> "Session":
-        """A session in which nothing was sent yet."""
-        return cls(
-            config, Credentials(config.credential), Quota(config.limit), observer, clock, jitter
+        """A session in which nothing was sent yet; `store` is where sends are logged."""
+        quota = Quota(
+            config.limit,
+            reserve=config.reserve,
+            store=store,
+            now=lambda: Moment(clock.time(), clock.monotonic()),
         )
+        return cls(config, Credentials(config.credential), quota, observer, clock, jitter)
 
     def address(self, resource: str) -> str:
         """The address of a resource of the partner."""
@@ -39,4 +51,4 @@ class Session:
 
     def quota_state(self) -> QuotaState:
         """What is left of the quota now; run it inside `Atomic`."""
-        return self.quota.state(self.clock.time())
+        return self.quota.state()

@@ -18,6 +18,7 @@ from adanalytics_client._hooks import Observer
 from adanalytics_client._lent import AsyncHttpClient
 from adanalytics_client._pull import M, make_pull
 from adanalytics_client._quota import QuotaState
+from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client._session import Session
 from adanalytics_client.aevents import AsyncEventQuery
@@ -36,9 +37,13 @@ class AsyncClient:
         partner: whose data to read; needed by every method.
         timeout: seconds without a byte that end a request; by default those of `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
-        limit: requests an hour that the client allows itself, or None for no count.
+        limit: requests an hour that the service allows this key, or None for no count.
+        reserve: how many of them to leave for people and programs that use the same key.
         on_limit: `wait` for the hour to go on, or `raise` QuotaExceeded or RateLimited.
         max_wait: seconds; a longer wait for requests raises instead.
+        quota_log: where sends are counted: `shared` by all processes of this user, in
+            `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
+            another folder to share.
         observer: told about requests, repeats, waits, pages and bytes.
         http: a ready `httpx.AsyncClient` to send with, neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts count, and its headers on the
@@ -67,8 +72,10 @@ class AsyncClient:
         timeout: float | None = None,
         retry: RetryPolicy | None = None,
         limit: int | None = 1000,
+        reserve: int = 0,
         on_limit: str = "wait",
         max_wait: float = 3600.0,
+        quota_log: QuotaLog = "shared",
         observer: Observer | None = None,
         http: AsyncHttpClient | None = None,
         clock: Clock | None = None,
@@ -83,12 +90,17 @@ class AsyncClient:
             timeout=timeout,
             retry=retry,
             limit=limit,
+            reserve=reserve,
             on_limit=on_limit,
             max_wait=max_wait,
         )
         clock = clock or SystemClock()
         self._session = Session.open(
-            config, observer=observer or Observer(), clock=clock, jitter=jitter
+            config,
+            store=open_store(quota_log, config, os.environ),
+            observer=observer or Observer(),
+            clock=clock,
+            jitter=jitter,
         )
         self._driver = AsyncDriver(http, config.base, clock=clock, timeout=config.timeout)
 

@@ -38,7 +38,7 @@ def reference_client(
         days: how many days have data; 0 starts empty.
         events_per_day: events of each of them.
         partner: the id of the partner.
-        limit: requests an hour that the server allows, and the client counts.
+        limit: requests an hour that the server allows, and the client counts, in memory.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed.
@@ -58,7 +58,9 @@ def reference_client(
     )
     with (
         local as server,
-        Client(server.url, api_key=server.api_key, partner=partner, limit=limit) as client,
+        Client(
+            server.url, api_key=server.api_key, partner=partner, limit=limit, quota_log="memory"
+        ) as client,
     ):
         yield client
 
@@ -92,7 +94,7 @@ async def async_reference_client(
     server = await to_thread(local.__enter__)
     try:
         async with AsyncClient(
-            server.url, api_key=server.api_key, partner=partner, limit=limit
+            server.url, api_key=server.api_key, partner=partner, limit=limit, quota_log="memory"
         ) as client:
             yield client
     finally:

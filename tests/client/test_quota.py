@@ -1,74 +1,244 @@
-"""The exact window: never more than the limit in any 3,600 seconds."""
+"""The exact window: never more than the limit in any 3,600 seconds, whoever sends."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client._effects import Head
 from adanalytics_client._quota import Hold, Quota, Sent
+from adanalytics_client._quota_records import Moment
+from adanalytics_client._quota_store import FileStore, MemoryStore
+
+if TYPE_CHECKING:
+    from adanalytics_client._quota_log import Store
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    limit=st.integers(1, 6),
-    steps=st.lists(st.tuples(st.floats(0, 1500), st.floats(0, 20)), min_size=1, max_size=40),
+@dataclass
+class Machine:
+    """True time, and the two clocks that a process can see: one may be set, one restarts."""
+
+    true: float = 1_000_000.0
+    set_by: float = 0.0
+    started: float = 0.0
+
+    def now(self) -> Moment:
+        return Moment(self.true + self.set_by, self.true - self.started)
+
+
+@dataclass
+class Sender:
+    """One process: its quota, and the moments of what it has on its way."""
+
+    quota: Quota
+    flying: list[tuple[Sent, float]] = field(default_factory=list)
+
+
+def quota_of(
+    machine: Machine, limit: int | None, *, reserve: int = 0, store: Store | None = None
+) -> Quota:
+    return Quota(limit, reserve=reserve, store=store or MemoryStore(), now=machine.now)
+
+
+def sent(quota: Quota) -> Sent:
+    leave = quota.take()
+    assert isinstance(leave, Sent)
+    return leave
+
+
+def held(quota: Quota) -> float:
+    leave = quota.take()
+    assert isinstance(leave, Hold)
+    return leave.seconds
+
+
+def most_within_an_hour(moments: list[float]) -> int:
+    return max(
+        (sum(moment - 3600 < each <= moment for each in moments) for moment in moments), default=0
+    )
+
+
+SENDERS = 3
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["send"] * 8 + ["answer"] * 6 + ["kill", "set", "restart"]),
+        st.integers(0, SENDERS - 1),
+        st.floats(0, 1200),
+    ),
+    max_size=80,
 )
-def test_no_window_holds_more_than_the_limit(limit: int, steps: list[tuple[float, float]]) -> None:
-    """Each step lets time pass, sends as soon as allowed, and is answered some time later."""
-    quota, now, sent_at = Quota(limit), 1_000_000.0, list[float]()
-    for pause, answer_after in steps:
-        now += pause
-        leave = quota.take(now)
-        while isinstance(leave, Hold):
-            assert leave.seconds > 0
-            now += leave.seconds
-            leave = quota.take(now)
-        sent_at.append(now)
-        quota.settle(leave, now + answer_after, None)
-        now += answer_after
-    for moment in sent_at:
-        assert sum(moment - 3600 < each <= moment for each in sent_at) <= limit
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    limits=st.tuples(*[st.sampled_from([(4, 0), (4, 0), (4, 1), (2, 0)])] * SENDERS),
+    steps=STEPS,
+    clock_is_set=st.booleans(),
+)
+def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
+    limits: tuple[tuple[int, int], ...], steps: list[tuple[str, int, float]], *, clock_is_set: bool
+) -> None:
+    """Several processes on one file send, are answered late, are killed; clocks jump.
+
+    The service counts a request at some moment between sending and answer, and within 300 s of
+    sending; the bound must hold at both ends.
+    A clock that is set while the machine is off cannot be told from time that passed.
+    """
+    machine, earliest, latest = Machine(), list[float](), list[float]()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "one.log"
+        senders = [
+            Sender(quota_of(machine, limit, reserve=reserve, store=FileStore(path)))
+            for limit, reserve in limits
+        ]
+
+        def counted(moment: float) -> None:
+            earliest.append(moment)
+            latest.append(min(machine.true, moment + 300))
+
+        for kind, who, seconds in steps:
+            sender = senders[who]
+            if kind == "send":
+                while isinstance(leave := sender.quota.take(), Hold):
+                    assert 0 < leave.seconds <= 3900
+                    machine.true += leave.seconds
+                sender.flying.append((leave, machine.true))
+            elif kind == "answer" and sender.flying:
+                leave, moment = sender.flying.pop()
+                machine.true += seconds / 8
+                sender.quota.settle(leave, None)
+                counted(moment)
+            elif kind == "kill":
+                for _, moment in sender.flying:
+                    counted(moment)
+                limit, reserve = limits[who]
+                store = FileStore(path)
+                senders[who] = Sender(quota_of(machine, limit, reserve=reserve, store=store))
+            elif kind == "set" and clock_is_set:
+                machine.set_by += (seconds - 600) * 10
+            elif kind == "restart" and not clock_is_set:
+                machine.true += seconds
+                machine.started = machine.true
+            else:
+                machine.true += seconds
+        earliest.extend(moment for sender in senders for _, moment in sender.flying)
+    most = max(limit for limit, _ in limits)
+    assert most_within_an_hour(earliest) <= most
+    assert most_within_an_hour(latest) <= most
 
 
 def test_nothing_is_held_too_long() -> None:
-    quota = Quota(2)
-    for moment in (0.0, 10.0):
-        sent = quota.take(moment)
-        assert isinstance(sent, Sent)
-        quota.settle(sent, moment, None)
-    held = quota.take(20.0)
-    assert isinstance(held, Hold)
-    assert held.seconds == 3580.0
-    assert isinstance(quota.take(3600.0), Sent)
+    machine = Machine()
+    quota = quota_of(machine, 2)
+    quota.settle(sent(quota), None)
+    machine.true += 10
+    quota.settle(sent(quota), None)
+    machine.true += 10
+    assert held(quota) == 3580.0
+    assert quota.state().remaining == 0
+    machine.true += 3580
+    assert quota.state().remaining == 1
+    sent(quota)
 
 
-def test_requests_on_their_way_count() -> None:
-    quota = Quota(2)
-    assert isinstance(quota.take(0.0), Sent)
-    assert isinstance(quota.take(0.0), Sent)
-    assert isinstance(quota.take(0.0), Hold)
+def test_requests_on_their_way_count_until_they_must_have_arrived() -> None:
+    machine = Machine()
+    quota = quota_of(machine, 1)
+    sent(quota)
+    machine.true += 3600
+    assert held(quota) == 300.0
+    machine.true += 300
+    sent(quota)
 
 
 def test_less_left_at_the_service_is_believed_until_its_window_frees_up() -> None:
-    quota = Quota(1000)
-    sent = quota.take(0.0)
-    assert isinstance(sent, Sent)
-    quota.settle(sent, 1.0, Head(200, {"ratelimit": '"hour";r=1;t=60'}))
-    assert quota.state(1.0).remaining == 1
-    assert isinstance(quota.take(2.0), Sent)
-    held = quota.take(3.0)
-    assert isinstance(held, Hold)
-    assert held.seconds == 58.0
-    assert isinstance(quota.take(61.0), Sent)
+    machine, store = Machine(), MemoryStore()
+    quota, other = (quota_of(machine, 1000, store=store) for _ in range(2))
+    machine.true += 1
+    quota.settle(sent(quota), Head(200, {"ratelimit": '"hour";r=1;t=60'}))
+    assert other.state().remaining == 1
+    machine.true += 1
+    sent(other)
+    machine.true += 1
+    assert held(quota) == 58.0
+    machine.true += 58
+    sent(quota)
 
 
-def test_a_hold_is_news_once() -> None:
-    quota = Quota(None)
-    assert quota.hold(100.0, 0.0).news
-    assert not quota.hold(100.0, 1.0).news
-    held = quota.take(50.0)
-    assert isinstance(held, Hold)
-    assert (held.seconds, held.news) == (50.0, False)
-    assert quota.state(50.0).resumes_at is not None
-    assert isinstance(quota.take(100.0), Sent)
+def test_what_is_on_its_way_is_taken_off_what_the_service_says() -> None:
+    quota = quota_of(Machine(), 1000)
+    first, second, _ = sent(quota), sent(quota), sent(quota)
+    quota.settle(second, Head(200, {"ratelimit": '"hour";r=10;t=60'}))
+    assert quota.state().remaining == 8
+    quota.settle(first, Head(200, {"ratelimit": '"hour";r=9;t=60'}))
+    assert quota.state().remaining == 8
+
+
+def test_a_reserve_is_left_to_others() -> None:
+    machine, store = Machine(), MemoryStore()
+    job = quota_of(machine, 10, reserve=4, store=store)
+    person = quota_of(machine, 10, store=store)
+    for _ in range(3):
+        job.settle(sent(job), None)
+        person.settle(sent(person), None)
+    assert (job.state().remaining, person.state().remaining) == (0, 4)
+    assert held(job) == 3600.0
+    person.settle(sent(person), Head(200, {"ratelimit": '"hour";r=3;t=60'}))
+    assert person.state().remaining == 3
+
+
+def test_a_reserve_is_kept_by_the_count_of_the_service_too() -> None:
+    quota = quota_of(Machine(), 1000, reserve=200)
+    quota.settle(sent(quota), Head(200, {"ratelimit": '"hour";r=201;t=1800'}))
+    assert quota.state().remaining == 1
+    sent(quota)
+    assert held(quota) == 1800.0
+
+
+def test_a_hold_is_news_once_and_holds_everybody() -> None:
+    machine, store = Machine(), MemoryStore()
+    quota, other = quota_of(machine, None, store=store), quota_of(machine, 5, store=store)
+    assert quota.hold(100).news
+    machine.true += 1
+    assert not quota.hold(99).news
+    machine.true += 49
+    leave = quota.take()
+    assert isinstance(leave, Hold)
+    assert (leave.seconds, leave.news) == (50.0, False)
+    assert held(other) == 50.0
+    assert other.state().resumes_at is not None
+    machine.true += 50
+    sent(quota)
+    sent(other)
+
+
+def test_a_mistaken_hold_ends_for_others_after_an_hour() -> None:
+    machine, store = Machine(), MemoryStore()
+    assert quota_of(machine, 5, store=store).hold(1e9).seconds == 1e9
+    assert held(quota_of(machine, 5, store=store)) == 3600.0
+
+
+def test_setting_the_clock_changes_nothing() -> None:
+    machine = Machine()
+    quota = quota_of(machine, 1)
+    quota.settle(sent(quota), None)
+    for machine.set_by in (7200.0, -7200.0):
+        assert held(quota) == 3600.0
+    assert quota.state().remaining == 0
+
+
+def test_after_a_restart_of_the_machine_the_wall_clock_counts() -> None:
+    machine = Machine()
+    quota = quota_of(machine, 2)
+    for _ in range(2):
+        quota.settle(sent(quota), None)
+        machine.true += 100
+    machine.started = machine.true
+    assert held(quota) == 3400.0
+    machine.true += 3400
+    assert quota.state().remaining == 1

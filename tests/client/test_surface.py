@@ -48,6 +48,8 @@ PURE = [
     "_position",
     "_problems",
     "_quota",
+    "_quota_log",
+    "_quota_records",
     "_renewal",
     "_redirects",
     "_retry",

@@ -1,0 +1,200 @@
+"""Where the log of sends lives: in a file that all processes of a person share, or in memory."""
+
+import fcntl
+import logging
+import os
+from collections.abc import Callable, Mapping
+from errno import ENOSPC
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from adanalytics_client._config import Config, Login
+from adanalytics_client._quota_log import Blocks, Store
+from adanalytics_client.errors import ConfigurationError
+
+T = TypeVar("T")
+
+QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
+"""Where a client keeps its log of sends."""
+
+_LOG = logging.getLogger("adanalytics_client")
+
+# O_NOFOLLOW: whoever may write to the folder could else lead us to write elsewhere.
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def open_store(where: QuotaLog, config: Config, environment: Mapping[str, str]) -> Store:
+    """The place of the log of a client's key; nothing is read or written yet.
+
+    Args:
+        where: `shared` is `$XDG_STATE_HOME/adanalytics/quota`, by default below
+            `~/.local/state`; `memory` is this client alone; a path is a folder.
+        config: names the service and the credential.
+        environment: where XDG_STATE_HOME is looked up.
+
+    Raises:
+        ConfigurationError: for anything else.
+    """
+    if where == "memory":
+        return MemoryStore()
+    if where == "shared":
+        folder = _state_home(environment)
+        if folder is None:
+            _LOG.warning("no home folder is known; requests are counted by this client alone")
+            return MemoryStore()
+        return FileStore(folder / "adanalytics" / "quota" / log_name(config))
+    if isinstance(where, os.PathLike):
+        return FileStore(Path(where).absolute() / log_name(config))
+    raise ConfigurationError(
+        f"quota_log={where!r}: choose 'shared' or 'memory', or pass the Path of a folder."
+    )
+
+
+def log_name(config: Config) -> str:
+    """The file name of a key's log, from which nobody learns the key.
+
+    The service counts by key, so the partner is no part of it.
+    """
+    scheme, host, port = config.base.origin
+    credential = config.credential
+    if isinstance(credential, Login):
+        identity = f"login {credential.email.strip().lower()}"
+    else:
+        identity = f"bearer {credential.secret.reveal()}"
+    told = f"adanalytics quota\n{scheme}://{host}:{port}\n{identity}"
+    return f"{sha256(told.encode()).hexdigest()[:32]}.log"
+
+
+class MemoryStore:
+    """A log in memory, gone with the client; `Atomic` keeps actions apart."""
+
+    name = "in memory"
+
+    def __init__(self, content: bytes = b"") -> None:
+        self._content = bytearray(content)
+
+    def run(self, action: Callable[[Blocks], T]) -> T:
+        """Run an action."""
+        return action(self)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes, or all of them with -1."""
+        return bytes(self._content[offset : len(self._content) if size < 0 else offset + size])
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Put bytes in their place."""
+        self._content.extend(bytes(max(0, offset - len(self._content))))
+        self._content[offset : offset + len(data)] = data
+
+    def replace(self, content: bytes) -> None:
+        """Put other content in the place of all of it."""
+        self._content[:] = content
+
+
+class FileStore:
+    """A log in a file, locked for the few microseconds of an action.
+
+    The file is opened anew each time. That costs a few microseconds more and leaves nothing to
+    close, nothing that a fork would share, and no old file in use after somebody removed it.
+
+    Nothing is synced to the disk: what a process wrote survives its own death at once, and only a
+    power cut may take the last seconds of it, as long as a restart takes anyway.
+
+    A file that cannot be written is given up for memory, with what it holds as far as it is known.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+        self._memory: MemoryStore | None = None
+
+    def run(self, action: Callable[[Blocks], T]) -> T:
+        """Run an action under the lock."""
+        if self._memory is None:
+            try:
+                return self._run(action)
+            except OSError as error:
+                self._memory = MemoryStore(_read_all(self._path))
+                _LOG.warning(
+                    "the quota log %s cannot be used (%s); requests are counted by this client "
+                    "alone, others that use the same key do not see them",
+                    self.name,
+                    error.strerror or type(error).__name__,
+                )
+        return self._memory.run(action)
+
+    def _run(self, action: Callable[[Blocks], T]) -> T:
+        while True:
+            number = _opened(self._path)
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX)
+                # Between opening and locking, another may have put a new file in its place.
+                if os.fstat(number).st_nlink:
+                    return action(_LockedFile(number, self._path))
+            finally:
+                # Closing alone would leave the lock with a child that was forked meanwhile.
+                fcntl.flock(number, fcntl.LOCK_UN)
+                os.close(number)
+
+
+class _LockedFile:
+    """An open file that is ours until the action ends."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        self._number = number
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    def read(self, offset: int, size: int) -> bytes:
+        if size < 0:
+            size = max(0, os.fstat(self._number).st_size - offset)
+        return os.pread(self._number, size, offset)
+
+    def write(self, offset: int, data: bytes) -> None:
+        if os.pwrite(self._number, data, offset) < len(data):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+    def replace(self, content: bytes) -> None:
+        """Nobody else can hold the new file before it has the name, so its lock is free."""
+        beside = self._path.with_suffix(".new")
+        new = os.open(beside, _OPEN | os.O_TRUNC, 0o600)
+        try:
+            fcntl.flock(new, fcntl.LOCK_EX)
+            if os.pwrite(new, content, 0) < len(content):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
+            beside.replace(self._path)
+            os.dup2(new, self._number, inheritable=False)
+        finally:
+            os.close(new)
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _OPEN, 0o600)
+    except FileNotFoundError:
+        for folder in reversed((path.parent, *path.parent.parents)):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        return os.open(path, _OPEN, 0o600)
+
+
+def _read_all(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _state_home(environment: Mapping[str, str]) -> Path | None:
+    """As the XDG base directory specification has it; a relative path there is ignored."""
+    configured = Path(environment.get("XDG_STATE_HOME", ""))
+    if configured.is_absolute():
+        return configured
+    try:
+        return Path.home() / ".local" / "state"
+    except RuntimeError:
+        return None
