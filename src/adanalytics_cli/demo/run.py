@@ -87,7 +87,11 @@ class Demo:
         with (
             show_progress(self.invocation, live=True) as progress,
             Client(
-                url, partner=access.partner, api_key=access.api_key, observer=progress
+                url,
+                partner=access.partner,
+                api_key=access.api_key,
+                observer=progress,
+                quota_log="memory",
             ) as client,
         ):
             progress.quota_left = lambda: client.quota.remaining
