@@ -149,7 +149,8 @@ class AsyncDriver:
         answered = False
         with quiet_logs():
             try:
-                request = self._defaults.dress(send.request)
+                left = None if send.deadline is None else send.deadline - self._clock.monotonic()
+                request = self._defaults.dress(send.request, left)
                 response = await self._http.send(
                     request, stream=True, auth=None, follow_redirects=False
                 )

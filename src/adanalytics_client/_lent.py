@@ -17,6 +17,10 @@ from adanalytics_client.errors import ConfigurationError
 # Below the 5 s after which uvicorn and many load balancers close an idle connection.
 _KEEPALIVE = 4.0
 
+_STEPS = ("connect", "read", "write")
+# A request that is sent at all gets at least this long.
+_LEAST = 1.0
+
 DEFAULT_TIMEOUT = 60.0
 """Seconds without a byte after which a request is given up, where nobody says otherwise."""
 
@@ -114,7 +118,7 @@ class Defaults:
         Waiting for a free connection never ends by itself: it says nothing about the service.
         """
         seconds = timeout or DEFAULT_TIMEOUT
-        waits: dict[str, float | None] = dict.fromkeys(("connect", "read", "write"), seconds)
+        waits: dict[str, float | None] = dict.fromkeys(_STEPS, seconds)
         if lent and timeout is None:
             theirs = http.timeout
             waits = {"connect": theirs.connect, "read": theirs.read, "write": theirs.write}
@@ -123,8 +127,12 @@ class Defaults:
             del headers["user-agent"]
         return cls(base, headers if lent else {}, {**waits, "pool": None})
 
-    def dress(self, request: Request) -> httpx.Request:
+    def dress(self, request: Request, left: float | None) -> httpx.Request:
         """The request as httpx sends it; the credential enters here and nowhere before.
+
+        Args:
+            request: what to send.
+            left: seconds until its deadline; no step of it waits longer.
 
         Raises:
             httpx.InvalidURL: for an address that httpx cannot read.
@@ -138,7 +146,15 @@ class Defaults:
         }
         if request.credential is not None:
             headers["authorization"] = f"Bearer {request.credential.reveal()}"
-        return to_httpx(request, headers, self.waits)
+        return to_httpx(request, headers, self._waits_within(left))
+
+    def _waits_within(self, left: float | None) -> Mapping[str, float | None]:
+        if left is None:
+            return self.waits
+        most = max(left, _LEAST)
+        steps = ((name, self.waits[name]) for name in _STEPS)
+        within = {name: most if wait is None else min(wait, most) for name, wait in steps}
+        return {**self.waits, **within}
 
 
 def read_by_hook(http: httpx.Client | httpx.AsyncClient, response: httpx.Response) -> bytes | None:

@@ -143,7 +143,8 @@ class SyncDriver:
         answered = False
         with quiet_logs():
             try:
-                request = self._defaults.dress(send.request)
+                left = None if send.deadline is None else send.deadline - self._clock.monotonic()
+                request = self._defaults.dress(send.request, left)
                 response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 answered = True
                 try:
