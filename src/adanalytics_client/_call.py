@@ -104,7 +104,13 @@ def call(session: Session, ask: Ask, read: Callable[[Reply], T]) -> Operation[An
         if ask.authorized:
             used = yield from with_credential(session, ask.request)
         try:
-            done = yield from exchange(session, used.request, deadline=deadline, sink=ask.sink)
+            done = yield from exchange(
+                session,
+                used.request,
+                deadline=deadline,
+                sink=ask.sink,
+                resends=attempt - 1 + renewed,
+            )
         except AdAnalyticsError as error:
             # A request held back for its quota was not sent this time.
             sent = attempt - 1 if isinstance(error, QuotaExceeded) else attempt

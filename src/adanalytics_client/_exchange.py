@@ -42,6 +42,7 @@ def exchange(
     deadline: float | None,
     sink: Sink | None,
     carry: bool = True,
+    resends: int = 0,
 ) -> Operation[Exchanged]:
     """Send and follow redirects by hand, so that each hop is checked.
 
@@ -51,13 +52,14 @@ def exchange(
         deadline: on the monotonic clock, without the waits for quota.
         sink: takes the body of the answer that is no redirect.
         carry: whether the credential follows a redirect within the base origin.
+        resends: how many requests of the same call went before.
 
     Raises:
         QuotaExceeded: when a hop would have to wait longer than allowed.
         ProtocolError: for a redirect that leads nowhere or round in circles.
     """
     waited = 0.0
-    for _ in range(_MOST_REDIRECTS + 1):
+    for number in range(resends, resends + _MOST_REDIRECTS + 1):
         sent, held = yield from _pace(session, request.url)
         waited += held
         started = session.clock.monotonic()
@@ -65,7 +67,7 @@ def exchange(
         outcome: Reply | Failure = yield Send(request, until, sink)
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
-        _tell(session, request, outcome, session.clock.monotonic() - started)
+        _tell(session, request, outcome, session.clock.monotonic() - started, number)
         if head is None or not is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = redirected(session.config.base, request, head, carry=carry)
@@ -104,7 +106,9 @@ def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation
         yield Atomic(lambda: session.quota.settle(sent, head))
 
 
-def _tell(session: Session, request: Request, outcome: Reply | Failure, seconds: float) -> None:
+def _tell(
+    session: Session, request: Request, outcome: Reply | Failure, seconds: float, resends: int
+) -> None:
     head = outcome.head if isinstance(outcome, Reply) else None
     session.observer.request(
         RequestSent(
@@ -113,5 +117,7 @@ def _tell(session: Session, request: Request, outcome: Reply | Failure, seconds:
             head.status if head else None,
             seconds,
             request_id_of(head) if head else None,
+            resends,
+            outcome.trouble.name.lower() if isinstance(outcome, Failure) else None,
         )
     )

@@ -1,5 +1,7 @@
 """One file of an export, asked again from where it broke off until it is whole."""
 
+from itertools import count
+
 from adanalytics_client._body import DamagedBody
 from adanalytics_client._call import Ready, complete, renewed_after, with_credential
 from adanalytics_client._effects import (
@@ -38,11 +40,11 @@ def fetch_file(session: Session, file: ExportFile, part: PartFile) -> Operation[
     behind it only after another 401.
     """
     farthest, failures, authorized, carry, renewed = 0, 0, False, False, False
-    while True:
+    for sent in count():
         used = Ready(Request("GET", file.url, (_AS_STORED, *part.ranges())))
         if authorized:
             used = yield from with_credential(session, used.request)
-        done = yield from _attempt(session, used, part, carry=carry)
+        done = yield from _attempt(session, used, part, carry=carry, resends=sent)
         if _asks_credential(session, file, done):
             if not authorized:
                 authorized = True
@@ -62,9 +64,15 @@ def fetch_file(session: Session, file: ExportFile, part: PartFile) -> Operation[
         yield from _before_repeat(session, problem, done.url, failures)
 
 
-def _attempt(session: Session, used: Ready, part: PartFile, *, carry: bool) -> Operation[Exchanged]:
+def _attempt(
+    session: Session, used: Ready, part: PartFile, *, carry: bool, resends: int
+) -> Operation[Exchanged]:
     try:
-        return (yield from exchange(session, used.request, deadline=None, sink=part, carry=carry))
+        return (
+            yield from exchange(
+                session, used.request, deadline=None, sink=part, carry=carry, resends=resends
+            )
+        )
     except ProtocolError as error:
         session.credentials.scrub(error)
         raise

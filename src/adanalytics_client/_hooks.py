@@ -6,13 +6,25 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """One request was answered or failed. `status` is None when no answer arrived."""
+    """One request was answered or failed.
+
+    Attributes:
+        method: the HTTP method.
+        url: the address, without the values of a signed query.
+        status: the HTTP status, or None when no whole answer arrived.
+        seconds: from before it was sent to the end of the body.
+        request_id: the service's name for the exchange.
+        resends: how many requests of the same call went before, repeats and redirects.
+        failure: why no whole answer arrived, in one word such as `timeout`; else None.
+    """
 
     method: str
     url: str
     status: int | None
     seconds: float
     request_id: str | None
+    resends: int = 0
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

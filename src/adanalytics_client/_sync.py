@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator
+from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import TypeVar, cast
 
@@ -71,13 +72,14 @@ class SyncDriver:
     ) -> Generator[Turned, None, None]:
         """Run a fan-out on threads and give its pages as they become ready."""
         stop = threading.Event()
-        jobs: SimpleQueue[Cursor | None] = SimpleQueue()
+        jobs: SimpleQueue[tuple[Context, Cursor] | None] = SimpleQueue()
         done: SimpleQueue[tuple[Cursor, Fetched | BaseException]] = SimpleQueue()
 
         def work() -> None:
-            while (cursor := jobs.get()) is not None and not stop.is_set():
+            while (job := jobs.get()) is not None and not stop.is_set():
+                context, cursor = job
                 try:
-                    done.put((cursor, self._run(fetch(cursor), stop)))
+                    done.put((cursor, context.run(self._run, fetch(cursor), stop)))
                 except BaseException as error:  # noqa: BLE001 - raised again by the consumer
                     done.put((cursor, error))
 
@@ -91,7 +93,8 @@ class SyncDriver:
                     if flying > threads:
                         threads += 1
                         threading.Thread(target=work, name="adanalytics", daemon=True).start()
-                    jobs.put(cursor)
+                    # The consumer's context, as a task would have it: a trace hangs together.
+                    jobs.put((copy_context(), cursor))
                 if (page := fanout.ready()) is not None:
                     yield page
                     arrived = _drain(done)

@@ -1,0 +1,99 @@
+"""Tell OpenTelemetry what the client does; needs the `otel` extra.
+
+Names are those of the stable conventions for HTTP client spans
+(https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
+"""
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from adanalytics_client._hooks import Observer, RequestSent, RetryPlanned, WaitStarted
+from adanalytics_client._version import __version__
+from adanalytics_client.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+_PORTS = {"http": 80, "https": 443}
+_FIRST_ERROR = 400
+
+
+class TracingObserver(Observer):
+    """Makes a span of each request, as a child of the span in which the work was asked for.
+
+    Repeats and waits become events of that parent. Neither a credential nor a signed query nor a
+    body is recorded; nothing is added to what is sent.
+
+    Args:
+        tracer_provider: where the spans go; by default the global one.
+
+    Raises:
+        ConfigurationError: when the `otel` extra is not installed.
+
+    Example:
+        >>> with Client.from_env(observer=TracingObserver()) as client:
+        ...     client.dates()
+    """
+
+    def __init__(self, tracer_provider: "TracerProvider | None" = None) -> None:
+        try:
+            from opentelemetry import trace
+        except ImportError:
+            raise ConfigurationError(
+                "Tracing needs opentelemetry-api; install it with: pip install 'adanalytics[otel]'"
+            ) from None
+        self._trace = trace
+        self._tracer = trace.get_tracer("adanalytics_client", __version__, tracer_provider)
+
+    def request(self, info: RequestSent) -> None:
+        """Record a request that is over as a span of the time it took."""
+        # Spans of one trace are compared with each other, so they all take the machine's time.
+        ended = time.time_ns()
+        span = self._tracer.start_span(
+            info.method,
+            kind=self._trace.SpanKind.CLIENT,
+            attributes=_attributes(info),
+            start_time=ended - round(info.seconds * 1_000_000_000),
+        )
+        if info.status is None or info.status >= _FIRST_ERROR:
+            span.set_status(self._trace.StatusCode.ERROR)
+        span.end(ended)
+
+    def retry(self, info: RetryPlanned) -> None:
+        """Note at the parent that a request will be repeated, and why."""
+        self._trace.get_current_span().add_event(
+            "adanalytics.retry",
+            {
+                "url.full": info.url,
+                "adanalytics.attempt": info.attempt,
+                "adanalytics.seconds": info.seconds,
+                "adanalytics.reason": info.reason,
+            },
+        )
+
+    def wait(self, info: WaitStarted) -> None:
+        """Note at the parent that the work waits, for quota or an export, and how long."""
+        self._trace.get_current_span().add_event(
+            "adanalytics.wait",
+            {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},
+        )
+
+
+def _attributes(info: RequestSent) -> dict[str, str | int | tuple[str, ...]]:
+    parts = urlsplit(info.url)
+    found: dict[str, str | int | tuple[str, ...]] = {
+        "http.request.method": info.method,
+        "url.full": info.url,
+        "server.address": parts.hostname or "",
+        "server.port": parts.port or _PORTS.get(parts.scheme, 0),
+    }
+    if info.status is not None:
+        found["http.response.status_code"] = info.status
+    if info.status is None or info.status >= _FIRST_ERROR:
+        found["error.type"] = info.failure or str(info.status)
+    if info.resends:
+        found["http.request.resend_count"] = info.resends
+    if info.request_id:
+        found["http.response.header.x-request-id"] = (info.request_id,)
+    return found
