@@ -1,7 +1,7 @@
 """What an operation may ask of the world.
 
-An operation is a generator that yields effects and is sent their answers; it does no I/O,
-starts no thread and reads no clock itself. The order of its steps is written once and run by
+An operation is a generator: it yields what it wants done and gets back what came of it. It does no
+I/O, starts no thread and reads no clock itself. The order of its steps is written once and run by
 either driver. A driver answers `Send` with a `Reply` or a `Failure`: transport trouble is a
 value, so the decision to try again stays pure.
 """

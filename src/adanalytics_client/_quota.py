@@ -1,4 +1,4 @@
-"""How many requests may still be sent: an exact rolling log of the last hour.
+"""How many requests may still be sent: a log of every send of the last hour.
 
 A token bucket of 1,000 an hour lets 1,999 through within one hour; a log of moments does not.
 """

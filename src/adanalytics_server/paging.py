@@ -1,7 +1,7 @@
 """Pages of events at a price that does not depend on their depth.
 
 The ledger says how many rows each hour has. A page is found by walking those counts to its
-first row, then read as ranges of keys: no OFFSET, and the total is a sum of the same counts.
+first row, then read as ranges of keys: no OFFSET. Adding the counts up gives the total.
 """
 
 import sqlite3
