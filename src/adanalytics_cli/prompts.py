@@ -26,11 +26,16 @@ def ask_secret(question: str) -> str:
 def secret_from_stdin(what: str) -> str:
     """The first line of stdin, not shown where a person types it.
 
-    Raises click.UsageError when there is none.
+    Raises click.UsageError when there is none, or none that is text.
     """
     if can_ask():
         return ask_secret(what)
     line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
     if not line:
         raise click.UsageError(f"nothing on stdin. Write the {what} there, as one line.")
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        # Bytes that are no UTF-8 arrive as lone surrogates, or not at all, by locale.
+        raise click.UsageError(f"the {what} on stdin is not UTF-8 text.") from None
     return line

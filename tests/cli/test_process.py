@@ -249,6 +249,21 @@ def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:
     assert not ready.exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"), [("</dev/null", "nothing on stdin"), ("<&-", "nothing on stdin"),
+                        ("<bytes", "not UTF-8")]
+)  # fmt: skip
+def test_a_password_that_cannot_be_read(tmp_path: Path, given: str, said: str) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe long enough\n")
+    words = "server user add ada@example.org --role admin --password-stdin"
+    line = f"{sys.executable} -m adanalytics_cli {words} {given}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+
+
 def test_serve_until_ctrl_c(spawn: Spawn, tmp_path: Path) -> None:
     process = spawn("serve", "--port", "0", "--data", str(tmp_path))
     assert process.stderr is not None

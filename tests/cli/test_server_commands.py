@@ -144,7 +144,7 @@ def test_a_bad_file_is_refused_as_a_whole(
         (["partner", "add", "x", "--currency", "dollar"], 1, "ISO 4217"),
         (["user", "delete", "no@example.org"], 1, "no user"),
         (["user", "add", "x@example.org", "--role", "boss"], 2, "'boss' is not one of"),
-        (["user", "add", "x@example.org", "--role", "admin", "--password-stdin"], 1, "password"),
+        (["user", "add", "x@example.org", "--role", "admin", "--password-stdin"], 2, "on stdin"),
         (["key", "create", "--user", "no@example.org", "--name", "k"], 1, "no user"),
         (["key", "create", "--user", "ada@example.org"], 2, "--name"),
         (["key", "delete", "no"], 1, "no key"),

@@ -1,6 +1,5 @@
 """`adanalytics server user`: who can sign in to a server."""
 
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +9,7 @@ from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.command_group import ExampleGroup
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.listing import print_listing
+from adanalytics_cli.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.remarks import remark
 from adanalytics_cli.server_extra import data_option, server_extra
 
@@ -52,8 +52,8 @@ def run_delete(context: click.Context, email: str, data: Path) -> None:
 
 def _read_password(email: str, *, from_stdin: bool) -> str:
     if from_stdin:
-        return sys.stdin.readline().rstrip("\r\n")
-    if not sys.stdin.isatty():
+        return secret_from_stdin("password")
+    if not can_ask():
         raise click.UsageError("no password. Give --password-stdin and write it to stdin.")
     answer: str = click.prompt(
         f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
