@@ -18,7 +18,7 @@ from adanalytics_client._effects import (
     Sleep,
     Trouble,
 )
-from adanalytics_client._fanout import Fanout, Turned
+from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._lent import (
     AsyncHttpClient,
     Defaults,
@@ -26,7 +26,7 @@ from adanalytics_client._lent import (
     own_async_client,
     read_by_hook,
 )
-from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import Receiver, to_failure
@@ -100,10 +100,10 @@ class AsyncDriver:
                 await asyncio.wait([work])
 
     async def stream(
-        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Fetched]]
+        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Arrived]]
     ) -> AsyncGenerator[Turned, None]:
         """Run a fan-out as tasks and give its pages as they become ready."""
-        done: asyncio.Queue[tuple[Cursor, Fetched | BaseException]] = asyncio.Queue()
+        done: asyncio.Queue[tuple[Cursor, Arrived | BaseException]] = asyncio.Queue()
         tasks: set[asyncio.Task[None]] = set()
 
         async def work(cursor: Cursor) -> None:

@@ -3,12 +3,16 @@
 from collections import deque
 from dataclasses import dataclass, field
 
+from adanalytics_client._layout import Division
 from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Plan
 from adanalytics_client._position import Position
 from adanalytics_client.errors import ProtocolError
 
 _DEPTH = 2
+
+Arrived = Fetched | Division
+"""What comes of a cursor when nothing went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +108,16 @@ class Fanout:
             return self._launch(self._lanes[-1])
         return None
 
-    def settle(self, cursor: Cursor, outcome: Fetched | BaseException) -> None:
+    def settle(self, cursor: Cursor, outcome: Arrived | BaseException) -> None:
         """Take back what came of a cursor."""
         lane = next(each for each in self._lanes if each.flying and each.cursor is cursor)
         lane.flying = False
         self._flying -= 1
         if isinstance(outcome, BaseException):
             self._fail(lane, outcome)
+            return
+        if isinstance(outcome, Division):
+            self._divide(lane, outcome)
             return
         self._largest = max(self._largest, len(outcome))
         self._received += len(outcome)
@@ -143,6 +150,12 @@ class Fanout:
         lane.flying = True
         self._flying += 1
         return lane.cursor
+
+    def _divide(self, lane: _Lane, division: Division) -> None:
+        """Ask other slices; only the one slice of an auto plan is divided, and only once."""
+        self._lanes.remove(lane)
+        self._slices, self._stretches, self._begun = division.slices, division.stretches, 0
+        self._largest = division.size
 
     def _fail(self, lane: _Lane, error: BaseException) -> None:
         lane.cursor, lane.error, self._failed = None, error, True

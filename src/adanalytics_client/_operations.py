@@ -38,19 +38,31 @@ class PageReader:
     as_texts: bool = False
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
-        """One page of events.
+        """One page of events, of which the observer is told.
+
+        Raises:
+            ProtocolError: when the answer holds no list of records.
+        """
+        page = yield from self.read(session, cursor)
+        self.announce(session, cursor, page)
+        return page
+
+    def read(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
+        """One page of events that may turn out not to be used.
 
         Raises:
             ProtocolError: when the answer holds no list of records.
         """
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
-        answer = yield from call(session, Ask(_get(url)), self._read)
+        answer = yield from call(session, Ask(_get(url)), self._parse)
         found = answer.checked(session.credentials, lambda: self._find(answer))
-        page = fetched(found, answer.reply.head.headers)
-        session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
-        return page
+        return fetched(found, answer.reply.head.headers)
 
-    def _read(self, reply: Reply) -> Json:
+    def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
+        """Tell the observer of a page that will be used."""
+        session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
+
+    def _parse(self, reply: Reply) -> Json:
         return outline(reply.body) if self.as_texts and reply.body else read_json(reply)
 
     def _find(self, answer: Answer[Json]) -> Found:

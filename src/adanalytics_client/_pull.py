@@ -1,19 +1,23 @@
 """One pull of events as it was asked for: everything that both worlds share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from pydantic import PydanticUserError, TypeAdapter
 
+from adanalytics_client._auto import Scout
 from adanalytics_client._checks import check_text, is_whole
 from adanalytics_client._dates import Day, to_range
-from adanalytics_client._fanout import Fanout, Turned
+from adanalytics_client._effects import Operation
+from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._json import Json
 from adanalytics_client._operations import PageReader
-from adanalytics_client._pages import Page
+from adanalytics_client._pages import Cursor, Page
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
+from adanalytics_client._session import Session
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Event
 
@@ -75,9 +79,14 @@ class Pull(Generic[M]):
             begin=self.begin,
         )
 
-    def reader(self, *, as_texts: bool) -> PageReader:
+    def fetcher(
+        self, session: Session, *, as_texts: bool
+    ) -> Callable[[Cursor], Operation[Arrived]]:
         """How one page is fetched."""
-        return PageReader(self.plan.per_page, rows_key=self.rows_key, as_texts=as_texts)
+        reader = PageReader(self.plan.per_page, rows_key=self.rows_key, as_texts=as_texts)
+        if self.plan.split == "auto" and self.begin is None:
+            return partial(Scout(reader, self.plan).fetch, session)
+        return partial(reader.fetch, session)
 
     def left(self, passed: int) -> int | None:
         """How many more events may pass, or None for all."""

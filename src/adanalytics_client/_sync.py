@@ -20,9 +20,9 @@ from adanalytics_client._effects import (
     Sleep,
     Trouble,
 )
-from adanalytics_client._fanout import Fanout, Turned
+from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
-from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import Receiver, to_failure
@@ -68,12 +68,12 @@ class SyncDriver:
             return action()
 
     def stream(
-        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Fetched]]
+        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Arrived]]
     ) -> Generator[Turned, None, None]:
         """Run a fan-out on threads and give its pages as they become ready."""
         stop = threading.Event()
         jobs: SimpleQueue[tuple[Context, Cursor] | None] = SimpleQueue()
-        done: SimpleQueue[tuple[Cursor, Fetched | BaseException]] = SimpleQueue()
+        done: SimpleQueue[tuple[Cursor, Arrived | BaseException]] = SimpleQueue()
 
         def work() -> None:
             while (job := jobs.get()) is not None and not stop.is_set():

@@ -204,7 +204,8 @@ class AsyncClient:
             end: the same; by default `start`.
             hour: only this hour, 0 to 23, of each day.
             split: `hourly` asks for each hour by itself, as the service advises for large days;
-                `daily` for each day; `none` for the whole range at once.
+                `daily` for each day; `none` for the whole range at once; `auto` begins with the
+                range and asks for days or hours instead where those are too many pages.
             per_page: events a page, 1 to 10,000; by default 10,000.
             concurrency: requests in flight, 1 to 64.
             ordered: keep the order of the plan; False gives pages as they arrive.

@@ -117,7 +117,5 @@ class AsyncEventQuery(Generic[M]):
                 yield page
 
     def _turned(self, *, as_texts: bool) -> AsyncGenerator[Turned, None]:
-        reader = self._pull.reader(as_texts=as_texts)
-        return self._driver.stream(
-            self._pull.fanout(), lambda cursor: reader.fetch(self._session, cursor)
-        )
+        fetch = self._pull.fetcher(self._session, as_texts=as_texts)
+        return self._driver.stream(self._pull.fanout(), fetch)

@@ -134,3 +134,12 @@ def test_a_table_shows_the_first_events_and_says_so(
     assert expected[0]["event_time"] in lines[2]
     assert lines[-1] == "The first 100 events; all of them with -f jsonl or -o FILE."
     assert len(run("events", DAY, "-f", "table", "--limit", "5").stdout.splitlines()) == 7
+
+
+def test_auto_asks_for_the_range_when_it_is_small(
+    run: Run, service: LocalServer, expected: list[dict[str, Any]]
+) -> None:
+    service.journal.clear()
+    result = run("-v", "events", DAY, "--split", "auto")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == expected
+    assert len(service.journal.entries()) == 1

@@ -27,6 +27,7 @@ from adanalytics_client import (
 
 WORLDS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
 PURE = [
+    "_auto",
     "_body",
     "_call",
     "_config",
@@ -41,6 +42,7 @@ PURE = [
     "_hooks",
     "_download",
     "_json",
+    "_layout",
     "_login",
     "_operations",
     "_pages",

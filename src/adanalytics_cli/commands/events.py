@@ -51,7 +51,8 @@ def run(
             concurrency=concurrency,
             max_events=shown,
         )
-        progress.expect(query.plan.least_requests)
+        if split != "auto":
+            progress.expect(query.plan.least_requests)
 
         from adanalytics_cli.event_output import read_events, write_event_table, write_events
 
@@ -88,10 +89,10 @@ events = ExampleCommand(
         ),
         click.Option(
             ["--split"],
-            type=click.Choice(["hourly", "daily", "none"]),
+            type=click.Choice(["hourly", "daily", "none", "auto"]),
             default="hourly",
             show_default=True,
-            help="One query an hour, a day, or for everything; hourly suits large days.",
+            help="One query an hour, a day, for everything, or what needs the fewest requests.",
         ),
         click.Option(
             ["--per-page"],
@@ -121,7 +122,7 @@ events = ExampleCommand(
     ],
     summary="Pull the events of a period.",
     details=(
-        f"{PERIOD_HELP} A day is 24 requests. On a terminal the first "
+        f"{PERIOD_HELP} A day is 24 requests, or fewer with --split auto. On a terminal the first "
         f"{ROWS_OF_A_TABLE} events are shown as a table; in a pipe all of them as JSON lines."
     ),
     examples=[

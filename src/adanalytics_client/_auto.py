@@ -1,0 +1,167 @@
+"""What `split="auto"` does with the first page: go on there, or ask for days and hours instead."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from adanalytics_client._dates import days_between
+from adanalytics_client._effects import Operation
+from adanalytics_client._layout import DEEPEST, Division, lay_out
+from adanalytics_client._operations import PageReader, dates, summary
+from adanalytics_client._pages import Cursor, Fetched, Signals, following
+from adanalytics_client._plan import Plan, Stretch
+from adanalytics_client._session import Session
+from adanalytics_client.errors import (
+    AuthenticationError,
+    ProtocolError,
+    RateLimited,
+    StatusError,
+)
+from adanalytics_client.models import Summary, SummaryRow
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
+_DAY_FIELDS = ("date", "day", "event_date")
+# One event is of one type, so the types of a summary add up to its events.
+_TYPES = (
+    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints"),
+    *("third_quartiles", "completions", "clicks", "skips", "errors"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scout:
+    """Fetches the pages of an auto pull, and looks at the first one before anybody gets it."""
+
+    reader: PageReader
+    plan: Plan
+
+    def fetch(self, session: Session, cursor: Cursor) -> Operation[Fetched | Division]:
+        """One page, or the slices to ask for instead of all pages of this one."""
+        page = yield from self.reader.read(session, cursor)
+        # No slice of a division is the whole range again.
+        if cursor.number == 1 and cursor.slice == self.plan.slices[0]:
+            found = yield from self._decide(session, cursor, page)
+            if isinstance(found, Division):
+                return found
+            page = found
+        self.reader.announce(session, cursor, page)
+        return page
+
+    def _decide(
+        self, session: Session, cursor: Cursor, page: Fetched
+    ) -> Operation[Fetched | Division]:
+        ahead, size = following(cursor, page, len(page)), len(page)
+        if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
+            return page
+        if page.signals == Signals() and size < self.plan.per_page:
+            # The only page, or one that the service cut quietly: the next page tells.
+            beyond = yield from self.reader.read(session, ahead)
+            if not len(beyond):
+                return replace(page, signals=Signals(more=False))
+        most = self._wanted(page)
+        if most is not None and most <= DEEPEST * size:
+            return page
+        counts = yield from self._counts(session, page)
+        stretches = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
+        if [each.cut for each in stretches] in ([], ["whole"]):
+            return page
+        stretches = yield from _without_nothing(session, stretches, counts)
+        return Division.of(stretches, hour=self.plan.hour, size=size)
+
+    def _wanted(self, page: Fetched) -> int | None:
+        """The most events that this pull can bring, where that is known."""
+        known = [_total(page), self.plan.max_events]
+        return min((each for each in known if each is not None), default=None)
+
+    def _days(self) -> list[date]:
+        whole = self.plan.slices[0]
+        kept = self.plan.days
+        return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
+
+    def _counts(self, session: Session, page: Fetched) -> Operation[Mapping[date, int]]:
+        """About how many events each day has; nothing when nobody says.
+
+        The summary leaves filtered events out, so a total of the pages corrects it; without a
+        usable summary the total is spread evenly.
+        """
+        days, total = self._days(), _total(page)
+        if len(days) == 1 and total is not None:
+            return {days[0]: total}
+        found = yield from _summary_of(session, days[0], days[-1])
+        counts = day_counts(found) if found else {}
+        known = sum(counts.get(day, 0) for day in days)
+        if known and total is not None:
+            return {day: -(-counts.get(day, 0) * total // known) for day in days}
+        if known:
+            share = 1 if self.plan.hour is None else 24
+            return {day: -(-counts.get(day, 0) // share) for day in days}
+        return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
+
+
+def day_counts(summary: Summary) -> dict[date, int]:
+    """Events by day from a summary grouped by day; empty when its rows do not say that.
+
+    Filtered events are not in it, so it is a lower bound.
+    """
+    counts: dict[date, int] = {}
+    for row in summary.rows:
+        day, events = _day(row), _events(row)
+        if day is None or events is None:
+            return {}
+        counts[day] = counts.get(day, 0) + events
+    return counts
+
+
+def _total(page: Fetched) -> int | None:
+    says = page.signals
+    if says.total is not None:
+        return says.total
+    return None if says.pages is None else says.pages * len(page)
+
+
+def _summary_of(session: Session, start: date, end: date) -> Operation[Summary | None]:
+    """The summary by day; None when the service has none, for it only tells how to ask."""
+    try:
+        return (yield from summary(session, start, end, group_by="day"))
+    except (AuthenticationError, RateLimited):
+        raise
+    except (StatusError, ProtocolError):
+        return None
+
+
+def _without_nothing(
+    session: Session, stretches: list[Stretch], counts: Mapping[date, int]
+) -> Operation[list[Stretch]]:
+    """Leave out queries for days without data, when asking for `dates` costs less than they do."""
+    empty = [
+        each
+        for each in stretches
+        if not any(counts.get(day) for day in days_between(each.start, each.end))
+    ]
+    if len(empty) < 2:
+        return stretches
+    try:
+        known = frozenset((yield from dates(session)))
+    except (AuthenticationError, RateLimited):
+        raise
+    except (StatusError, ProtocolError):
+        return stretches
+    gone = [each for each in empty if known.isdisjoint(days_between(each.start, each.end))]
+    return [each for each in stretches if each not in gone]
+
+
+def _day(row: SummaryRow) -> date | None:
+    fields = (row[name] for name in _DAY_FIELDS if name in row.model_fields_set)
+    found = (_DAY.match(value) for value in fields if isinstance(value, str))
+    text = next((each.group() for each in found if each), "")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _events(row: SummaryRow) -> int | None:
+    counts = [row[name] for name in _TYPES]
+    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
+    return sum(max(0, each) for each in known) if known else None

@@ -1,0 +1,289 @@
+"""`split="auto"`: what it costs, what it asks, and that it brings the same events as the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from adanalytics_client import AsyncClient, Client, RetryPolicy
+from adanalytics_client._layout import lay_out, requests_of
+from adanalytics_client._plan import Stretch
+from adanalytics_client.errors import AuthenticationError
+from adanalytics_server.local import LocalServer, Sample
+
+FIRST = date(2026, 1, 15)
+
+
+@dataclass
+class Service:
+    """A service with so many events in each hour, which says about its pages what it is told to.
+
+    Attributes:
+        hours: events of each hour, from the first day on.
+        says: how a page is wrapped: `total`, `pages`, `more`, `next` or `nothing`.
+        largest: the most events a page gets, whatever is asked for.
+        counts: the summary by day: `right`, `less` (half is filtered), `foreign`, `empty`, `none`.
+    """
+
+    hours: list[int]
+    says: str = "total"
+    largest: int = 10_000
+    counts: str = "right"
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def last(self) -> date:
+        return FIRST + timedelta(days=(len(self.hours) - 1) // 24)
+
+    def ids(self, start: date, end: date, hour: int | None = None) -> list[str]:
+        base, stop = ((each - FIRST).days * 24 for each in (start, end + timedelta(days=1)))
+        return [
+            f"{at}-{number}"
+            for at in range(max(0, base), min(stop, len(self.hours)))
+            if hour is None or at % 24 == hour
+            for number in range(self.hours[at])
+        ]
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        name, query = request.url.path.rpartition("/")[2], dict(request.url.params)
+        self.asked.append((name, query))
+        if name == "dates":
+            days = {str(FIRST + timedelta(at // 24)) for at, n in enumerate(self.hours) if n}
+            return httpx.Response(200, json={"dates": sorted(days)})
+        return self._summary() if name == "summary" else self._page(query)
+
+    def _summary(self) -> httpx.Response:
+        if self.counts == "none":
+            return httpx.Response(404, json={"error": "Not Found"})
+        days = range((self.last - FIRST).days + 1)
+        totals = [sum(self.hours[day * 24 : day * 24 + 24]) for day in days]
+        if self.counts == "foreign":
+            rows: list[dict[str, Any]] = [{"when": day, "sum": n} for day, n in enumerate(totals)]
+        else:
+            share = 2 if self.counts == "less" else 1
+            rows = [
+                {"date": str(FIRST + timedelta(day)), "impressions": n // share, "revenue": "1.5"}
+                for day, n in enumerate(totals)
+                if self.counts != "empty"
+            ]
+        return httpx.Response(200, json={"summary": rows})
+
+    def _page(self, query: dict[str, str]) -> httpx.Response:
+        hour = int(query["hour"]) if "hour" in query else None
+        start, end = (date.fromisoformat(query[f"{each}_date"]) for each in ("start", "end"))
+        found, number = self.ids(start, end, hour), int(query["page"])
+        size = min(int(query["per_page"]), self.largest)
+        rows = [{"event_id": each} for each in found[number * size - size : number * size]]
+        more = number * size < len(found)
+        ways: dict[str, dict[str, Any]] = {
+            "total": {"total": len(found)},
+            "pages": {"total_pages": max(1, -(-len(found) // size))},
+            "more": {"has_more": more},
+            "next": {"next": f"/page/{number + 1}" if more else None},
+            "nothing": {},
+        }
+        return httpx.Response(200, json={"events": rows, **ways[self.says]})
+
+
+OPTIONS: dict[str, Any] = {
+    "api_key": "key",
+    "partner": "acme",
+    "limit": None,
+    "retry": RetryPolicy(attempts=1),
+}
+
+
+def pull(service: Service, *args: Any, **options: Any) -> list[str]:
+    """The ids that a pull through `Client` brings."""
+    transport = httpx.MockTransport(service.answer)
+    with httpx.Client(transport=transport) as http:
+        client = Client("http://service.example", http=http, **OPTIONS)
+        return [row["event_id"] for row in client.events(*args, **options).rows()]
+
+
+async def pull_async(service: Service, *args: Any, **options: Any) -> list[str]:
+    """The same through `AsyncClient`."""
+    transport = httpx.MockTransport(service.answer)
+    async with httpx.AsyncClient(transport=transport) as http:
+        client = AsyncClient("http://service.example", http=http, **OPTIONS)
+        return [row["event_id"] async for row in client.events(*args, **options).rows()]
+
+
+def questions(service: Service) -> Counter[str]:
+    return Counter(f"{name} {sorted(query.items())}" for name, query in service.asked)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    hours=st.lists(st.integers(0, 90) | st.just(0), min_size=1, max_size=96),
+    says=st.sampled_from(["total", "pages", "more", "next", "nothing"]),
+    largest=st.sampled_from([2, 3, 10_000]),
+    counts=st.sampled_from(["right", "less", "foreign", "empty", "none"]),
+    split=st.sampled_from(["hourly", "daily", "none", "auto", "auto", "auto"]),
+    hour=st.none() | st.integers(0, 23),
+    per_page=st.integers(1, 8),
+    concurrency=st.integers(1, 4),
+    ordered=st.booleans(),
+)
+@example([9] * 96, "nothing", 3, "right", "auto", None, 8, 2, True)
+@example([0] * 24 + [90] * 24 + [0] * 24 + [90] * 23, "total", 9, "less", "auto", None, 5, 3, True)
+def test_every_split_brings_all_events_once_through_both_clients(
+    hours: list[int],
+    says: str,
+    largest: int,
+    counts: str,
+    split: str,
+    hour: int | None,
+    per_page: int,
+    concurrency: int,
+    ordered: bool,
+) -> None:
+    services = [Service(hours, says, largest, counts) for _ in range(2)]
+    options: dict[str, Any] = {"split": split, "hour": hour, "per_page": per_page}
+    options |= {"concurrency": concurrency, "ordered": ordered}
+    last = services[0].last
+    found = pull(services[0], FIRST, last, **options)
+    again = asyncio.run(pull_async(services[1], FIRST, last, **options))
+    expected = services[0].ids(FIRST, last, hour)
+    assert (found if ordered else sorted(found)) == (expected if ordered else sorted(expected))
+    assert sorted(again) == sorted(expected)
+    if concurrency == 1:
+        assert services[0].asked == services[1].asked
+    elif ordered:
+        assert questions(services[0]) == questions(services[1])
+
+
+@pytest.mark.parametrize("dialect", ["reference", "meta-none", "bare"])
+def test_what_auto_costs(dialect: str) -> None:
+    """30 days of 5,000 events and a day of 2 M, both at a hundredth with pages of 100."""
+    month, large = Sample(days=30, events_per_day=50), Sample(events_per_day=20_000, seed=3)
+    for sample, most in ((month, 18), (large, 200 + 26)):
+        with (
+            LocalServer(sample=sample, dialect=dialect) as server,
+            Client(server.url, api_key=server.api_key, partner="acme") as client,
+        ):
+            end = sample.start + timedelta(days=sample.days - 1)
+            query = client.events(sample.start, end, split="auto", per_page=100)
+            assert (query.plan.least_requests, query.plan.most_requests) == (1, None)
+            ids = {row["event_id"] for row in query.rows()}
+            assert len(ids) == sample.days * sample.events_per_day
+            asked = server.journal.entries()
+            assert len(asked) <= most
+            by_hour = [entry for entry in asked if "hour" in dict(entry.query)]
+            assert bool(by_hour) == (sample is large)
+
+
+@pytest.mark.parametrize(
+    ("service", "days", "requests", "also"),
+    [
+        # The first page holds all: nothing else is asked.
+        (Service([5]), 30, 1, {}),
+        # A range of 20 pages goes on as it began.
+        (Service([200]), 30, 20, {}),
+        # More than that in one day: by hour, and what the pages say is enough to know it.
+        (Service([10] * 24), 1, 1 + 24, {}),
+        # In several days the summary tells which of them are large.
+        (Service([20] * 24 + [1] * 48), 3, 1 + 48 + 5, {"summary": 1}),
+        # Without a summary the total is spread evenly.
+        (Service([20] * 24 + [1] * 24, counts="none"), 2, 1 + 48 + 24, {"summary": 1}),
+        # Nobody says how many there are: the fewest requests are those for the whole range.
+        (Service([20] * 24, says="nothing", counts="foreign"), 1, 49, {"summary": 1}),
+        (Service([20] * 24, says="nothing"), 1, 1 + 72, {"summary": 1}),
+        # Days without data between large ones are worth asking `dates`.
+        (
+            Service(([20] * 24 + [0] * 24) * 3),
+            6,
+            1 + 3 * 48,
+            {"summary": 1, "dates": 1},
+        ),
+    ],
+)
+def test_what_auto_asks(service: Service, days: int, requests: int, also: dict[str, int]) -> None:
+    service.asked.clear()
+    end = FIRST + timedelta(days=days - 1)
+    found = pull(service, FIRST, end, split="auto", per_page=10)
+    assert found == service.ids(FIRST, end)
+    names = Counter(name for name, _ in service.asked)
+    assert names == {"events": requests, **also}
+
+
+def test_max_events_keeps_auto_small() -> None:
+    service = Service([500] * 24 * 3)
+    found = pull(service, FIRST, service.last, split="auto", per_page=10, max_events=35)
+    assert found == service.ids(FIRST, FIRST)[:35]
+    assert len(service.asked) == 4
+    deep = Service([500] * 24 * 3)
+    found = pull(deep, FIRST, deep.last, split="auto", per_page=10, max_events=450)
+    assert found == deep.ids(FIRST, FIRST)[:450]
+
+
+def test_only_days_are_asked_for_by_auto() -> None:
+    service = Service([20] * 24 * 4)
+    with httpx.Client(transport=httpx.MockTransport(service.answer)) as http:
+        client = Client("http://service.example", http=http, **OPTIONS)
+        query = client.events(FIRST, service.last, split="auto", per_page=10)
+        kept = [FIRST, FIRST + timedelta(days=2)]
+        found = {row["event_id"] for row in query.only_days(kept).rows()}
+    assert found >= {each for day in kept for each in service.ids(day, day)}
+    assert {q["start_date"] for name, q in service.asked if "hour" in q} == {str(x) for x in kept}
+
+
+@pytest.mark.parametrize("says", ["total", "nothing"])
+def test_auto_goes_on_after_any_page(says: str) -> None:
+    service = Service([0] * 24 + [20] * 24 + [1] * 30, says)
+    with httpx.Client(transport=httpx.MockTransport(service.answer)) as http:
+        client = Client("http://service.example", http=http, **OPTIONS)
+
+        def pages(token: str | None) -> list[Any]:
+            query = client.events(FIRST, service.last, split="auto", per_page=10, resume=token)
+            return list(query.pages())
+
+        whole = pages(None)
+        for at, page in enumerate(whole):
+            service.asked.clear()
+            rest = pages(page.token)
+            rows = [row["event_id"] for each in [*whole[: at + 1], *rest] for row in each.rows]
+            assert rows == service.ids(FIRST, service.last)
+            assert {name for name, _ in service.asked} <= {"events"}
+
+
+@pytest.mark.parametrize(("status", "text"), [(401, "Unauthorized"), (403, "Forbidden")])
+def test_a_refused_credential_is_no_missing_summary(status: int, text: str) -> None:
+    service = Service([20] * 24 * 2)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/summary"):
+            return httpx.Response(status, json={"error": text})
+        return service.answer(request)
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http:
+        client = Client("http://service.example", http=http, **OPTIONS)
+        rows = client.events(FIRST, service.last, split="auto", per_page=10).rows()
+        if status == 401:
+            with pytest.raises(AuthenticationError):
+                list(rows)
+        else:
+            assert len(list(rows)) == 960
+
+
+def test_how_days_are_laid_out() -> None:
+    days = [FIRST + timedelta(days=each) for each in range(6)]
+    counts = dict(zip(days, [100, 100, 10, 500, 600, 0], strict=True))
+    laid = lay_out(days, counts, size=10, hour=None)
+    assert laid == [
+        Stretch(days[0], days[1], "whole"),
+        Stretch(days[2], days[2], "whole"),
+        Stretch(days[3], days[4], "hour"),
+        Stretch(days[5], days[5], "whole"),
+    ]
+    assert requests_of(laid, counts, size=10) == 20 + 1 + 68 + 72 + 1
+    assert [each.cut for each in lay_out(days, counts, size=10, hour=3)] == ["whole"] * 5
+    assert requests_of([Stretch(days[0], days[5], "day")], counts, size=10) == 10 + 10 + 1 + 111
