@@ -41,6 +41,18 @@ class Unreachable(CommandError):
     """A server does not answer."""
 
 
+class DatasetDamaged(CommandError):
+    """Files of a dataset are not what was written."""
+
+
+class PartlyDone(CommandError):
+    """Some of the work was done and kept, and some could not be."""
+
+
+class UsedUp(CommandError):
+    """What the run was allowed to spend is spent; what it did is kept."""
+
+
 class MissingExtra(CommandError):
     """An optional part of the distribution is not installed."""
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.limits import Limits
 from adanalytics_cli.live_line import LiveLine
 from adanalytics_cli.quantities import in_bytes, in_minutes
 from adanalytics_cli.terminal import look_at
@@ -19,6 +20,7 @@ from adanalytics_client import (
     BytesReceived,
     Observer,
     PageReceived,
+    RequestDue,
     RequestSent,
     RetryPlanned,
     WaitStarted,
@@ -33,6 +35,7 @@ class Progress(Observer):
 
     Its methods are called from the threads that fetch, so the counts are kept under a lock.
     `clock` gives seconds that only grow; `quota_left` is asked whenever the line is drawn.
+    `limits` is asked before each request and each wait, and may raise to end the run.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Progress(Observer):
         self.requests = 0
         self.events = 0
         self.quota_left: Callable[[], int | None] = lambda: None
+        self.limits: Limits | None = None
         self._line = line
         self._say_step = say_step
         self._clock = clock
@@ -74,6 +78,11 @@ class Progress(Observer):
         if line:
             line.erase()
 
+    def due(self, info: RequestDue) -> None:  # noqa: ARG002  the observer's signature
+        """See that the run may send another request."""
+        if self.limits:
+            self.limits.before_request()
+
     def request(self, info: RequestSent) -> None:
         """Count an answer."""
         with self._lock:
@@ -87,6 +96,8 @@ class Progress(Observer):
 
     def wait(self, info: WaitStarted) -> None:
         """Say why nothing happens, and until when."""
+        if self.limits:
+            self.limits.before_wait(info.resumes_at)
         self._say_now(f"{info.reason}, going on at {info.resumes_at:%H:%M:%S} UTC")
 
     def page(self, info: PageReceived) -> None:

@@ -31,6 +31,9 @@ COMMANDS = {
     "export": Entry(
         "adanalytics_cli.commands.export:export", "Have the service write a period to one file."
     ),
+    "sync": Entry(
+        "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
+    ),
     "serve": Entry("adanalytics_cli.commands.serve:serve", "Start the embedded server."),
     "server": Entry(
         "adanalytics_cli.server_commands.group:server", "Fill and manage a server's data folder."

@@ -14,7 +14,7 @@ from adanalytics_client._effects import (
     Sink,
     Sleep,
 )
-from adanalytics_client._hooks import RequestSent, WaitStarted
+from adanalytics_client._hooks import RequestDue, RequestSent, WaitStarted
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._quota import Hold, Sent
 from adanalytics_client._redirects import is_redirect, redirected
@@ -60,6 +60,7 @@ def exchange(
     """
     waited = 0.0
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
+        session.observer.due(RequestDue(request.method, redact_url(request.url)))
         sent, held = yield from _pace(session, request.url)
         waited += held
         started = session.clock.monotonic()

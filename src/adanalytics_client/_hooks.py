@@ -5,6 +5,14 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
+class RequestDue:
+    """One request, first or repeated, is about to be sent."""
+
+    method: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestSent:
     """One request was answered or failed.
 
@@ -75,6 +83,9 @@ class Observer:
         ...     def request(self, info: RequestSent) -> None:
         ...         self.requests += 1
     """
+
+    def due(self, info: RequestDue) -> None:
+        """Before each request, also a repeated one; raise to send no more."""
 
     def request(self, info: RequestSent) -> None:
         """After each answer or failure."""

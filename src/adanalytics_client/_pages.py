@@ -76,6 +76,7 @@ class Page:
         last: whether it is the last of its slice.
         token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
             after this page, also in another process.
+        total: events on all pages of the slice, where the service says so.
     """
 
     slice: Slice
@@ -83,6 +84,7 @@ class Page:
     rows: list[dict[str, Json]] = field(repr=False)
     last: bool
     token: str = field(default="", repr=False)
+    total: int | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

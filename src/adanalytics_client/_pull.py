@@ -98,7 +98,8 @@ class Pull(Generic[M]):
         rows = turned.page.rows[: self.left(passed)]
         after = replace(turned.left, passed=passed + len(rows))
         token = token_of(after, self.plan, self.partner)
-        return Page(cursor.slice, cursor.number, rows, turned.last, token)
+        total = turned.page.signals.total
+        return Page(cursor.slice, cursor.number, rows, turned.last, token, total)
 
     def typed(self, rows: list[dict[str, Json]]) -> list[M]:
         """Rows as models.

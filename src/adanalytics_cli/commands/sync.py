@@ -1,0 +1,115 @@
+"""`adanalytics sync`: keep a folder of hourly files equal to the service."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.connection import connect
+from adanalytics_cli.errors import UsedUp
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.periods import FORMS, Span, period, period_arguments
+from adanalytics_cli.remarks import remark
+from adanalytics_cli.settings import base_url_of, find_place, partner_of
+
+if TYPE_CHECKING:
+    from adanalytics_cli.sync.layout import PartFormat
+
+
+@click.pass_context
+def run(
+    context: click.Context,
+    start: Span | None,
+    end: Span | None,
+    place: str,
+    part_format: "PartFormat | None",
+    repull: int,
+    max_requests: int | None,
+    deadline: float | None,
+) -> None:
+    """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
+    from adanalytics_cli.limits import Limits
+    from adanalytics_cli.sync.dataset import Dataset
+    from adanalytics_cli.sync.identity import settle_identity
+    from adanalytics_cli.sync.run import Order, Sync
+    from adanalytics_cli.sync.store import open_store
+    from adanalytics_cli.sync.telling import again, closing, partly_done, warn
+
+    invocation = current_invocation(context)
+    order = Order(Span(*period(start, end)) if start else None, repull)
+    service = find_place(invocation, os.environ)
+    store = open_store(place)
+    with store.lock(), connect(context) as (client, progress):
+        identity = settle_identity(
+            store,
+            partner=partner_of(service),
+            origin=base_url_of(service),
+            form=part_format,
+        )
+        progress.limits = Limits(requests=max_requests, seconds=deadline, clock=invocation.clock)
+        sync = Sync(client, Dataset(store, identity), order, invocation.clock, progress.expect)
+        outcome = sync.outcome
+        try:
+            sync.run()
+        except UsedUp as spent:
+            done = f"{len(outcome.pulled):,} of {outcome.wanted:,} hours are done"
+            remedy = f"Go on with: {again(invocation, place, order)}"
+            raise UsedUp(f"{spent}; {done}", remedy=remedy) from None
+        finally:
+            progress.finish()
+            warn(outcome, invocation)
+        if outcome.bad:
+            raise partly_done(store, outcome, again(invocation, place, order))
+        remark(closing(outcome, progress, place), context)
+
+
+sync = ExampleCommand(
+    "sync",
+    callback=run,
+    params=[
+        *period_arguments(required=False),
+        click.Option(
+            ["--to", "place"],
+            metavar="DIR|URL",
+            required=True,
+            help="The dataset: a folder, or an address such as s3://bucket/events.",
+        ),
+        click.Option(
+            ["--format", "part_format"],
+            type=click.Choice(["parquet", "jsonl", "csv"]),
+            help="Form of a new dataset's files; parquet unless told.",
+        ),
+        click.Option(
+            ["--repull"],
+            type=click.IntRange(min=0),
+            metavar="DAYS",
+            default=0,
+            help="Pull the last DAYS days again, whatever the service says of them.",
+        ),
+        click.Option(
+            ["--max-requests"],
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Send no more than N requests in this run.",
+        ),
+        click.Option(
+            ["--deadline"],
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="S",
+            help="Send nothing more after S seconds.",
+        ),
+    ],
+    summary="Keep a folder of hourly files equal to the service.",
+    details=(
+        f"START and END are {FORMS}; both are inclusive, in UTC. Without them the range is what "
+        "the service has. Pulled are hours that are missing, were not over yet, or were "
+        "restated since. Stopped in any way, the same command goes on where it was."
+    ),
+    examples=[
+        "adanalytics sync --to events",
+        "adanalytics sync -7d yesterday --to events",
+        "adanalytics sync 2026-01 --to s3://bucket/events --max-requests 500",
+    ],
+    connects=True,
+)

@@ -1,0 +1,1 @@
+"""A dataset of hourly files that is kept equal to the service."""

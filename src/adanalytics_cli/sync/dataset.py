@@ -1,0 +1,87 @@
+"""The dataset as a whole: what it is a copy of, what it holds, and how an hour gets into it."""
+
+import threading
+from collections.abc import Iterable
+from datetime import datetime
+
+from adanalytics_cli.sync.freshness import empty_record
+from adanalytics_cli.sync.hour_file import FinishedHour
+from adanalytics_cli.sync.hours import Hour
+from adanalytics_cli.sync.identity import Identity
+from adanalytics_cli.sync.journal import Journal
+from adanalytics_cli.sync.layout import DATA, part_name
+from adanalytics_cli.sync.manifest import HourRecord, Manifest
+from adanalytics_cli.sync.store import Store, as_failure
+
+
+class Dataset:
+    """Hours that were committed. Its methods may be called from any thread."""
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self.store = store
+        self.identity = identity
+        self.manifest = Manifest(store)
+        self.journal = Journal(store, identity.form)
+        self._lock = threading.Lock()
+
+    def find_damage(self, hours: Iterable[Hour]) -> dict[Hour, str]:
+        """Hours whose file is not there or has another length; what they are is forgotten.
+
+        Looking costs one listing. Whether the bytes are right is for `verify` to say.
+        """
+        sizes = self.store.sizes(DATA)
+        found = {}
+        for hour in hours:
+            record = self.manifest.record(hour)
+            if record is None or not record.rows:
+                continue
+            name = part_name(hour, self.identity.form)
+            if (size := sizes.get(name)) != record.size:
+                is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
+                found[hour] = f"{name} {is_now}"
+        self.manifest.forget(found)
+        return found
+
+    def commit(self, done: Iterable[FinishedHour], asked_at: datetime, fingerprint: str) -> None:
+        """Put hours of one day in place of what was there, one after the other, for good."""
+        for finished in done:
+            with self._lock, as_failure(self.store.place):
+                self._exchange(finished, asked_at, fingerprint)
+
+    def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
+        """Know without a request that hours have no events."""
+        fresh = {hour: empty_record(asked_at, fingerprint) for hour in hours}
+        for day in sorted({hour.day for hour in fresh}):
+            of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == day}
+            with self._lock, as_failure(self.store.place):
+                self.manifest.put(day, of_day)
+
+    def confirm(self, hours: Iterable[Hour], fingerprint: str) -> None:
+        """Know that hours are still what the service has, under another fingerprint."""
+        from dataclasses import replace
+
+        for hour in hours:
+            record = self.manifest.record(hour)
+            if record is not None:
+                with self._lock, as_failure(self.store.place):
+                    fresh = {hour.hour: replace(record, fingerprint=fingerprint)}
+                    self.manifest.put(hour.day, fresh)
+
+    def _exchange(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
+        hour = finished.hour
+        record = HourRecord(
+            rows=finished.rows,
+            size=finished.size,
+            sha256=finished.sha256,
+            asked_at=asked_at,
+            fingerprint=fingerprint,
+            tally=finished.tally,
+        )
+        self.journal.prepare(hour, record)
+        name = part_name(hour, self.identity.form)
+        if finished.path is None:
+            self.store.remove(name)
+        else:
+            self.store.move_in(finished.path, name)
+        self.manifest.put(hour.day, {hour.hour: record})
+        self.journal.close(hour)

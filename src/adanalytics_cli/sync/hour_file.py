@@ -1,0 +1,77 @@
+"""One hour on its way to its file: its rows, ids and tally, table by table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adanalytics_cli.sync.arrow_events import EventTables, Table
+from adanalytics_cli.sync.hours import Hour
+from adanalytics_cli.sync.layout import PartFormat
+from adanalytics_cli.sync.measure import Ids, tally_of
+from adanalytics_cli.sync.part_writer import PartWriter, measure_file, open_part
+from adanalytics_cli.sync.tallies import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedHour:
+    """An hour whose file is whole and waits to be put under its name.
+
+    Attributes:
+        hour: the hour.
+        rows: events in it.
+        path: its file; None for an hour without events.
+        size: bytes of the file.
+        sha256: of the file, in hex.
+        tally: counts and money, or None where the events do not show them.
+        repeated: events whose id an earlier one has.
+    """
+
+    hour: Hour
+    rows: int
+    path: Path | None = None
+    size: int = 0
+    sha256: str = ""
+    tally: Tally | None = None
+    repeated: int = 0
+
+
+class HourFile:
+    """Takes the events of one hour and makes its file; memory holds one row group and the ids."""
+
+    def __init__(self, hour: Hour, folder: Path, form: PartFormat, tables: EventTables) -> None:
+        self._hour = hour
+        self._path = folder / f"{hour}.{form}"
+        self._form = form
+        self._schema = tables.schema
+        self._writer: PartWriter | None = None
+        self._rows = 0
+        self._ids = Ids()
+        self._tally: Tally | None = Tally()
+
+    def add(self, table: Table, texts: Sequence[str] | None = None) -> None:
+        """Add events, with the texts they came as where those are known."""
+        if not table.num_rows:
+            return
+        if self._writer is None:
+            self._writer = open_part(self._path, self._form, self._schema)
+        self._writer.add(table, texts)
+        self._rows += table.num_rows
+        self._ids.add(table)
+        more = tally_of(table)
+        self._tally = None if self._tally is None or more is None else self._tally + more
+
+    def finish(self) -> FinishedHour:
+        """Close the file and say what is in it."""
+        if self._writer is None:
+            return FinishedHour(self._hour, 0, tally=Tally())
+        self._writer.close()
+        size, sha256 = measure_file(self._path)
+        repeated = self._ids.repeated()
+        return FinishedHour(self._hour, self._rows, self._path, size, sha256, self._tally, repeated)
+
+    def discard(self) -> None:
+        """Give up what was written."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._path.unlink(missing_ok=True)

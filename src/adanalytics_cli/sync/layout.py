@@ -1,0 +1,43 @@
+"""Where things are in a dataset, as names with slashes below its root.
+
+Only finished parts lie under `data`: readers disagree on which names they leave out, so
+everything else has a folder of its own beside it.
+"""
+
+from datetime import date
+from typing import Literal
+
+from adanalytics_cli.sync.hours import Hour
+
+PartFormat = Literal["parquet", "jsonl", "csv"]
+"""The forms that the files of a dataset can have; one dataset has one."""
+
+DATA = "data"
+_OURS = "_adanalytics"
+IDENTITY = f"{_OURS}/dataset.json"
+LOCK = f"{_OURS}/lock"
+MANIFEST = f"{_OURS}/manifest"
+JOURNAL = f"{_OURS}/journal"
+SPOOL = f"{_OURS}/spool"
+SCRATCH = f"{_OURS}/tmp"  # noqa: S108  a name below the dataset
+REPORTS = f"{_OURS}/reports"
+EXPORTS = f"{_OURS}/exports"
+
+
+def part_name(hour: Hour, form: PartFormat) -> str:
+    """The file of an hour.
+
+    >>> part_name(Hour(date(2026, 3, 1), 13), "parquet")
+    'data/date=2026-03-01/hour=13/part-0.parquet'
+    """
+    return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-0.{form}"
+
+
+def manifest_name(day: date) -> str:
+    """The file that says what is known of a day."""
+    return f"{MANIFEST}/{day}.json"
+
+
+def journal_name(hour: Hour) -> str:
+    """The note of an hour whose file is being exchanged."""
+    return f"{JOURNAL}/{hour}.json"

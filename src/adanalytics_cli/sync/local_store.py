@@ -1,0 +1,127 @@
+"""A dataset in a folder: files are written aside, brought to the disk, and renamed."""
+
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from adanalytics_cli.sync.layout import LOCK, SCRATCH
+from adanalytics_cli.sync.store import DatasetBusy
+
+
+class LocalStore:
+    """Files below `root`; `place` is the root as the user wrote it.
+
+    The lock is flock(2) on a file, so it ends with the process that holds it, however that ends.
+    """
+
+    def __init__(self, root: Path, place: str) -> None:
+        self._root = root
+        self.place = place
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a small file, or None when there is none."""
+        try:
+            return self._path(name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """A stream of a file."""
+        with self._path(name).open("rb") as file:
+            yield file
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Put a small file in one step."""
+        aside = self._make_folder(self._path(SCRATCH)) / secrets.token_hex(8)
+        try:
+            with aside.open("xb") as file:
+                file.write(content)
+                if lasting:
+                    file.flush()
+                    os.fsync(file.fileno())
+            self._rename(aside, self._path(name), lasting=lasting)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def move_in(self, local: Path, name: str) -> None:
+        """Put a finished file from the scratch folder under its name, for good."""
+        with local.open("rb") as file:
+            os.fsync(file.fileno())
+        self._rename(local, self._path(name), lasting=True)
+
+    def remove(self, name: str) -> None:
+        """Take a file away and the folders that it leaves empty."""
+        path = self._path(name)
+        path.unlink(missing_ok=True)
+        # A folder that is not empty, or the first one that is kept, ends the climb.
+        with suppress(OSError):
+            for folder in path.parents:
+                if folder.parent in (self._root, self._path(SCRATCH).parent):
+                    return
+                folder.rmdir()
+
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        """Every file below a folder with its size."""
+        found: dict[str, int] = {}
+        for base, _, names in os.walk(self._path(folder)):
+            for name in names:
+                path = Path(base, name)
+                found[path.relative_to(self._root).as_posix()] = path.stat().st_size
+        return found
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder inside the dataset, on the same file system; leftovers of a kill go first."""
+        folder = self._path(SCRATCH)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            yield self._make_folder(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the dataset for this process."""
+        path = self._path(LOCK)
+        self._make_folder(path.parent)
+        with path.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DatasetBusy(
+                    f"another process works on {self.place}",
+                    remedy="Wait until it has ended, then run the same command again.",
+                ) from None
+            yield
+
+    def _path(self, name: str) -> Path:
+        return self._root / name
+
+    def _rename(self, aside: Path, target: Path, *, lasting: bool) -> None:
+        self._make_folder(target.parent)
+        aside.replace(target)
+        if lasting:
+            _sync(target.parent)
+
+    def _make_folder(self, folder: Path) -> Path:
+        """Make a folder and those above it; each new name is brought to the disk."""
+        if not folder.is_dir():
+            self._make_folder(folder.parent)
+            with suppress(FileExistsError):
+                folder.mkdir()
+            _sync(folder.parent)
+        return folder
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

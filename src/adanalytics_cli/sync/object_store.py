@@ -1,0 +1,109 @@
+"""A dataset in object storage, by fsspec: an object is put as a whole, which is all it takes.
+
+There is no rename and no lock of the system. A put makes the new object visible at once and as
+a whole; until then the old one is there.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from adanalytics_cli.errors import CommandError, MissingExtra
+from adanalytics_cli.sync.layout import LOCK
+from adanalytics_cli.sync.lease import Lease
+
+# Which extra brings the library of an address; others are installed by who uses them.
+_EXTRAS = {"s3": "s3"}
+
+
+class ObjectStore:
+    """Objects below one address; `place` is the address as the user wrote it.
+
+    Files on their way lie in a temporary folder of this machine until they are put.
+    """
+
+    def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401  no types
+        self._files = files
+        self._root = root.rstrip("/")
+        self.place = place
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a small object, or None when there is none."""
+        try:
+            content: bytes = self._files.cat_file(self._path(name))
+        except FileNotFoundError:
+            return None
+        return content
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """A stream of an object."""
+        with self._files.open(self._path(name), "rb") as file:
+            yield file
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002  it always lasts
+        """Put a small object."""
+        self._files.pipe_file(self._path(name), content)
+
+    def move_in(self, local: Path, name: str) -> None:
+        """Put a finished file; large ones go in parts that become visible together."""
+        self._files.put_file(str(local), self._path(name))
+        local.unlink()
+
+    def remove(self, name: str) -> None:
+        """Take an object away, if it is there."""
+        path = self._path(name)
+        if self._files.exists(path):
+            self._files.rm_file(path)
+
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        """Every object below a folder with its size."""
+        try:
+            found = self._files.find(self._path(folder), detail=True)
+        except FileNotFoundError:
+            return {}
+        # Some file systems give their paths with a leading slash and some without.
+        cut = len(self._root.lstrip("/")) + 1
+        return {path.lstrip("/")[cut:]: int(info["size"]) for path, info in found.items()}
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder of this machine."""
+        with tempfile.TemporaryDirectory(prefix="adanalytics-") as folder:
+            yield Path(folder)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the dataset by an object that says so."""
+        with Lease(self._files, self._path(LOCK), self.place).held():
+            yield
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+
+def open_object_store(place: str) -> ObjectStore:
+    """The store of an fsspec address.
+
+    Raises MissingExtra without the library for it, CommandError for an address of no known kind.
+    """
+    kind = urlsplit(place).scheme
+    extra = _EXTRAS.get(kind, "s3")
+    try:
+        fsspec = import_module("fsspec")
+        # What is listed must be what is there: others may write too.
+        files, root = fsspec.core.url_to_fs(place, use_listings_cache=False)
+    except ImportError as error:
+        if kind not in {*_EXTRAS, "memory"}:
+            raise CommandError(
+                f"{kind}:// needs a library that is not installed: {error}",
+                remedy="Install the fsspec library for it, with python -m pip install.",
+            ) from None
+        raise MissingExtra(extra, needed_for=f"{kind}://") from None
+    except ValueError as error:
+        raise CommandError(f"{place}: {error}", remedy="Give --to a folder or s3://...") from None
+    return ObjectStore(files, root, place)

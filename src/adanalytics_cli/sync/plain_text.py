@@ -1,0 +1,67 @@
+"""Events of a table as text, with the digits and the times that the service writes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adanalytics_cli.json_text import encode_json
+from adanalytics_cli.sync.arrow_events import Table
+from adanalytics_cli.sync.arrow_library import arrow_module
+
+# Seconds come with their three digits, since the times count milliseconds.
+_RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def to_jsonl(table: Table) -> Iterator[bytes]:
+    """One line of JSON for each event."""
+    for row in _readable(table).to_pylist():
+        pairs = row.get("key_values")
+        yield encode_json({**row, "key_values": dict(pairs) if pairs is not None else None}) + b"\n"
+
+
+def to_cells(table: Table) -> Table:
+    """A table of text only, as the cells of a CSV: null stays null, pairs are compact JSON."""
+    arrow = arrow_module()
+    readable = _readable(table)
+    columns = []
+    for name in readable.column_names:
+        column = readable[name]
+        if arrow.types.is_map(column.type):
+            column = _pairs_as_json(column)
+        columns.append(column.cast(arrow.string()))
+    return arrow.table(columns, names=readable.column_names)
+
+
+def _readable(table: Table) -> Table:
+    """The table with text in place of times, dates and money; numbers and flags stay."""
+    arrow, compute = arrow_module(), arrow_module("pyarrow.compute")
+    columns = []
+    for field in table.schema:
+        column = table[field.name]
+        if arrow.types.is_timestamp(field.type):
+            column = compute.strftime(column, format=_RFC_3339)
+        elif arrow.types.is_date(field.type):
+            column = column.cast(arrow.string())
+        elif arrow.types.is_decimal(field.type):
+            # Arrow's own text of a small amount is 1E-9.
+            column = _each(column, lambda amount: format(amount, "f"))
+        columns.append(column)
+    return arrow.table(columns, names=table.column_names)
+
+
+def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401  no types
+    """A column of text from a column of values; values repeat, so each is written once."""
+    arrow = arrow_module()
+    chunks = []
+    for chunk in column.dictionary_encode().chunks:
+        texts = [write(each) for each in chunk.dictionary.to_pylist()]
+        chunks.append(arrow.array(texts, arrow.string()).take(chunk.indices))
+    return arrow.chunked_array(chunks, arrow.string())
+
+
+def _pairs_as_json(column: Any) -> Any:  # noqa: ANN401  no types
+    arrow = arrow_module()
+    texts = [
+        None if pairs is None else encode_json(dict(sorted(pairs))).decode()
+        for pairs in column.to_pylist()
+    ]
+    return arrow.chunked_array([texts], arrow.string())

@@ -1,0 +1,107 @@
+"""Pages as they arrived, kept until their hours are committed: what a kill does not cost again."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from adanalytics_cli.sync.layout import SPOOL
+from adanalytics_cli.sync.sealed import Damaged, seal, unseal
+from adanalytics_cli.sync.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledPage:
+    """A page of events.
+
+    Attributes:
+        number: from 1.
+        texts: each event as JSON.
+        last: whether it is the last of its hour.
+        token: the client's word for going on after it.
+        total: events of the hour, where the service says so.
+    """
+
+    number: int
+    texts: Sequence[str]
+    last: bool
+    token: str
+    total: int | None = None
+
+
+class Spool:
+    """The pages of one query, in order.
+
+    Args:
+        store: the dataset.
+        query: a name for the query, which is one for each set of hours.
+        basis: what the pages are only good for together, such as the fingerprint of the day.
+            Pages that were spooled on another basis are thrown away.
+    """
+
+    def __init__(self, store: Store, query: str, basis: str) -> None:
+        self._store = store
+        self._folder = f"{SPOOL}/{query}"
+        self._basis = basis
+
+    def began(self) -> datetime | None:
+        """When the first page was about to be asked for; None when there is nothing to go on."""
+        try:
+            head = unseal(self._store.read(self._head) or b"")
+            moment = datetime.fromisoformat(head["began"])
+        except (Damaged, KeyError, TypeError, ValueError):
+            return None
+        return moment if head.get("basis") == self._basis else None
+
+    def begin(self, now: datetime) -> None:
+        """Start anew, with nothing spooled."""
+        self.clear()
+        head = {"began": now.isoformat(), "basis": self._basis}
+        self._store.write(self._head, seal(head), lasting=False)
+
+    def put(self, page: SpooledPage) -> None:
+        """Keep a page. It need not survive a loss of power: a damaged one is asked for again."""
+        body = "\n".join(page.texts).encode("utf-8", "backslashreplace")
+        head = {
+            "number": page.number,
+            "events": len(page.texts),
+            "last": page.last,
+            "token": page.token,
+            "total": page.total,
+            "sha256": hashlib.sha256(body).hexdigest(),
+        }
+        name = self._name(page.number)
+        self._store.write(name, json.dumps(head).encode() + b"\n" + body, lasting=False)
+
+    def pages(self) -> Iterator[SpooledPage]:
+        """The pages that were kept, from the first up to one that was not, or not whole."""
+        number = 1
+        while (page := self._page(number)) is not None:
+            yield page
+            number += 1
+
+    def _page(self, number: int) -> SpooledPage | None:
+        content = self._store.read(self._name(number))
+        head, _, body = (content or b"").partition(b"\n")
+        try:
+            told: dict[str, Any] = json.loads(head)
+            texts = body.decode().split("\n") if body else []
+        except ValueError:
+            return None
+        if told["sha256"] != hashlib.sha256(body).hexdigest() or told["events"] != len(texts):
+            return None
+        return SpooledPage(told["number"], texts, told["last"], told["token"], told["total"])
+
+    def clear(self) -> None:
+        """Throw everything away."""
+        for name in self._store.sizes(self._folder):
+            self._store.remove(name)
+
+    @property
+    def _head(self) -> str:
+        return f"{self._folder}/query.json"
+
+    def _name(self, number: int) -> str:
+        return f"{self._folder}/page-{number:06}.jsonl"

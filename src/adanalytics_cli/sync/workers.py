@@ -1,0 +1,87 @@
+"""Work on several hours at a time; one that fails leaves the others alone."""
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from adanalytics_cli.errors import UsedUp
+from adanalytics_client import AdAnalyticsError, ProtocolError, ServerError, TransportError
+
+W = TypeVar("W")
+
+AT_A_TIME = 4
+"""Hours in work at a time, and so requests in flight."""
+
+FAILURES_IN_A_ROW = 4
+"""After so many failures without a success between them the service counts as gone."""
+
+# What one hour can have while others do not; a refused credential, for one, is not of them.
+_OF_ONE_HOUR = (ProtocolError, ServerError, TransportError)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Generic[W]):
+    """A piece of work that could not be done, and why."""
+
+    work: W
+    error: AdAnalyticsError
+
+
+class Workers(Generic[W]):
+    """Runs pieces of work on threads.
+
+    Args:
+        do: does one piece. An error that only concerns the piece is noted; any other ends all.
+        stop: called from the waiting thread when the rest shall not be done, to wake waits.
+    """
+
+    def __init__(self, do: Callable[[W], None], stop: Callable[[], None]) -> None:
+        self._do = do
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._in_a_row = 0
+        self._spent: UsedUp | None = None
+        self.failed: list[Failed[W]] = []
+        self.gave_up = False
+
+    def run(self, pieces: Iterable[W]) -> None:
+        """Do all pieces, in their order as far as they are begun.
+
+        Raises UsedUp once the pieces under way are done as far as they may be, and whatever else
+        ends the run at once.
+        """
+        waiting = list(reversed(list(pieces)))
+        running: set[Future[None]] = set()
+        with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="adanalytics-sync") as pool:
+            try:
+                while (waiting and self._goes_on()) or running:
+                    while waiting and len(running) < AT_A_TIME and self._goes_on():
+                        running.add(pool.submit(self._one, waiting.pop()))
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    for each in done:
+                        each.result()
+            except BaseException:
+                self._stop()
+                raise
+        if self._spent is not None:
+            raise self._spent
+
+    def _goes_on(self) -> bool:
+        return not self.gave_up and self._spent is None
+
+    def _one(self, piece: W) -> None:
+        try:
+            self._do(piece)
+        except UsedUp as error:
+            # What others have sent already is not thrown away.
+            self._spent = error
+        except _OF_ONE_HOUR as error:
+            with self._lock:
+                self.failed.append(Failed(piece, error))
+                self._in_a_row += 1
+                self.gave_up = self._in_a_row >= FAILURES_IN_A_ROW
+        else:
+            with self._lock:
+                self._in_a_row = 0

@@ -1,0 +1,104 @@
+"""What the tests of sync share: a small service that is put back before each, and its data."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adanalytics_cli.invocation import Invocation
+from adanalytics_cli.root import cli
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer, Sample
+
+Row = dict[str, Any]
+
+
+class Shop:
+    """A service with two days of 600 events, 2026-01-15 and 16, as a test sees it."""
+
+    def __init__(self, server: LocalServer) -> None:
+        self.server = server
+        self.now = datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+    def asked(self) -> Counter[str]:
+        """Requests since the last look, by the last part of their path."""
+        counts = Counter(entry.path.rpartition("/")[2] for entry in self.server.journal.entries())
+        self.server.journal.clear()
+        return counts
+
+    def sync(self, *words: str | Path) -> Result:
+        """Run `adanalytics sync` in this process, at the moment `now`."""
+        return self.run("sync", *words)
+
+    def run(self, *words: str | Path) -> Result:
+        """Run the command line in this process, at the moment `now`."""
+        line = [str(word) for word in words]
+        return CliRunner().invoke(cli, line, obj=Invocation(clock=lambda: self.now))
+
+    def rows(self) -> list[Row]:
+        """Every event as the service has it, in its order; costs the journal nothing."""
+        with Client(self.server.url, api_key=self.server.api_key, partner="acme") as client:
+            days = client.dates()
+            rows = list(client.events(days[0], days[-1], split="none").rows()) if days else []
+        self.server.journal.clear()
+        return rows
+
+    def load(self, rows: list[Row], folder: Path, *, replace: bool = False) -> None:
+        """Load events; `replace` takes away what their hours had."""
+        file = folder / "load.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        data = self.server.settings.data
+        more = ["--replace-hours"] if replace else []
+        result = self.run("server", "load", file, "--partner", "acme", "--data", data, *more)
+        assert result.exit_code == 0, result.stderr
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[LocalServer]:
+    sample = Sample(days=2, events_per_day=600, seed=7)
+    with LocalServer(sample=sample, rate_limit=0) as server:
+        yield server
+
+
+@pytest.fixture
+def shop(running: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    running.reset()
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", running.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", running.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", running.partner)
+    return Shop(running)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the dataset of a test will be; it is not there yet."""
+    return tmp_path / "events"
+
+
+@pytest.fixture
+def held() -> Callable[[Path], list[Row]]:
+    """Every event of a parquet dataset as the service would send it, in its order."""
+    return _read_rows
+
+
+def _read_rows(folder: Path) -> list[Row]:
+    dataset = import_module("pyarrow.dataset")
+    table = dataset.dataset(folder / "data", format="parquet", partitioning="hive").to_table()
+    rows = [_as_sent(row) for row in table.to_pylist()]
+    return sorted(rows, key=lambda row: (row["event_date"], row["event_hour"]))
+
+
+def _as_sent(row: Row) -> Row:
+    assert str(row["event_date"]) == row.pop("date")
+    assert row["event_hour"] == row.pop("hour")
+    for name in ("event_time", "received_at"):
+        row[name] = f"{row[name]:%Y-%m-%dT%H:%M:%S}.{row[name].microsecond // 1000:03}Z"
+    for name in ("revenue", "cost"):
+        row[name] = format(row[name], "f") if row[name] is not None else None
+    return {**row, "event_date": str(row["event_date"]), "key_values": dict(row["key_values"])}

@@ -1,0 +1,226 @@
+"""What a sync pulls, what it leaves alone, and what each of that costs in requests."""
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adanalytics_cli.sync import pages
+from adanalytics_client import Client
+from adanalytics_server.fault import Fault
+
+Shop = Any
+Held = Callable[[Path], list[dict[str, Any]]]
+LOOK = {"dates": 1, "summary": 1}
+
+
+def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
+    """Each file and folder with its number and its time of change."""
+    return {
+        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Path) -> None:
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == {**LOOK, "events": 48}
+    assert held(folder) == shop.rows()
+
+
+def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folder: Path) -> None:
+    shop.sync("--to", folder)
+    before, _ = everything_in(folder), shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == LOOK
+    assert everything_in(folder) == before
+
+
+def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
+    """Not even for hours without events, of which the manifest alone knows."""
+    shop.sync("2026-01-14", "2026-01-15", "--to", folder)
+    assert shop.asked()["events"] == 24
+    names = files_in(folder)
+    parts = {name for name in names if name.startswith("data/")}
+    assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
+    assert {name.split("/")[1] for name in names - parts} == {"dataset.json", "lock", "manifest"}
+    empty = json.loads((folder / "_adanalytics/manifest/2026-01-14.json").read_text())
+    assert [record["rows"] for record in empty["hours"].values()] == [0] * 24
+
+
+def test_a_restated_day_is_found_and_pulled_as_a_whole(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.sync("--to", folder)
+    rows = [row for row in shop.rows() if row["event_date"] == "2026-01-15"]
+    fewer = [row for row in rows if row["event_hour"] == 13 and not row["is_filtered"]][1:]
+    shop.load(fewer, folder.parent, replace=True)
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == {**LOOK, "events": 24}
+    assert held(folder) == shop.rows()
+    shop.sync("--to", folder)
+    assert shop.asked() == LOOK
+
+
+def test_late_events_are_found(shop: Shop, held: Held, folder: Path) -> None:
+    shop.sync("--to", folder)
+    late = {
+        **shop.rows()[0],
+        "event_id": "00000000-0000-4000-8000-000000000001",
+        "received_at": "2026-01-17T00:00:00.000Z",
+        "is_filtered": False,
+    }
+    shop.load([late], folder.parent)
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_an_open_hour_is_asked_for_again_once_it_is_over(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
+    shop.sync("--to", folder)
+    # Hours that have not begun are not asked for.
+    assert shop.asked()["events"] == 24 + 11
+    shop.sync("--to", folder)
+    assert shop.asked() == LOOK
+    shop.now += timedelta(hours=2)
+    shop.sync("--to", folder)
+    # 09:00 and 10:00 were open before, 11:00 and 12:00 are new; 10:00 is over since 12:00.
+    assert shop.asked()["events"] == 4
+    shop.now += timedelta(days=1)
+    shop.sync("--to", folder)
+    assert shop.asked()["events"] == 2 + 11
+    shop.sync("--to", folder)
+    assert shop.asked() == LOOK
+    assert held(folder) == shop.rows()
+
+
+def test_a_change_that_the_open_hours_do_not_explain_is_found(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    """The day was open when it was pulled, and meanwhile an hour that was over got late events."""
+    shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
+    shop.sync("--to", folder)
+    early = next(row for row in shop.rows() if row["event_date"] == "2026-01-16")
+    late = {**early, "event_id": "00000000-0000-4000-8000-000000000002", "is_filtered": False}
+    shop.load([late], folder.parent)
+    shop.now += timedelta(days=1)
+    shop.sync("--to", folder)
+    # First what was open or missing, and then, as the sum is not right, the nine others.
+    assert shop.asked() == {**LOOK, "events": 24}
+    assert held(folder) == shop.rows()
+    shop.sync("--to", folder)
+    assert shop.asked() == LOOK
+
+
+def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Path) -> None:
+    shop.sync("--to", folder)
+    shop.asked()
+    assert shop.sync("--to", folder, "--repull", "1").exit_code == 0
+    assert shop.asked()["events"] == 24
+    assert held(folder) == shop.rows()
+
+
+def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
+    result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
+    assert result.exit_code == 5
+    assert "12 requests of --max-requests are used up; 10 of 48 hours are done" in result.stderr
+    assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
+    assert sum(shop.asked().values()) == 12
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked()["events"] == 38
+    assert held(folder) == shop.rows()
+
+
+def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
+    result = shop.sync("--to", folder, "--deadline", "0.000000001")
+    assert result.exit_code == 5
+    assert "--deadline" in result.stderr
+
+
+def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
+    odd = Fault(
+        effect="status",
+        operation="events",
+        after=5,
+        times=1,
+        status=200,
+        body='{"nothing": 1}',
+        content_type="application/json",
+    )
+    shop.server.faults.add(odd)
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 3
+    assert "1 of 48 hours are not done: 2026-01-15T0" in result.stderr
+    assert f"Finish with: adanalytics sync --to {folder}" in result.stderr
+    (report,) = (folder / "_adanalytics/reports").iterdir()
+    told = json.loads(report.read_text())
+    assert [each["kind"] for each in told["hours"]] == ["ProtocolError"]
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked()["events"] == 1
+    assert held(folder) == shop.rows()
+
+
+def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
+    shop.sync("2026-01-15", "--to", folder)
+    shop.server.faults.add("401 always on events")
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 4
+
+
+def test_drift_begins_an_hour_again(
+    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 20)
+    shop.server.faults.add("page drift 2 once on events")
+    result = shop.sync("2026-01-15", "--to", folder)
+    assert result.exit_code == 0, result.stderr
+    assert held(folder) == [row for row in shop.rows() if row["event_date"] == "2026-01-15"]
+
+
+def test_drift_that_goes_on_is_told(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 50)
+    shop.server.faults.add("page drift 2 always on events")
+    result = shop.sync("2026-01-15", "--to", folder)
+    assert result.exit_code == 3
+    assert "did not fit together in 3 attempts" in result.stderr
+
+
+def test_a_dataset_is_of_one_partner_service_and_format(shop: Shop, folder: Path) -> None:
+    shop.sync("2026-01-15", "--to", folder)
+    result = shop.sync("--to", folder, "--format", "csv")
+    assert (result.exit_code, "format parquet, not csv" in result.stderr) == (1, True)
+    result = shop.sync("--to", folder, "--partner", "other")
+    assert (result.exit_code, "partner acme, not other" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_other_forms_hold_what_the_service_sends(shop: Shop, folder: Path, form: str) -> None:
+    assert shop.sync("2026-01-15", "--to", folder, "--format", form).exit_code == 0
+    part = folder / f"data/date=2026-01-15/hour=13/part-0.{form}"
+    rows = [
+        row for row in shop.rows() if (row["event_date"], row["event_hour"]) == ("2026-01-15", 13)
+    ]
+    if form == "jsonl":
+        assert [json.loads(line) for line in part.read_text().splitlines()] == rows
+    else:
+        with Client(shop.server.url, api_key=shop.server.api_key, partner="acme") as client:
+            client.events("2026-01-15", hour=13).write(folder / "whole.csv")
+        assert read_csv(part) == read_csv(folder / "whole.csv")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
