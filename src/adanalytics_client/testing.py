@@ -5,11 +5,13 @@ needs the `server` extra.
 """
 
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from datetime import date
+from datetime import UTC, date, datetime
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from adanalytics_client._retry import RetryPolicy
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
 from adanalytics_client.errors import ConfigurationError
@@ -18,6 +20,59 @@ if TYPE_CHECKING:
     from adanalytics_server.local import LocalServer
 
 FIRST_DAY = date(2026, 1, 15)
+
+# What a wait takes in truth, so that the server's own work behind it gets its turn.
+_LONGEST_PAUSE = 0.01
+# On a clock of one's own, an hour that one request waits for passes for those in flight as well;
+# it must not count as the time that they took.
+_PATIENT = RetryPolicy(budget=1e9)
+
+
+class MovableClock:
+    """One time for a client and its server; it stands until somebody moves it.
+
+    A wait of the client, for quota or before a repeat, moves it by as long as it says and is over
+    at once. `now` shows where it stands.
+
+    Args:
+        now: where it begins, with a time zone; by default the present.
+
+    Raises:
+        ConfigurationError: when the `server` extra is not installed.
+
+    Example:
+        >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
+        >>> clock.advance(3600)
+        >>> clock.now
+        datetime.datetime(2026, 1, 20, 1, 0, tzinfo=datetime.timezone.utc)
+    """
+
+    def __init__(self, now: datetime | None = None) -> None:
+        self.of_server = _local().Clock()
+        began = now or datetime.now(UTC)
+        self.of_server.freeze(round(began.timestamp() * 1000))
+
+    @property
+    def now(self) -> datetime:
+        """The moment at which both stand, in UTC."""
+        return datetime.fromtimestamp(self.time(), tz=UTC)
+
+    def advance(self, seconds: float) -> None:
+        """Move both by so many seconds."""
+        self.of_server.advance(seconds=seconds)
+
+    def time(self) -> float:
+        """Seconds since 1970-01-01 UTC."""
+        return float(self.of_server.now()) / 1000
+
+    def monotonic(self) -> float:
+        """The same; it goes back only when the server's clock is set back."""
+        return self.time()
+
+    def sleeping(self, seconds: float) -> float:
+        """Move by `seconds` instead of waiting that long."""
+        self.advance(seconds)
+        return min(seconds, _LONGEST_PAUSE)
 
 
 @contextmanager
@@ -29,6 +84,9 @@ def reference_client(
     events_per_day: int = 2_000,
     partner: str = "acme",
     limit: int = 1000,
+    faults: Sequence[str] = (),
+    dialect: str = "reference",
+    clock: MovableClock | None = None,
 ) -> Iterator[Client]:
     """A `Client` with an API key on a server that is filled with generated events.
 
@@ -39,12 +97,16 @@ def reference_client(
         events_per_day: events of each of them.
         partner: the id of the partner.
         limit: requests an hour that the server allows, and the client counts, in memory.
+        faults: what goes wrong, each in a few words such as `503 once per hour`.
+        dialect: other answers to what the service leaves open, such as `modern`.
+        clock: the time of both, to be moved; by default each has the machine's.
 
     Raises:
-        ConfigurationError: when the `server` extra is not installed.
+        ConfigurationError: when the `server` extra is not installed, or a fault or dialect cannot
+            be.
 
     Example:
-        >>> with reference_client(seed=7) as client:
+        >>> with reference_client(seed=7, faults=["503 once per hour"]) as client:
         ...     len(list(client.events("2026-01-15")))
         2000
     """
@@ -55,11 +117,20 @@ def reference_client(
         events_per_day=events_per_day,
         partner=partner,
         limit=limit,
+        faults=faults,
+        dialect=dialect,
+        clock=clock,
     )
     with (
         local as server,
         Client(
-            server.url, api_key=server.api_key, partner=partner, limit=limit, quota_log="memory"
+            server.url,
+            api_key=server.api_key,
+            partner=partner,
+            limit=limit,
+            quota_log="memory",
+            retry=_PATIENT if clock else None,
+            clock=clock,
         ) as client,
     ):
         yield client
@@ -74,6 +145,9 @@ async def async_reference_client(
     events_per_day: int = 2_000,
     partner: str = "acme",
     limit: int = 1000,
+    faults: Sequence[str] = (),
+    dialect: str = "reference",
+    clock: MovableClock | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """The same with an `AsyncClient`.
 
@@ -89,12 +163,21 @@ async def async_reference_client(
         events_per_day=events_per_day,
         partner=partner,
         limit=limit,
+        faults=faults,
+        dialect=dialect,
+        clock=clock,
     )
     # The server starts its own loop in a thread, which a running loop here must not be in.
     server = await to_thread(local.__enter__)
     try:
         async with AsyncClient(
-            server.url, api_key=server.api_key, partner=partner, limit=limit, quota_log="memory"
+            server.url,
+            api_key=server.api_key,
+            partner=partner,
+            limit=limit,
+            quota_log="memory",
+            retry=_PATIENT if clock else None,
+            clock=clock,
         ) as client:
             yield client
     finally:
@@ -102,14 +185,39 @@ async def async_reference_client(
 
 
 def _server(
-    *, seed: int, start: date, days: int, events_per_day: int, partner: str, limit: int
+    *,
+    seed: int,
+    start: date,
+    days: int,
+    events_per_day: int,
+    partner: str,
+    limit: int,
+    faults: Sequence[str],
+    dialect: str,
+    clock: MovableClock | None,
 ) -> "LocalServer":
+    local = _local()
+    sample = local.Sample(start=start, days=days, events_per_day=events_per_day, seed=seed)
     try:
-        from adanalytics_server.local import LocalServer, Sample
+        made: LocalServer = local.LocalServer(
+            partner=partner,
+            sample=sample if days else None,
+            rate_limit=limit,
+            faults=faults,
+            dialect=dialect,
+            clock=clock.of_server if clock else None,
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"{error}.") from None
+    return made
+
+
+def _local() -> ModuleType:
+    try:
+        from adanalytics_server import local
     except ImportError as error:
         raise ConfigurationError(
             f"The reference server needs {error.name}; "
             "install it with: pip install 'adanalytics[server]'"
         ) from None
-    sample = Sample(start=start, days=days, events_per_day=events_per_day, seed=seed)
-    return LocalServer(partner=partner, sample=sample if days else None, rate_limit=limit)
+    return local

@@ -1,0 +1,65 @@
+"""What users' own tests get: a client on a server of its own, with faults, dialects and a clock."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from adanalytics_client import AsyncClient, errors
+from adanalytics_client.testing import MovableClock, async_reference_client, reference_client
+
+NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
+DAY = "2026-01-15"
+
+
+def test_both_take_the_same_arguments() -> None:
+    ours: Any = reference_client
+    theirs: Any = async_reference_client
+    assert ours.__wrapped__.__kwdefaults__ == theirs.__wrapped__.__kwdefaults__
+
+
+def test_faults_and_waits_pass_at_once_on_a_clock_of_ones_own() -> None:
+    """An hour's quota is used up twice, and a 503 strikes once in each hour."""
+    clock = MovableClock(NOON)
+    with reference_client(
+        seed=7, events_per_day=240, limit=20, faults=["503 once per hour"], clock=clock
+    ) as client:
+        assert len(list(client.events(DAY, split="hourly"))) == 240
+        assert len(list(client.events(DAY, split="hourly"))) == 240
+    assert clock.now > NOON.replace(hour=14)
+
+
+def test_the_clock_is_that_of_the_server_too() -> None:
+    clock = MovableClock(NOON)
+    with reference_client(events_per_day=10, limit=2, clock=clock) as client:
+        client.dates()
+        client.dates()
+        assert client.quota.resumes_at is not None
+        assert client.quota.resumes_at == NOON.replace(hour=13)
+        clock.advance(3600)
+        client.dates()
+    assert clock.now == NOON.replace(hour=13)
+
+
+def test_the_same_with_tasks_and_another_dialect() -> None:
+    async def count() -> int:
+        async with async_reference_client(
+            events_per_day=50, dialect="bare", faults=["reset once on events"], clock=MovableClock()
+        ) as client:
+            assert isinstance(client, AsyncClient)
+            return len([each async for each in client.events(DAY, split="none")])
+
+    assert asyncio.run(count()) == 50
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [({"faults": ["rain"]}, "rain"), ({"dialect": "latin"}, "latin")]
+)
+def test_what_cannot_be_is_told(wrong: dict[str, Any], told: str) -> None:
+    opened: AbstractContextManager[Any] = reference_client(**wrong)
+    with pytest.raises(errors.ConfigurationError, match=told):
+        opened.__enter__()
