@@ -36,6 +36,14 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for the files of a command; its settings and logs lie elsewhere."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
 def run() -> Callable[..., Result]:
     """Run the command line in this process; `today` is 2026-01-20."""
 

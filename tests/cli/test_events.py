@@ -34,13 +34,13 @@ def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz"])
 def test_json_lines_in_a_file(
-    run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str
+    run: Run, expected: list[dict[str, Any]], folder: Path, name: str
 ) -> None:
-    target = tmp_path / name
+    target = folder / name
     assert run("events", DAY, "-o", str(target)).exit_code == 0
     written = gzip.decompress(target.read_bytes()) if name.endswith("gz") else target.read_bytes()
     assert [json.loads(line) for line in written.splitlines()] == expected
-    assert [each.name for each in tmp_path.iterdir() if each.name != "config"] == [name]
+    assert [each.name for each in folder.iterdir()] == [name]
 
 
 def test_the_progress_watches_the_size_of_the_file(

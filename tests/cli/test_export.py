@@ -15,14 +15,14 @@ from adanalytics_server.local import LocalServer, Sample
 Run = Callable[..., Result]
 
 
-def test_csv_to_a_file(run: Run, service: LocalServer, tmp_path: Path) -> None:
-    target = tmp_path / "january.csv"
+def test_csv_to_a_file(run: Run, service: LocalServer, folder: Path) -> None:
+    target = folder / "january.csv"
     result = run("export", "2026-01", "-o", str(target))
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))
     assert len(rows) == len({row["event_id"] for row in rows}) == 4_000
-    assert [each.name for each in tmp_path.iterdir()] == ["january.csv"]
+    assert [each.name for each in folder.iterdir()] == ["january.csv"]
 
 
 def test_the_suffix_gives_format_and_compression(
@@ -179,13 +179,13 @@ def test_a_download_that_breaks_off_is_part_done_and_goes_on(
 
 
 def test_a_damaged_file_is_not_kept(
-    run: Run, service: LocalServer, tmp_path: Path, no_pauses: None
+    run: Run, service: LocalServer, folder: Path, no_pauses: None
 ) -> None:
-    target = tmp_path / "day.csv"
+    target = folder / "day.csv"
     service.faults.add("bad json on download")
     try:
         broken = run("export", "2026-01-15", "-o", str(target))
     finally:
         service.faults.clear()
     assert broken.exit_code == 7
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []

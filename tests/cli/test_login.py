@@ -67,7 +67,7 @@ def test_of_a_password_only_the_token_is_kept(
     kept = json.loads(logins.read_text())["logins"]["default"]
     assert (kept["kind"], kept["email"], kept["base_url"]) == ("token", place.email, place.url)
     for file in tmp_path.rglob("*"):
-        assert file.is_dir() or place.password not in file.read_text()
+        assert file.is_dir() or place.password.encode() not in file.read_bytes()
     place.journal.clear()
     assert run("dates").exit_code == 0
     assert [each.path.rpartition("/")[2] for each in place.journal.entries()] == ["dates"]
@@ -314,4 +314,5 @@ def test_a_folder_that_is_a_link_gets_no_secret(
     logins.parent.parent.mkdir()
     logins.parent.symlink_to(tmp_path / "open")
     assert sign_in().exit_code == 4
-    assert list((tmp_path / "open").iterdir()) == []
+    # The count of requests, which is no secret, may be there.
+    assert [each.name for each in (tmp_path / "open").iterdir()] in ([], ["quota"])

@@ -129,18 +129,18 @@ def test_ctrl_c(
     spawn: Spawn,
     service: LocalServer,
     stuck_service: tuple[str, Event],
-    tmp_path: Path,
+    folder: Path,
     command: str,
 ) -> None:
     url, asked = stuck_service
-    target = tmp_path / "out.csv"
+    target = folder / "out.csv"
     target.write_text("before")
     process = spawn(command, "2026-01-15", "--base-url", url, "-o", str(target))
     assert asked.wait(TIMEOUT)
     process.send_signal(signal.SIGINT)
     assert finish(process) == (130, "", "Interrupted.\n")
     assert target.read_text() == "before"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert [each.name for each in folder.iterdir()] == ["out.csv"]
 
 
 def test_the_live_line_on_a_terminal(spawn: Spawn, service: LocalServer, tmp_path: Path) -> None:
