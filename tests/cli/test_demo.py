@@ -21,8 +21,10 @@ from adanalytics_server.admin import list_users
 Run = Callable[..., Result]
 
 
-def fact(event_id: str = "a", *, event_type: str = "click", revenue: str = "0.5") -> Fact:
-    return Fact(event_id, event_type, False, "2026-01-15", 7, None, Decimal(revenue), None)
+def fact(
+    event_id: str = "a", *, event_type: str = "click", revenue: str = "0.5", filtered: bool = False
+) -> Fact:
+    return Fact(event_id, event_type, filtered, "2026-01-15", 7, None, Decimal(revenue), None)
 
 
 def summary(
@@ -75,8 +77,7 @@ def test_both_files_count_the_same_whatever_their_format(tmp_path: Path) -> None
 
 
 def test_filtered_events_count_as_events_only() -> None:
-    filtered = Fact("a", "click", True, "2026-01-15", 7, None, Decimal(1), None)
-    counted = tally([filtered, fact("b")])
+    counted = tally([fact(filtered=True), fact("b")])
     assert (counted.events, counted.filtered) == (2, 1)
     assert counted.by(None)["total"].revenue == Decimal("0.5")
 
@@ -92,6 +93,7 @@ def test_equal_sides_hold() -> None:
         ([], "1 events are missing in the export, such as a"),
         ([fact(), fact("b")], "1 events are only in the export, such as b"),
         ([fact(revenue="0.500000001")], "revenue: 0.500000000 by events, 0.500000001 by export"),
+        ([fact(filtered=True)], "filtered: 0 in pages, 1 in the export"),
         ([fact(event_type="skip")], "clicks: 1 by events, 0 by export"),
     ],
 )

@@ -53,6 +53,21 @@ def test_gzip_by_suffix_and_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_the_content_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[int, bool]] = []
+    target = tmp_path / "day.jsonl"
+
+    def note(handle: int) -> None:
+        synced.append((os.fstat(handle).st_size, target.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    with open_output(target) as stream:
+        stream.write(b"data")
+    assert (4, False) in synced
+
+
 def test_the_usual_permissions_of_a_new_file_and_those_of_a_replaced_one(tmp_path: Path) -> None:
     new, old = tmp_path / "new", tmp_path / "old"
     old.touch()
