@@ -1,10 +1,17 @@
 """Entry point of the console script and of `python -m adanalytics_cli`."""
 
-from adanalytics_cli.root import cli
+import sys
 
 
 def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
+    if sys.argv[1:] == ["--version"]:
+        # Half of the time of a start is click, and nobody needs it to read a version.
+        from adanalytics_cli.version import show_version
+
+        sys.exit(show_version())
+    from adanalytics_cli.root import cli
+
     cli.main(prog_name="adanalytics")
 
 

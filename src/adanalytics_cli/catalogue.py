@@ -3,10 +3,14 @@
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.command_group import ExampleGroup
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,14 @@ class LazyGroup(ExampleGroup):
         """Import the command of that name, or None."""
         entry = self.entries.get(cmd_name)
         return entry.load() if entry else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Names and options that begin so; click itself would import every command for it."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)

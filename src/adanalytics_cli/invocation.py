@@ -7,6 +7,8 @@ from typing import Literal
 
 import click
 
+from adanalytics_cli.completing import profile_names
+
 ColorChoice = Literal["auto", "always", "never"]
 
 
@@ -54,7 +56,13 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
 def connection_options(*, hidden: bool) -> list[click.Parameter]:
     """`--profile`, `--base-url` and `--partner`: which service and whose data."""
     return [
-        _option("--profile", metavar="P", hidden=hidden, help="Profile of the settings file."),
+        _option(
+            "--profile",
+            metavar="P",
+            hidden=hidden,
+            help="Profile of the settings file.",
+            complete=profile_names,
+        ),
         _option("--base-url", metavar="URL", hidden=hidden, help="Address of the service."),
         _option("--partner", metavar="ID", hidden=hidden, help="Partner whose data are read."),
     ]
@@ -82,11 +90,13 @@ def _option(
     help: str,  # noqa: A002  the name click gives it
     metavar: str | None = None,
     choices: tuple[str, ...] = (),
+    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
 ) -> click.Option:
     return click.Option(
         [name],
         metavar=metavar,
         type=click.Choice(choices) if choices else str,
+        shell_complete=complete,
         hidden=hidden,
         help=help,
         expose_value=False,

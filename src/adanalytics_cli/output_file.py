@@ -22,6 +22,7 @@ def output_option() -> click.Option:
     """`-o FILE`; nothing and `-` are stdout."""
     return click.Option(
         ["-o", "--output", "output"],
+        type=click.Path(),
         metavar="FILE",
         callback=_as_path,
         help="File to write, whole or not at all; its suffix gives the format. - is stdout.",

@@ -1,5 +1,6 @@
 """The program itself: its commands, the options of a run, and its version."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -7,6 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from adanalytics_cli.catalogue import Entry, LazyGroup
+from adanalytics_cli.completing import VARIABLE, answer_shell
 from adanalytics_cli.invocation import Invocation, connection_options, output_options
 from adanalytics_cli.process import run
 
@@ -33,6 +35,10 @@ COMMANDS = {
     ),
     "sync": Entry(
         "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
+    ),
+    "completion": Entry(
+        "adanalytics_cli.commands.completion:completion",
+        "Print the script that completes commands in a shell.",
     ),
     "serve": Entry("adanalytics_cli.commands.serve:serve", "Start the embedded server."),
     "server": Entry(
@@ -63,6 +69,8 @@ class Root(LazyGroup):
         **extra: Any,  # noqa: ANN401  click's signature
     ) -> NoReturn:
         """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
+        if instruction := os.environ.get(VARIABLE):
+            sys.exit(answer_shell(self, prog_name or "adanalytics", instruction))
         words = list(sys.argv[1:] if args is None else args)
         invocation = extra.get("obj") or Invocation()
         sys.exit(run(self, words, prog_name or "adanalytics", invocation=invocation))
@@ -71,9 +79,9 @@ class Root(LazyGroup):
 def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from adanalytics_client._version import __version__
+    from adanalytics_cli.version import version_line
 
-    click.echo(f"adanalytics {__version__}")
+    click.echo(version_line())
     context.exit()
 
 

@@ -11,7 +11,7 @@ from adanalytics_cli.formats import Format
 from adanalytics_cli.invocation import Invocation
 from adanalytics_cli.json_text import encode_json
 from adanalytics_cli.output_file import open_output
-from adanalytics_cli.terminal import DEFAULT_WIDTH, Terminal, look_at
+from adanalytics_cli.terminal import NOWHERE, look_at
 
 if TYPE_CHECKING:
     from adanalytics_cli.table_view import Column
@@ -56,10 +56,8 @@ def write_rows(
         if form == "table":
             from adanalytics_cli.table_view import render_table
 
-            terminal = Terminal(interactive=False, color=False, width=DEFAULT_WIDTH)
-            if path is None:
-                terminal = look_at(sys.stdout, invocation.color, os.environ)
-            stream.write(render_table(columns, rows, terminal, note=note).encode())
+            terminal = NOWHERE if path else look_at(sys.stdout, invocation.color, os.environ)
+            stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
             return
         names = list(dict.fromkeys(name for row in rows for name in row))
         for piece in encode_rows(rows, form, names or [column.key for column in columns]):

@@ -67,16 +67,26 @@ def _as_sent(row: "SummaryRow") -> dict[str, object]:
     }
 
 
-def table_rows(summary: "Summary", group_by: str | None) -> list[Mapping[str, object]]:
-    """The rows for a table; with groups, a last row of totals where the service sent them."""
-    rows: list[Mapping[str, object]] = [row.model_dump(exclude_unset=True) for row in summary.rows]
-    if group_by is None:
-        return rows
-    name = _KEYS[group_by][0].key
-    rows = [
+def name_column(group_by: str) -> str:
+    """The field that names a row of this grouping to people."""
+    return _KEYS[group_by][0].key
+
+
+def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
+    """The rows of a grouping, with words in the place of a name that is missing."""
+    name = name_column(group_by)
+    rows = (row.model_dump(exclude_unset=True) for row in summary.rows)
+    return [
         row if row.get(name) is not None else {**row, name: _nameless(row, group_by)}
         for row in rows
     ]
+
+
+def table_rows(summary: "Summary", group_by: str | None) -> list[Mapping[str, object]]:
+    """The rows for a table; with groups, a last row of totals where the service sent them."""
+    if group_by is None:
+        return [row.model_dump(exclude_unset=True) for row in summary.rows]
+    rows, name = named_rows(summary, group_by), name_column(group_by)
     if summary.totals is not None and rows:
         rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
     return rows

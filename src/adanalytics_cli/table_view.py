@@ -17,6 +17,9 @@ Row = Mapping[str, object]
 # One cell is the padding, the other the column line of the box, drawn as a space.
 _GAP = 2
 _NARROWEST_FIRST_COLUMN = 12
+# What rich draws with, and what stands for it where the locale has no such character.
+_LINE, _CUT = "─", "…"
+_PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
 
 
 def plain(value: object) -> str:
@@ -75,7 +78,8 @@ def render_table(
         console.print(_table(columns[:shown], cells, widths))
         if note:
             console.print(Text(note, style="dim"))
-    return drawn.get()
+    text = drawn.get()
+    return text if terminal.can_show(_LINE + _CUT) else text.translate(_PLAIN)
 
 
 def _how_many_fit(widths: Sequence[int], available: int) -> int:

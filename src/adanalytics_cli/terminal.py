@@ -12,11 +12,32 @@ DEFAULT_WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A stream as seen by what is printed on it; `width` is in character cells."""
+    """A stream as seen by what is printed on it.
+
+    `width` is in character cells. `encoding` is what text for people is written in; data are
+    UTF-8 everywhere.
+    """
 
     interactive: bool
     color: bool
     width: int
+    encoding: str = "utf-8"
+
+    def can_show(self, characters: str) -> bool:
+        """Whether its encoding has all of them."""
+        try:
+            characters.encode(self.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def encode(self, text: str) -> bytes:
+        """Bytes of `text`, with a question mark for what cannot be shown."""
+        return text.encode(self.encoding, "replace")
+
+
+# A file, which is read somewhere else by something else.
+NOWHERE = Terminal(interactive=False, color=False, width=DEFAULT_WIDTH)
 
 
 def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) -> Terminal:
@@ -33,7 +54,8 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
         colored = False
     else:
         colored = bool(environment.get("FORCE_COLOR")) or moving
-    return Terminal(moving, colored, _width(stream, environment) if watched else DEFAULT_WIDTH)
+    width = _width(stream, environment) if watched else DEFAULT_WIDTH
+    return Terminal(moving, colored, width, stream.encoding or "utf-8")
 
 
 def _width(stream: TextIO, environment: Mapping[str, str]) -> int:

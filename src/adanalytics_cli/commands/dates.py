@@ -1,13 +1,17 @@
 """`adanalytics dates`: which days have data."""
 
+from datetime import date
 from pathlib import Path
 
 import click
 
+from adanalytics_cli.calendar_chart import HOURS, Coverage
+from adanalytics_cli.chart_output import calendar_lines, chart_option, check_chart, write_chart
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
+from adanalytics_cli.errors import CommandError
 from adanalytics_cli.formats import format_option, pick_format
-from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
 
@@ -19,14 +23,21 @@ def run(
     end: Span | None,
     chosen_format: str | None,
     output: Path | None,
+    chart: bool,
 ) -> None:
     """Ask for the days and write those of the period."""
-    form = pick_format(chosen_format, output, piped="csv")
+    if chart:
+        check_chart(chosen_format, output)
+    form = "table" if chart else pick_format(chosen_format, output, piped="csv")
     with connect(context) as (client, _progress):
         days = client.dates()
-    if start is not None:
-        first, last = period(start, end)
+    asked = period(start, end) if start is not None else None
+    if asked:
+        first, last = asked
         days = [day for day in days if first <= day <= last]
+    if chart:
+        _draw(days, asked, output, current_invocation(context))
+        return
     rows = [{"date": day.isoformat()} for day in days]
 
     from adanalytics_cli.row_output import write_rows
@@ -36,15 +47,31 @@ def run(
     write_rows(rows, form, output, columns=columns, invocation=current_invocation(context))
 
 
+def _draw(
+    days: list[date], asked: tuple[date, date] | None, output: Path | None, invocation: Invocation
+) -> None:
+    if not days and not asked:
+        raise CommandError("there are no days with data, so there is nothing to draw")
+    first, last = asked or (min(days), max(days))
+    coverage = Coverage(dict.fromkeys(days, HOURS), first, last)
+    write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)
+
+
 dates = ExampleCommand(
     "dates",
     callback=run,
-    params=[*period_arguments(required=False), format_option(), output_option()],
+    params=[
+        *period_arguments(required=False),
+        format_option(),
+        output_option(),
+        chart_option("Draw a calendar of the days with data."),
+    ],
     summary="List the days that have data.",
     details=f"Without START all of them. {PERIOD_HELP}",
     examples=[
         "adanalytics dates",
         "adanalytics dates 2026-01",
+        "adanalytics dates 2026-01-01 today --chart",
         "adanalytics dates -30d today -f json",
     ],
     connects=True,

@@ -1,16 +1,20 @@
 """`adanalytics summary`: the metrics of a period."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from adanalytics_cli.chart_output import chart_option, check_chart, write_chart
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import format_option, pick_format
-from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+
+if TYPE_CHECKING:
+    from adanalytics_client import Summary
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
 
@@ -23,12 +27,18 @@ def run(
     group_by: GroupBy | None,
     chosen_format: str | None,
     output: Path | None,
+    chart: bool,
 ) -> None:
     """Ask for the summary and write its rows; a table also shows the totals."""
-    form = pick_format(chosen_format, output, piped="csv")
+    if chart:
+        check_chart(chosen_format, output)
+    form = "table" if chart else pick_format(chosen_format, output, piped="csv")
     first, last = period(start, end)
     with connect(context) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
+    if chart:
+        _draw(answer, group_by, output, current_invocation(context))
+        return
 
     from adanalytics_cli.row_output import write_rows
     from adanalytics_cli.summary_table import (
@@ -50,6 +60,16 @@ def run(
     )
 
 
+def _draw(
+    answer: "Summary", group_by: GroupBy | None, output: Path | None, invocation: Invocation
+) -> None:
+    from adanalytics_cli.summary_chart import chart_lines, summary_charts
+    from adanalytics_cli.summary_table import table_note
+
+    charts = summary_charts(answer, group_by)
+    write_chart(lambda at: chart_lines(charts, table_note(answer), at), output, invocation)
+
+
 summary = ExampleCommand(
     "summary",
     callback=run,
@@ -62,12 +82,14 @@ summary = ExampleCommand(
         ),
         format_option(),
         output_option(),
+        chart_option("Draw bars: of the total, or of impressions and revenue by group."),
     ],
     summary="Metrics of a period, in total or by group.",
     details=f"Filtered (invalid) traffic is left out by the service. {PERIOD_HELP}",
     examples=[
         "adanalytics summary yesterday",
         "adanalytics summary 2026-01 -g campaign",
+        "adanalytics summary 2026-01 -g day --chart",
         "adanalytics summary 2026-01-01 2026-01-31 -g day -o january.csv",
     ],
     connects=True,

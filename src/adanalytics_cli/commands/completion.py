@@ -1,0 +1,34 @@
+"""`adanalytics completion`: what a shell has to run so that Tab completes commands and options."""
+
+import click
+from click.shell_completion import get_completion_class
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.completing import VARIABLE
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.pass_context
+def run(context: click.Context, shell: str) -> None:
+    """Print the script; nothing is installed."""
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.UsageError(f"no completion for {shell}")
+    made = script(context.find_root().command, {}, "adanalytics", VARIABLE)
+    # Not source(), which starts a bash to look at its version and complains on stderr.
+    click.echo(made.source_template % made.source_vars())
+
+
+completion = ExampleCommand(
+    "completion",
+    callback=run,
+    params=[click.Argument(["shell"], type=click.Choice(SHELLS))],
+    summary="Print the script that completes commands in a shell.",
+    details="Put the line for your shell into its start-up file.",
+    examples=[
+        'eval "$(adanalytics completion bash)"      # in ~/.bashrc; bash 4.4 or newer',
+        'eval "$(adanalytics completion zsh)"       # in ~/.zshrc, after compinit',
+        "adanalytics completion fish | source       # in ~/.config/fish/config.fish",
+    ],
+)

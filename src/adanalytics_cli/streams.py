@@ -1,0 +1,46 @@
+"""The three standard streams, also when the caller closed one or its reader went away."""
+
+import io
+import os
+import sys
+
+
+def prepare_streams() -> None:
+    """Give stdin, stdout and stderr to a run that was started without them, and stdout its buffer.
+
+    Without a stand-in the next file opened gets the number of a closed stream, and what is meant
+    for the terminal ends up in the data. PYTHONUNBUFFERED takes the buffer away; without one a
+    write may take a part of a page and say so to nobody: rows would be lost on a full disk, and a
+    closed pipe would look like success.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors,
+            line_buffering=True,
+        )
+
+
+def drop_unwritable() -> None:
+    """Forget what stdout cannot take, after the error that it caused was told."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        give_up_stdout()
+
+
+def give_up_stdout() -> None:
+    """Point stdout at nothing, or the interpreter complains about it while it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,151 @@
+"""`--chart`: calendars and bars at every width, with and without colours and fine characters."""
+
+import subprocess
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from rich.cells import cell_len
+
+from adanalytics_cli.bar_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
+from adanalytics_cli.calendar_chart import LETTERS as DAY_LETTERS
+from adanalytics_cli.calendar_chart import SHADES, Coverage, draw_calendar, legend, level_of
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+NEW_YEAR = date(2026, 1, 1)
+
+
+def test_a_day_a_mark_a_month_a_row() -> None:
+    hours = {NEW_YEAR + timedelta(days=n): n for n in range(25)}
+    coverage = Coverage(hours, NEW_YEAR, date(2026, 2, 2), by_hour=True)
+    assert draw_calendar(coverage, DAY_LETTERS, width=80) == [
+        "        1   5    10   15   20   25   30",
+        "2026-01 .--------++++++++*******#......  24/31",
+        "2026-02 ..                                0/2",
+    ]
+    assert legend(coverage, DAY_LETTERS) == [
+        "hours: . 0  - 1-8  + 9-16  * 17-23  # 24",
+        "24 of 33 days have data.",
+        "Missing:",
+        "  2026-01-01",
+        "  2026-01-26 to 2026-02-02",
+    ]
+
+
+def test_levels() -> None:
+    assert [level_of(hours) for hours in (0, 1, 8, 9, 16, 17, 23, 24)] == [0, 1, 1, 2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize("width", [16, 24, 38, 39, 40, 44, 47, 48, 80, 200])
+def test_a_calendar_fits_and_loses_no_day(width: int) -> None:
+    days = [NEW_YEAR + timedelta(days=n) for n in range(400)]
+    coverage = Coverage(dict.fromkeys(days, 24), days[0], days[-1])
+    lines = draw_calendar(coverage, SHADES, width=width)
+    assert max(map(len, lines)) <= width
+    assert "".join(lines).count("█") == 400
+
+
+def test_only_the_first_gaps_are_named() -> None:
+    days = [NEW_YEAR + timedelta(days=n) for n in range(20)]
+    coverage = Coverage(dict.fromkeys(days[::2], 24), days[0], days[-1])
+    assert legend(coverage, SHADES)[-1] == "  and 5 more gaps"
+
+
+BARS = [
+    Bar("Trailer: Harbour Lights", 1_000, "1,000"),
+    Bar("広告キャンペーン", 500, "500"),
+    Bar("a little", 1, "1"),
+    Bar("nothing", 0, "0"),
+    Bar("taken back", Decimal("-12.5"), "-12.5"),
+    Bar("unknown", None, "-"),
+]
+
+
+@pytest.mark.parametrize("ink", [BLOCKS, LETTERS])
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_bars_fit_and_show_every_value(ink: Ink, width: int) -> None:
+    drawn = draw_bars(BARS, ink, width=width)
+    assert {cell_len(line) for line in drawn} == {width}
+    for line, bar in zip(drawn, BARS, strict=True):
+        assert line.endswith(f" {bar.shown}")
+    lengths = [sum(line.count(each) for each in "█#▏") for line in drawn]
+    assert lengths[0] >= 2 * lengths[1] - 1 >= 1
+    assert lengths[2] == 1
+    assert lengths[3:] == [0, 0, 0]
+
+
+def test_a_value_is_never_cut() -> None:
+    (line,) = draw_bars([Bar("name", 1, "1" * 30)], LETTERS, width=20)
+    assert line == f"~ #### {'1' * 30}"
+
+
+def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    shown = run("dates", "2026-01-14", "2026-01-17", "--chart")
+    assert shown.exit_code == 0
+    assert shown.stdout.splitlines() == [
+        "        1   5    10   15   20   25   30",
+        "2026-01              ·██·                 2/4",
+        "",
+        "█ data  · none",
+        "2 of 4 days have data.",
+        "Missing:",
+        "  2026-01-14",
+        "  2026-01-17",
+    ]
+    target = tmp_path / "days.txt"
+    assert run("dates", "2026-01-14", "2026-01-17", "--chart", "-o", str(target)).stdout == ""
+    assert target.read_text() == shown.stdout
+
+
+def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:
+    total = run("summary", "2026-01", "--chart").stdout.splitlines()
+    assert total[0] == "events"
+    assert [line.split()[0] for line in total[1:4]] == ["requests", "impressions", "starts"]
+    days = run("summary", "2026-01", "-g", "day", "--chart").stdout.splitlines()
+    assert [line for line in days if not line.startswith("2026-01-1")] == [
+        "impressions",
+        "",
+        "revenue in USD",
+        "",
+        "Money in USD, days in UTC.",
+    ]
+    rows = run("summary", "2026-01", "-g", "day", "-f", "csv").stdout.splitlines()
+    assert rows[1].split(",")[rows[0].split(",").index("revenue")] == days[5].split()[-1]
+
+
+def test_color_is_for_those_who_see_it(run: Run, service: LocalServer) -> None:
+    assert "\x1b[32m██\x1b[0m" in run("--color", "always", "dates", "--chart").stdout
+    assert "\x1b" not in run("dates", "--chart").stdout
+
+
+def test_a_locale_without_blocks_gets_letters(
+    spawn: Callable[..., "subprocess.Popen[bytes]"],
+    service: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    bars, _ = spawn("summary", "2026-01", "-g", "campaign", "--chart").communicate()
+    assert b"Spring Sale             ####" in bars
+    assert "Été en Provence".encode("latin-1") in bars
+    table, _ = spawn("summary", "2026-01", "-f", "table").communicate()
+    assert table.splitlines()[1].strip(b"-") == b""
+
+
+@pytest.mark.parametrize("words", [["-f", "csv"], ["-o", "chart.csv"], ["-o", "chart.jsonl.gz"]])
+@pytest.mark.parametrize("command", ["dates", "summary"])
+def test_a_picture_is_text(
+    run: Run, service: LocalServer, command: str, words: list[str], tmp_path: Path
+) -> None:
+    done = run(command, "2026-01", "--chart", *words)
+    assert done.exit_code == 2
+    assert "--chart draws text" in done.stderr
+
+
+def test_nothing_to_draw(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("summary", "2025-01", "-g", "campaign", "--chart")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "no numbers to draw" in done.stderr

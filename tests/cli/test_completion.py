@@ -1,0 +1,54 @@
+"""What a shell is told when Tab is pressed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adanalytics_cli.root import COMMANDS
+
+
+def complete(line: str) -> list[str]:
+    """The words offered at the end of `line`, as the script for bash asks for them."""
+    words = line.split(" ")
+    asked = {
+        "_ADANALYTICS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "\n".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "adanalytics_cli"],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return [each.partition(",")[2] for each in done.stdout.splitlines()]
+
+
+def test_commands_options_and_choices(tmp_path: Path) -> None:
+    settings = tmp_path / "config" / "adanalytics"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text("[profile.night]\n[profile.noon]\n[profile.day]\n")
+    assert complete("adanalytics ") == list(COMMANDS)
+    assert complete("adanalytics server us") == ["user"]
+    assert complete("adanalytics events --sp") == ["--split"]
+    assert complete("adanalytics summary 2026-01 -g ca") == ["campaign"]
+    assert complete("adanalytics --profile n") == ["night", "noon"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_the_shell_understands(shell: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "adanalytics_cli", "completion", shell],
+        capture_output=True,
+        check=True,
+    )
+    assert b"_ADANALYTICS_COMPLETE" in done.stdout
+    assert done.stderr == b""
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=done.stdout, check=True)
