@@ -2,12 +2,13 @@
 
     python benchmarks/http_server.py FOLDER
 
-The reference server, with two more routes for fixed bytes, the plainest answers there are: from
-memory and from a file.
+The reference server, with routes for fixed bytes, the plainest answers there are, from memory
+and from a file, and one for the CPU seconds this process has used.
 Prints its address when it answers.
 """
 
 import sys
+import time
 from pathlib import Path
 
 from starlette.requests import Request
@@ -27,10 +28,14 @@ def main(folder: Path) -> None:
     async def from_memory(_request: Request) -> Response:
         return Response(body, media_type="application/json")
 
+    async def cpu(_request: Request) -> Response:
+        return Response(str(time.process_time()))
+
     async def from_file(_request: Request) -> Response:
         return FileResponse(page, media_type="application/json")
 
     app.add_route("/memory", from_memory)
+    app.add_route("/cpu", cpu)
     app.add_route("/file", from_file)
     listener = listen("127.0.0.1", 0)
     serve(app, listener, ready=lambda: print(url_of(listener), flush=True))

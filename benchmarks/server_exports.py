@@ -20,7 +20,8 @@ import msgspec
 
 from adanalytics_server.events import EVENT_FIELDS, decode_event
 from adanalytics_server.exportfiles import write_export
-from adanalytics_server.paging import read_in_chunks, read_spans
+from adanalytics_server.month_text import split_pieces
+from adanalytics_server.paging import read_in_parts, read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate
 from adanalytics_server.store import PartnerStore
@@ -54,7 +55,8 @@ def make_peer(folder: Path, store: PartnerStore) -> Path:
     marks = ", ".join("?" for _ in EVENT_FIELDS)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"CREATE TABLE events ({', '.join(EVENT_FIELDS)})")
-        for bodies in read_in_chunks(store, read_spans(store, DAYS), rows=5_000):
+        for pieces in read_in_parts(store, read_spans(store, DAYS), rows=5_000):
+            bodies = split_pieces(pieces)
             rows = [msgspec.structs.astuple(decode_event(body)) for body in bodies]
             connection.executemany(
                 f"INSERT INTO events VALUES ({marks})",

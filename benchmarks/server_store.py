@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record, decode_facts
 from adanalytics_server.ingest import ingest
+from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import read_page, read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate
@@ -44,9 +45,9 @@ def say(what: str, ratio: float, limit: str) -> None:
 def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
     """Load the same records into an empty store, against executemany of the same bodies."""
     spans = read_spans(store, days)
-    bodies = read_page(store, days, page=1, per_page=min(100_000, sum(s.count for s in spans)))
+    bodies = read_page(store, days, page=1, per_page=min(100_000, sum(s.n for s in spans)))
     records = []
-    for number, body in enumerate(bodies.bodies):
+    for number, body in enumerate(split_pieces(bodies.pieces)):
         facts = decode_facts(body)
         records.append(
             Record(
@@ -81,7 +82,7 @@ def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
 
 def paging(store: PartnerStore, days: DayRange) -> None:
     """Read a page at the end of the range, against the first one."""
-    total = sum(span.count for span in read_spans(store, days))
+    total = sum(span.n for span in read_spans(store, days))
     last = total // PER_PAGE
     first = cpu_seconds(lambda: read_page(store, days, page=1, per_page=PER_PAGE), repeats=9)
     deep = cpu_seconds(lambda: read_page(store, days, page=last, per_page=PER_PAGE), repeats=9)

@@ -1,6 +1,11 @@
-"""What every test shares: nothing is written to the state folder of whoever runs the tests."""
+"""What every test shares: a state folder of its own, and no deadline for properties."""
 
 import pytest
+from hypothesis import settings
+
+# The machine may be busy, and how long something takes is no test's matter.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ from adanalytics_server.openapi_responses import (
 from adanalytics_server.paging import read_page
 from adanalytics_server.parameters import Hour, PageNumber, PerPage, StrictDate, day_range, only
 from adanalytics_server.parquet_file import parquet_is_available
+from adanalytics_server.parts_answer import PartsResponse
 from adanalytics_server.request_log import note_credential
 from adanalytics_server.security_throttle import TooManyAttempts
 from adanalytics_server.summaries import read_dates, read_summary
@@ -128,8 +129,8 @@ def events(
         "total_pages": total_pages,
         "has_more": page < total_pages,
     }
-    body, headers = events_body(context.settings.dialect, found.bodies, pagination)
-    return Response(body, headers=headers, media_type="application/json")
+    parts, headers = events_body(context.settings.dialect, found.pieces, pagination)
+    return PartsResponse(parts, headers=headers)
 
 
 @partner_router.get(

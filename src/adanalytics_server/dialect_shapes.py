@@ -14,8 +14,13 @@ from adanalytics_server.ratelimit import WINDOW_SECONDS, Allowance
 Shaped = tuple[bytes, dict[str, str]]
 
 
-def events_body(dialect: Dialect, bodies: Sequence[bytes], numbers: Mapping[str, object]) -> Shaped:
-    """Wrap the events of a page, already JSON, and its page numbers: a body and headers."""
+def events_body(
+    dialect: Dialect, pieces: Sequence[bytes], numbers: Mapping[str, object]
+) -> tuple[list[bytes], dict[str, str]]:
+    """Wrap the events of a page, already JSON, and its page numbers: a body and headers.
+
+    The body comes in parts, as the events do: joining megabytes costs as much as reading them.
+    """
     encoded = msgspec.json.encode(numbers)
     beside, headers = b"", {}
     match dialect.metadata:
@@ -39,8 +44,8 @@ def events_body(dialect: Dialect, bodies: Sequence[bytes], numbers: Mapping[str,
             before, after = b'{"data":{"events":[', b"]%b}}" % beside
         case name:
             before, after = b'{"%b":[' % name.encode(), b"]%b}" % beside
-    # A page has megabytes: the rows are joined once and copied once.
-    return b"%b%b%b" % (before, b",".join(bodies), after), headers
+    parts = [part for piece in pieces for part in (b",", piece)]
+    return [before, *parts[1:], after], headers
 
 
 def summary_body(dialect: Dialect, summary: Mapping[str, object]) -> bytes:

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import IO, cast
 
 from adanalytics_server.csv_text import CSV_HEADER, CsvText
-from adanalytics_server.paging import HourReplaced, Span, read_in_chunks, read_spans
+from adanalytics_server.month_text import as_lines, split_pieces
+from adanalytics_server.paging import read_in_parts, read_spans
 from adanalytics_server.parquet_file import ParquetEvents
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
+from adanalytics_server.text_reading import HourReplaced, Span
 
-# Rows in memory at a time, whatever the size of the export.
-CHUNK_ROWS = 1_000
+# Rows in memory at a time, whatever the size of the export; a multiple of those in a chunk.
+PART_ROWS = 1_024
 _ATTEMPTS = 3
 
 
@@ -71,7 +73,7 @@ def write_export(
         form: ``csv``, ``jsonl`` or ``parquet``.
         compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no time
             stamp in it), of the pages inside a parquet file.
-        stopping: asked every :data:`CHUNK_ROWS` rows whether to give up.
+        stopping: asked every :data:`PART_ROWS` rows whether to give up.
 
     Raises:
         OSError: the disk is full or cannot be written; no file is left behind.
@@ -100,9 +102,9 @@ def _write_once_more(
     attempts = 0
     while True:
         spans = read_spans(store, days)
-        chunks = _until(stopping, read_in_chunks(store, spans, rows=CHUNK_ROWS))
+        parts = _until(stopping, read_in_parts(store, spans, rows=PART_ROWS))
         try:
-            return _write(chunks, spans, part, form=form, compression=compression)
+            return _write(parts, spans, part, form=form, compression=compression)
         except HourReplaced:
             attempts += 1
             if attempts == _ATTEMPTS:
@@ -110,15 +112,15 @@ def _write_once_more(
 
 
 def _write(
-    chunks: Iterator[list[bytes]], spans: list[Span], part: Path, *, form: str, compression: str
+    parts: Iterator[list[bytes]], spans: list[Span], part: Path, *, form: str, compression: str
 ) -> ExportedFile:
     with part.open("wb") as raw:
         hashing = _HashingFile(raw)
         out = cast("IO[bytes]", hashing)
         if form == "parquet":
-            ParquetEvents().write(chunks, out, compression=compression)
+            ParquetEvents().write(map(split_pieces, parts), out, compression=compression)
         else:
-            texts = _csv(chunks) if form == "csv" else _jsonl(chunks)
+            texts = _csv(parts) if form == "csv" else _jsonl(parts)
             with ExitStack() as stack:
                 if compression == "gzip":
                     wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0)
@@ -127,26 +129,27 @@ def _write(
                     out.write(text)
         raw.flush()
         os.fsync(raw.fileno())
-    return ExportedFile(sum(span.count for span in spans), hashing.size, hashing.sha256.hexdigest())
+    return ExportedFile(sum(span.n for span in spans), hashing.size, hashing.sha256.hexdigest())
 
 
-def _jsonl(chunks: Iterator[list[bytes]]) -> Iterator[bytes]:
-    for bodies in chunks:
-        yield b"\n".join([*bodies, b""])
+def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
+    for pieces in parts:
+        for piece in pieces:
+            yield as_lines(piece)
 
 
-def _csv(chunks: Iterator[list[bytes]]) -> Iterator[bytes]:
+def _csv(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
     text = CsvText()
     yield CSV_HEADER
-    for bodies in chunks:
-        yield text.rows(bodies)
+    for pieces in parts:
+        yield text.rows(split_pieces(pieces))
 
 
-def _until(stopping: Callable[[], bool], chunks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
-    for bodies in chunks:
+def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
+    for pieces in parts:
         if stopping():
             raise ExportStopped
-        yield bodies
+        yield pieces
 
 
 def _sync_folder(folder: Path) -> None:

@@ -19,11 +19,12 @@ from uuid import uuid4
 from adanalytics_server.clock import Clock
 from adanalytics_server.export_job import ExportJob
 from adanalytics_server.exportfiles import ExportStopped, write_export
-from adanalytics_server.paging import HourReplaced, read_spans
+from adanalytics_server.paging import read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.settings import Settings
 from adanalytics_server.state import State
 from adanalytics_server.stores import Stores
+from adanalytics_server.text_reading import HourReplaced
 
 Fate = Literal["stuck", "failed"]
 _FATES: dict[Fate, str] = {
@@ -86,7 +87,7 @@ class Exports:
         """
         await self._remove_expired()
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
-        rows = sum(span.count for span in spans)
+        rows = sum(span.n for span in spans)
         fingerprint = hashlib.sha256(repr(spans).encode()).hexdigest()
         async with self._ordering:
             job = None

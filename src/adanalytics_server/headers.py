@@ -7,8 +7,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adanalytics_server.damage import DamagedFile
 from adanalytics_server.errors import ApiError, error_response
-from adanalytics_server.store import DamagedFile
 
 _EXTRA = "adanalytics.headers"
 

@@ -1,6 +1,6 @@
 """Put sorted records into a partner's files: idempotent, atomic, in order, with rollups.
 
-Bodies go to the month files first. They are invisible there until the ledger's transaction,
+Bodies go to the months' files first. They are invisible there until the ledger's transaction,
 which holds the counts, the ids and the rollups, commits as the very last step. A process
 killed in between leaves rows that nothing points to; the next load of that hour removes them.
 """
@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from uuid import UUID
 
+from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
-from adanalytics_server.paging import HourReplaced, Span, read_in_chunks
+from adanalytics_server.month_text import TextWriter, appending, remove_rows, rewrite, split_pieces
+from adanalytics_server.paging import read_in_parts
 from adanalytics_server.rollups import Rollups, remember_names
-from adanalytics_server.store import (
-    DamagedFile,
-    PartnerStore,
-    first_key,
-    hour_of_time,
-    month_of_hour,
-)
+from adanalytics_server.store import PartnerStore, first_key, hour_of_time, month_of_hour
+from adanalytics_server.text_reading import HourReplaced, Span
 
 # Records in memory at a time while they are written.
 BATCH = 5_000
@@ -69,6 +66,7 @@ def ingest(
 
     Raises:
         sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+        OSError: the disk is full.
         DamagedFile: a file cannot be read, or an hour that is to be replaced has lost rows.
     """
     outcome = Ingested()
@@ -82,8 +80,11 @@ def ingest(
         outcome.replaced_hours = sum(1 for before in replaced.values() if before.n)
         by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
         for month, month_records in by_month:
-            with store.writing_month(month) as bodies:
-                writer = _MonthWriter(ledger, bodies, rollups, outcome, revision)
+            with (
+                store.writing_month(month) as index,
+                appending(index, store.folder, month) as texts,
+            ):
+                writer = _MonthWriter(ledger, index, texts, rollups, outcome, revision)
                 for hour, hour_records in groupby(
                     month_records, key=lambda record: hour_of_time(record.time)
                 ):
@@ -100,13 +101,15 @@ class _MonthWriter:
     def __init__(
         self,
         ledger: sqlite3.Connection,
-        bodies: sqlite3.Connection,
+        index: sqlite3.Connection,
+        texts: TextWriter,
         rollups: Rollups,
         outcome: Ingested,
         revision: int,
     ) -> None:
         self._ledger = ledger
-        self._bodies = bodies
+        self._index = index
+        self._texts = texts
         self._rollups = rollups
         self._outcome = outcome
         self._revision = revision
@@ -119,14 +122,7 @@ class _MonthWriter:
         while batch := list(islice(records, BATCH)):
             fresh = self._without_known(batch)
             self._outcome.duplicates += len(batch) - len(fresh)
-            self._bodies.executemany(
-                "INSERT INTO events VALUES (?, CAST(? AS TEXT))",
-                zip(
-                    range(first_key(hour, end), first_key(hour, end + len(fresh))),
-                    [record.body for record in fresh],
-                    strict=True,
-                ),
-            )
+            self._texts.append(first_key(hour, end), [record.body for record in fresh])
             self._rollups.add(hour // 24, fresh)
             end += len(fresh)
         if end == before.end:
@@ -141,14 +137,8 @@ class _MonthWriter:
 
     def _remove_unseen(self, hour: int, seen: _Hour) -> None:
         """Drop what a killed load or an unfinished replacement left beside the visible rows."""
-        self._bodies.execute(
-            "DELETE FROM events WHERE key >= ? AND key < ?",
-            (first_key(hour, 0), first_key(hour, seen.first)),
-        )
-        self._bodies.execute(
-            "DELETE FROM events WHERE key >= ? AND key < ?",
-            (first_key(hour, seen.end), first_key(hour + 1, 0)),
-        )
+        remove_rows(self._index, first_key(hour, 0), first_key(hour, seen.first))
+        remove_rows(self._index, first_key(hour, seen.end), first_key(hour + 1, 0))
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Write down the ids of a batch and return the records whose id was not there."""
@@ -198,7 +188,8 @@ def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, h
 
 def _bodies_of(store: PartnerStore, hour: int, rows: _Hour) -> Iterator[list[bytes]]:
     try:
-        yield from read_in_chunks(store, [Span(hour, rows.first, rows.n)], rows=BATCH)
+        for pieces in read_in_parts(store, [Span(hour, rows.first, rows.n)], rows=BATCH):
+            yield split_pieces(pieces)
     except HourReplaced as error:
         # Nobody else can have replaced them: the ledger is locked.
         path = store.folder / f"{month_of_hour(hour)}.db"
@@ -221,11 +212,10 @@ def _record_of(fact: Facts) -> Record:
 
 
 def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None:
-    """Delete replaced bodies once nobody can be sent to them any more."""
+    """Delete replaced rows once nobody can be sent to them any more."""
     obsolete = [(hour, before) for hour, before in replaced.items() if before.n]
     for month, hours in groupby(obsolete, key=lambda entry: month_of_hour(entry[0])):
-        with store.writing_ledger(), store.writing_month(month) as bodies:
-            bodies.executemany(
-                "DELETE FROM events WHERE key >= ? AND key < ?",
-                [(first_key(hour, old.first), first_key(hour, old.end)) for hour, old in hours],
-            )
+        with store.writing_ledger(), store.writing_month(month) as index:
+            for hour, old in hours:
+                remove_rows(index, first_key(hour, old.first), first_key(hour, old.end))
+            rewrite(index, store.folder, month)

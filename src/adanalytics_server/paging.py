@@ -4,36 +4,27 @@ The ledger says how many rows each hour has. A page is found by walking those co
 first row, then read as ranges of keys: no OFFSET. Adding the counts up gives the total.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from adanalytics_server.ranges import DayRange
-from adanalytics_server.store import PartnerStore, first_key, month_of_hour
+from adanalytics_server.store import PartnerStore, month_of_hour
+from adanalytics_server.text_reading import HourReplaced, Span, read_month
 
 _ATTEMPTS = 5
 
 
-class HourReplaced(RuntimeError):
-    """Rows vanished while they were read, because their hour was replaced; read again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """``count`` visible rows of an hour (since 1970), from sequence number ``first`` on."""
-
-    hour: int
-    first: int
-    count: int
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The bodies of one page, in order, and the number of rows in the whole range."""
+    """The rows of one page, in order, and the number of rows in the whole range.
 
-    bodies: list[bytes]
+    ``pieces`` are JSON texts with commas between them, and a comma is missing between pieces:
+    they are not joined, because fresh memory for megabytes costs more than all the rest.
+    """
+
+    pieces: list[bytes]
     total: int
 
 
@@ -53,13 +44,13 @@ def cut(spans: list[Span], skip: int, take: int) -> list[Span]:
     """Return the parts of the spans that hold rows ``skip`` to ``skip + take`` of them all."""
     parts = []
     for span in spans:
-        if skip >= span.count:
-            skip -= span.count
+        if skip >= span.n:
+            skip -= span.n
             continue
         if take <= 0:
             break
-        count = min(span.count - skip, take)
-        parts.append(replace(span, first=span.first + skip, count=count))
+        count = min(span.n - skip, take)
+        parts.append(Span(span.hour, span.first + skip, count))
         take -= count
         skip = 0
     return parts
@@ -81,51 +72,40 @@ def read_page(
 
 def _read_page_once(store: PartnerStore, days: DayRange, skip: int, take: int) -> Page:
     spans = read_spans(store, days)
-    return Page(read_bodies(store, cut(spans, skip, take)), sum(span.count for span in spans))
+    return Page(read_pieces(store, cut(spans, skip, take)), sum(span.n for span in spans))
 
 
-def read_bodies(store: PartnerStore, spans: list[Span]) -> list[bytes]:
-    """Read the bodies of spans, in order.
+def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
+    """Read the rows of spans, in order, as few pieces of rows with commas between them.
 
     Raises:
         HourReplaced: a row that the ledger counted when the spans were read is gone.
     """
-    bodies: list[bytes] = []
+    pieces: list[bytes] = []
     for month, of_month in groupby(spans, key=lambda span: month_of_hour(span.hour)):
         with store.reading_month(month) as connection:
-            for span in of_month:
-                found = _bodies_of(connection, span)
-                if len(found) != span.count:
-                    raise HourReplaced(
-                        f"{month}.db has not all rows of hour {span.hour % 24}: they were replaced"
-                        " while they were read, or the file is damaged"
-                    )
-                bodies += found
-    return bodies
+            pieces += read_month(connection, store.folder, month, of_month)
+    return pieces
 
 
-def read_in_chunks(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:
-    """Read the bodies of many spans in lists of at most ``rows``, none of them empty."""
+def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:
+    """Read many spans in parts of at most ``rows`` rows, none of them empty, as pieces.
+
+    An hour that fits into a part is not cut, and others are cut from their beginning on: the
+    cuts are then between the chunks they are stored in.
+    """
     part: list[Span] = []
     held = 0
     for span in spans:
-        left = span
-        while left.count:
-            count = min(left.count, rows - held)
-            part.append(replace(left, count=count))
+        if part and held + span.n > rows:
+            yield read_pieces(store, part)
+            part, held = [], 0
+        hour, first, count = span
+        while count > rows:
+            yield read_pieces(store, [Span(hour, first, rows)])
+            first, count = first + rows, count - rows
+        if count:
+            part.append(Span(hour, first, count))
             held += count
-            left = replace(left, first=left.first + count, count=left.count - count)
-            if held == rows:
-                yield read_bodies(store, part)
-                part, held = [], 0
     if part:
-        yield read_bodies(store, part)
-
-
-def _bodies_of(connection: sqlite3.Connection, span: Span) -> list[bytes]:
-    low = first_key(span.hour, span.first)
-    rows = connection.execute(
-        "SELECT body FROM events WHERE key >= ? AND key < ? ORDER BY key",
-        (low, low + span.count),
-    )
-    return [body for (body,) in rows]
+        yield read_pieces(store, part)

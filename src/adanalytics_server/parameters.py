@@ -55,7 +55,8 @@ def day_range(start: date, end: date, hour: int | None = None) -> DayRange:
 def only(*names: str) -> params.Depends:
     """Return a dependency that refuses repeated query parameters, and unknown ones."""
 
-    def check(request: Request) -> None:
+    # A coroutine that never waits: a plain function would be sent to a thread and back.
+    async def check(request: Request) -> None:
         details = [
             Detail(name, "must not be repeated")
             for name, count in Counter(

@@ -5,6 +5,9 @@ it has been released; a change of layout is a new step at the end.
 """
 
 import sqlite3
+from collections.abc import Callable
+
+from adanalytics_server.month_text import move_texts_out
 
 COUNTERS = (
     "ad_requests",
@@ -141,17 +144,21 @@ CREATE TABLE sends (
 CREATE INDEX sends_by_credential ON sends (credential, at);
 """
 
-STATE_STEPS = (_STATE, _WEB_SESSIONS)
-LIMITS_STEPS = (_LIMITS,)
-LEDGER_STEPS = (_LEDGER,)
-MONTH_STEPS = (_MONTH,)
+# SQL, or a function for what SQL cannot do; it runs inside the transaction of its step.
+Step = str | Callable[[sqlite3.Connection], None]
+Steps = tuple[Step, ...]
+
+STATE_STEPS: Steps = (_STATE, _WEB_SESSIONS)
+LIMITS_STEPS: Steps = (_LIMITS,)
+LEDGER_STEPS: Steps = (_LEDGER,)
+MONTH_STEPS: Steps = (_MONTH, move_texts_out)
 
 
 class NewerSchema(RuntimeError):
     """The file was written by a later version of the server than this one."""
 
 
-def migrate(connection: sqlite3.Connection, steps: tuple[str, ...]) -> None:
+def migrate(connection: sqlite3.Connection, steps: Steps) -> None:
     """Bring a file to the newest layout, one transaction a step.
 
     Raises:
@@ -168,9 +175,7 @@ def migrate(connection: sqlite3.Connection, steps: tuple[str, ...]) -> None:
         if version >= len(steps):
             connection.execute("ROLLBACK")
             break
-        for statement in steps[version].split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
+        _take_step(connection, steps[version])
         connection.execute(f"PRAGMA user_version = {version + 1}")
         connection.execute("COMMIT")
     if version > len(steps):
@@ -178,6 +183,15 @@ def migrate(connection: sqlite3.Connection, steps: tuple[str, ...]) -> None:
             f"layout {version} is newer than this version of adanalytics knows ({len(steps)});"
             " upgrade adanalytics"
         )
+
+
+def _take_step(connection: sqlite3.Connection, step: Step) -> None:
+    if not isinstance(step, str):
+        step(connection)
+        return
+    for statement in step.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -17,16 +17,21 @@ _SECRET_BYTES = 32
 
 
 class State:
-    """An open ``state.db``. One connection; its statements run one after the other."""
+    """An open ``state.db``. One connection writes; its statements run one after the other."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: aiosqlite.Connection, reader: sqlite3.Connection) -> None:
         self.connection = connection
+        self._reader = reader
         self._writing = asyncio.Lock()
 
     async def row(self, query: str, *values: object) -> sqlite3.Row | None:
-        """Return the first row of a query, or ``None``."""
-        async with self.connection.execute(query, values) as cursor:
-            return await cursor.fetchone()
+        """Return the committed row of a query by a key or an index, or ``None``.
+
+        It does not wait: each request asks for two such rows, which are in memory and take ten
+        microseconds. The way to a thread and back takes ten times that.
+        """
+        found: sqlite3.Row | None = self._reader.execute(query, values).fetchone()
+        return found
 
     async def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
         """Return all rows of a query; only for tables that people fill by hand."""
@@ -67,11 +72,20 @@ async def open_state(data: Path) -> AsyncIterator[State]:
     await asyncio.to_thread(_prepare, path)
     logging.getLogger("aiosqlite").addFilter(_above_debug)
     async with aiosqlite.connect(path, isolation_level=None) as connection:
-        connection.row_factory = sqlite3.Row
-        await connection.execute("PRAGMA busy_timeout = 10000")
-        await connection.execute("PRAGMA foreign_keys = ON")
-        await connection.execute("PRAGMA synchronous = NORMAL")
-        yield State(connection)
+        with closing(_open_for_reading(path)) as reader:
+            connection.row_factory = sqlite3.Row
+            await connection.execute("PRAGMA busy_timeout = 10000")
+            await connection.execute("PRAGMA foreign_keys = ON")
+            await connection.execute("PRAGMA synchronous = NORMAL")
+            yield State(connection, reader)
+
+
+def _open_for_reading(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA busy_timeout = 10000")
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def _above_debug(record: logging.LogRecord) -> bool:

@@ -1,9 +1,9 @@
 """The files of one partner: where they are and how they are opened.
 
-A partner has ``ledger.db`` (which rows of which hour are visible, the ids, the rollups) and a
-file ``YYYY-MM.db`` per month with the bodies. A row of a month file exists for readers only
-when the ledger says so: one commit of the ledger makes a whole load visible, however many
-months it touches.
+A partner has ``ledger.db`` (which rows of which hour are visible, the ids, the rollups) and per
+month ``YYYY-MM.db``, the index of the texts in ``YYYY-MM.N.events``. A row of a month exists for
+readers only when the ledger says so: one commit of the ledger makes a whole load visible,
+however many months it touches.
 """
 
 import sqlite3
@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
+from adanalytics_server.damage import DamagedFile, is_damage
 from adanalytics_server.schema import LEDGER_STEPS, MONTH_STEPS, migrate
 
 # Idle connections kept for reading, over all files of a partner.
@@ -37,18 +38,6 @@ def hour_of_time(milliseconds: int) -> int:
 def first_key(hour: int, sequence: int) -> int:
     """Return the key of the ``sequence``-th row ever written into an hour."""
     return hour << 32 | sequence
-
-
-class DamagedFile(sqlite3.DatabaseError):
-    """A file of a partner cannot be read any more; the others can."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        # Without the folders above: the text may end up in the answer to a client.
-        name = f"partners/{path.parent.name}/{path.name}"
-        super().__init__(
-            f"{name} is damaged ({reason}): put its folder back from a backup, or remove the"
-            " folder and load its files again"
-        )
 
 
 class PartnerStore:
@@ -74,7 +63,7 @@ class PartnerStore:
 
     @contextmanager
     def reading_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Lend a read-only connection to the bodies of a month (``YYYY-MM``)."""
+        """Lend a read-only connection to the index of a month (``YYYY-MM``)."""
         with self._reading(month) as connection:
             yield connection
 
@@ -90,7 +79,7 @@ class PartnerStore:
 
     @contextmanager
     def writing_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Open a month's bodies inside a write transaction; only under the ledger's."""
+        """Open a month's index inside a write transaction; only under the ledger's."""
         with closing(self._open_for_writing(month)) as connection, transaction(connection):
             yield connection
 
@@ -111,7 +100,7 @@ class PartnerStore:
         except BaseException as error:
             if connection is not None:
                 connection.close()
-            if _is_damage(error):
+            if is_damage(error):
                 raise DamagedFile(self._path(name), str(error)) from error
             raise
         self._give_back(name, connection)
@@ -168,12 +157,6 @@ class PartnerStore:
             connection.close()
             raise
         return connection
-
-
-def _is_damage(error: BaseException) -> bool:
-    """Tell whether SQLite found that a file is none of its own, or no longer whole."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 @contextmanager

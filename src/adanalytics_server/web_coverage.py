@@ -83,7 +83,7 @@ def read_coverage(store: PartnerStore, year: int) -> Coverage:
         first, last = ledger.execute(
             "SELECT MIN(hour), MAX(hour) FROM hours WHERE n > 0"
         ).fetchone()
-    events = {span.hour: span.count for span in spans}
+    events = {span.hour: span.n for span in spans}
     return Coverage(year, events, first=first or 0, last=last or 0)
 
 

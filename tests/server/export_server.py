@@ -13,15 +13,16 @@ from pathlib import Path
 
 from adanalytics_server import exportfiles
 from adanalytics_server.app import create_app
-from adanalytics_server.paging import Span, read_in_chunks
+from adanalytics_server.paging import read_in_parts
 from adanalytics_server.running import listen, serve, url_of
 from adanalytics_server.settings import Settings
 from adanalytics_server.store import PartnerStore
+from adanalytics_server.text_reading import Span
 
 
 def half(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:
     """Give the first chunk, and then nothing for ever."""
-    yield next(read_in_chunks(store, spans, rows=rows))
+    yield next(read_in_parts(store, spans, rows=rows))
     print("half", flush=True)
     threading.Event().wait()
 
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("--most-bytes", type=int)
     options = parser.parse_args()
     if options.hold:
-        vars(exportfiles)["read_in_chunks"] = half
+        vars(exportfiles)["read_in_parts"] = half
     if options.most_bytes:
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.most_bytes, hard))

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 import httpx
@@ -27,12 +28,20 @@ def cut_in_half(file: Path) -> None:
 
 def zeroed_in_the_middle(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[8192:-8192] = bytes(len(content) - 2 * 8192)
+    content[4096:-4096] = bytes(len(content) - 2 * 4096)
     file.write_bytes(content)
 
 
 def removed(file: Path) -> None:
     file.unlink()
+
+
+DAMAGES: tuple[Callable[[Path], None], ...] = (
+    overwritten,
+    cut_in_half,
+    zeroed_in_the_middle,
+    removed,
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +57,23 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def http(request: pytest.FixtureRequest, original: Path, tmp_path: Path) -> Iterator[httpx.Client]:
     """A client of a server on a copy of that folder, with its second month damaged."""
     data = tmp_path / "data"
-    for file in original.rglob("*.db"):
+    for file in [*original.rglob("*.db"), *original.rglob("*.events")]:
         copy = data / file.relative_to(original)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(file.read_bytes())
     with LocalServer(data=data) as server:
-        damage: Callable[[Path], None] = request.param
-        damage(data / "partners" / "1" / "2026-02.db")
+        name, damage = request.param
+        damage(data / "partners" / "1" / name)
         headers = {"Authorization": f"Bearer {server.api_key}"}
         with httpx.Client(base_url=f"{server.url}{API}", headers=headers) as client:
             yield client
 
 
 @pytest.mark.parametrize(
-    "http", [overwritten, cut_in_half, zeroed_in_the_middle, removed], indirect=True
+    "http",
+    list(product(("2026-02.db", "2026-02.1.events"), DAMAGES)),
+    indirect=True,
+    ids=lambda damage: f"{damage[1].__name__} {damage[0]}",
 )
 def test_a_damaged_month_is_the_only_one_that_fails(
     http: httpx.Client, caplog: pytest.LogCaptureFixture
@@ -76,7 +88,7 @@ def test_a_damaged_month_is_the_only_one_that_fails(
             if record.levelno == logging.ERROR
             and answer.headers["x-request-id"] in record.getMessage()
         ]
-        assert "2026-02.db" in line
+        assert "2026-02." in line
         assert "damaged" in line
     assert http.get("/events", params=GOOD).status_code == 200
     assert http.get("/summary", params=BOTH).status_code == 200
@@ -86,7 +98,7 @@ def test_a_damaged_month_is_the_only_one_that_fails(
     assert "damaged" in orders[0].json()["error"]
 
 
-@pytest.mark.parametrize("http", [overwritten], indirect=True)
+@pytest.mark.parametrize("http", [("2026-02.db", overwritten)], indirect=True)
 def test_a_damaged_file_is_one_line_without_a_traceback(
     http: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:

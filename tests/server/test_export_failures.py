@@ -143,7 +143,7 @@ def test_writing_stops_between_two_chunks_and_leaves_nothing(
         asked.append(1)
         return len(asked) > 2
 
-    monkeypatch.setattr(exportfiles, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(exportfiles, "PART_ROWS", 100)
     stores = Stores(folder)
     day = date.fromisoformat(DAY)
     with pytest.raises(ExportStopped):

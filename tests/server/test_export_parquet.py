@@ -13,10 +13,11 @@ import pytest
 
 from adanalytics_server import api, parquet_file
 from adanalytics_server.events import EVENT_FIELDS, Record, decode_event
-from adanalytics_server.exportfiles import CHUNK_ROWS, write_export
+from adanalytics_server.exportfiles import PART_ROWS, write_export
 from adanalytics_server.ingest import ingest
 from adanalytics_server.load import load_file
 from adanalytics_server.mapping import Mapping
+from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate
@@ -73,7 +74,10 @@ def test_a_parquet_export_loads_into_the_same_events(tmp_path: Path) -> None:
     days = DayRange(day, day)
     write_export(first, days, target, form="parquet", compression="gzip")
     load_file(second, target, partner_id="acme", currency="USD", mapping=Mapping({}, {}, ()))
-    pages = [read_page(store, days, page=1, per_page=10_000).bodies for store in (first, second)]
+    pages = [
+        split_pieces(read_page(store, days, page=1, per_page=10_000).pieces)
+        for store in (first, second)
+    ]
     assert sorted(pages[0]) == sorted(pages[1])
     assert len(pages[0]) == 900
     assert any(decode_event(body).key_values for body in pages[0])
@@ -87,15 +91,15 @@ def test_rows_are_held_up_to_a_row_group(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(parquet_file, "ROWS_PER_GROUP", CHUNK_ROWS)
-    ingest(store, [make_record(START + n, n) for n in range(2 * CHUNK_ROWS + 1)])
+    monkeypatch.setattr(parquet_file, "ROWS_PER_GROUP", PART_ROWS)
+    ingest(store, [make_record(START + n, n) for n in range(2 * PART_ROWS + 1)])
     target = tmp_path / "groups.parquet"
     write_export(store, DAYS, target, form="parquet", compression="none")
     meta = parquet.read_metadata(target)
     groups = [meta.row_group(number).num_rows for number in range(meta.num_row_groups)]
-    assert groups == [CHUNK_ROWS, CHUNK_ROWS, 1]
+    assert groups == [PART_ROWS, PART_ROWS, 1]
     ids = parquet.read_table(target, columns=["event_id"])["event_id"].to_pylist()
-    assert ids == [f"00000000-0000-0000-0000-{n:012x}" for n in range(2 * CHUNK_ROWS + 1)]
+    assert ids == [f"00000000-0000-0000-0000-{n:012x}" for n in range(2 * PART_ROWS + 1)]
 
 
 @pytest.mark.parametrize(("compression", "codec"), [("none", "UNCOMPRESSED"), ("gzip", "GZIP")])

@@ -6,11 +6,13 @@ from datetime import date
 
 import pytest
 
+from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import Record
 from adanalytics_server.ingest import ingest
+from adanalytics_server.month_text import appending, split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
-from adanalytics_server.store import DamagedFile, PartnerStore, first_key
+from adanalytics_server.store import PartnerStore, first_key
 from adanalytics_server.summaries import read_dates, read_summary
 
 MakeRecord = Callable[..., Record]
@@ -20,7 +22,7 @@ DAYS = DayRange(date(2026, 1, 31), date(2026, 2, 1))
 
 
 def bodies(store: PartnerStore) -> list[bytes]:
-    return read_page(store, DAYS, page=1, per_page=10_000).bodies
+    return split_pieces(read_page(store, DAYS, page=1, per_page=10_000).pieces)
 
 
 def impressions(store: PartnerStore) -> int:
@@ -69,7 +71,7 @@ def test_a_replaced_hour_leaves_nothing_of_the_old_one(
         (9, 1, "0.002500000"),
     ]
     with store.reading_month("2026-01") as connection:
-        assert connection.execute("SELECT COUNT(*) FROM events").fetchone() == (8,)
+        assert connection.execute("SELECT SUM(n) FROM chunks").fetchone() == (8,)
     # The ids of the hour that is gone are free again.
     assert ingest(store, [make_record(START, 0)]).stored == 1
 
@@ -101,7 +103,7 @@ def test_an_hour_that_lost_rows_cannot_be_replaced(
 ) -> None:
     ingest(store, [make_record(START, 1), make_record(START + 1, 2)])
     with store.writing_month("2026-01") as connection:
-        connection.execute("DELETE FROM events WHERE key = ?", (first_key(START // HOUR, 1),))
+        connection.execute("DELETE FROM chunks WHERE key = ?", (first_key(START // HOUR, 0),))
     with pytest.raises(DamagedFile, match="rows of an hour are missing"):
         ingest(store, [make_record(START, 3)], replace_hours={START // HOUR})
     assert impressions(store) == 2
@@ -129,8 +131,11 @@ def test_what_a_killed_load_left_is_never_seen_and_later_removed(
 ) -> None:
     ingest(store, [make_record(START, 1)])
     hour = START // HOUR
-    with store.writing_month("2026-01") as connection:
-        connection.execute("INSERT INTO events VALUES (?, 'torn')", (first_key(hour, 1),))
+    with (
+        store.writing_month("2026-01") as connection,
+        appending(connection, store.folder, "2026-01") as texts,
+    ):
+        texts.append(first_key(hour, 1), [b"torn"])
     assert bodies(store) == [make_record(START, 1).body]
     ingest(store, [make_record(START + 1, 2)])
     assert bodies(store) == [make_record(START, 1).body, make_record(START + 1, 2).body]

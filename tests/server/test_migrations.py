@@ -49,7 +49,7 @@ def layout_of_text(name: str) -> Layout:
         return layout(connection)
 
 
-def layout_of_steps(steps: tuple[str, ...]) -> Layout:
+def layout_of_steps(steps: schema.Steps) -> Layout:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, steps)
         return layout(connection)

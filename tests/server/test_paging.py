@@ -1,6 +1,7 @@
 """Pages joined are the events: every one once, in order, at any size."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,17 +12,17 @@ from hypothesis import strategies as st
 
 from adanalytics_server.events import Record
 from adanalytics_server.ingest import ingest
+from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import (
-    HourReplaced,
-    Span,
     cut,
-    read_bodies,
-    read_in_chunks,
+    read_in_parts,
     read_page,
+    read_pieces,
     read_spans,
 )
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
+from adanalytics_server.text_reading import HourReplaced, Span
 
 HOUR = 3_600_000
 # Two hours before the end of January 2026, so that a range crosses a month.
@@ -35,10 +36,10 @@ def all_pages(store: PartnerStore, days: DayRange, per_page: int) -> list[bytes]
     number = 1
     while True:
         page = read_page(store, days, page=number, per_page=per_page)
-        bodies += page.bodies
+        bodies += split_pieces(page.pieces)
         if len(bodies) >= page.total:
             return bodies
-        assert page.bodies, "an empty page before the last one"
+        assert page.pieces, "an empty page before the last one"
         number += 1
 
 
@@ -59,7 +60,10 @@ def test_pages_joined_are_the_events(
         store = PartnerStore(Path(folder))
         ingest(store, records)
         assert all_pages(store, DAYS, per_page) == [record.body for record in records]
-        chunks = list(read_in_chunks(store, read_spans(store, DAYS), rows=per_page))
+        chunks = [
+            split_pieces(pieces)
+            for pieces in read_in_parts(store, read_spans(store, DAYS), rows=per_page)
+        ]
         store.close()
     assert [body for chunk in chunks for body in chunk] == [record.body for record in records]
     assert all(0 < len(chunk) <= per_page for chunk in chunks)
@@ -73,7 +77,7 @@ def test_an_hour_of_the_day_is_taken_from_every_day_also_before_1970(
     ingest(store, records)
     days = DayRange(date(1969, 12, 31), date(1970, 1, 1), hour=5)
     page = read_page(store, days, page=1, per_page=10)
-    assert page.bodies == [records[0].body, records[1].body]
+    assert split_pieces(page.pieces) == [records[0].body, records[1].body]
     assert page.total == 2
 
 
@@ -82,7 +86,7 @@ def test_a_page_after_the_last_is_empty_and_knows_the_total(
 ) -> None:
     ingest(store, [make_record(START, 1)])
     page = read_page(store, DAYS, page=2**63 - 1, per_page=10_000)
-    assert (page.bodies, page.total) == ([], 1)
+    assert (page.pieces, page.total) == ([], 1)
 
 
 def test_a_page_that_was_served_stays_when_late_data_arrives(
@@ -92,8 +96,8 @@ def test_a_page_that_was_served_stays_when_late_data_arrives(
     ingest(store, [make_record(START + second, second) for second in range(10, 20)])
     before = read_page(store, days, page=1, per_page=5)
     ingest(store, [make_record(START, 99)])
-    assert read_page(store, days, page=1, per_page=5).bodies == before.bodies
-    assert read_page(store, days, page=3, per_page=5).bodies == [make_record(START, 99).body]
+    assert read_page(store, days, page=1, per_page=5) == replace(before, total=11)
+    assert read_page(store, days, page=3, per_page=5).pieces == [make_record(START, 99).body]
 
 
 def test_rows_that_vanish_while_they_are_read_are_noticed(
@@ -103,7 +107,7 @@ def test_rows_that_vanish_while_they_are_read_are_noticed(
     spans = read_spans(store, DAYS)
     ingest(store, [make_record(START, 50)], replace_hours={START // HOUR})
     with pytest.raises(HourReplaced):
-        read_bodies(store, spans)
+        read_pieces(store, spans)
 
 
 def test_cut_takes_parts_of_the_first_and_last_span() -> None:

@@ -1,6 +1,7 @@
 """Generated events: the same everywhere, exactly as many as asked for, and like real ones."""
 
 import hashlib
+from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import date
@@ -17,6 +18,8 @@ from adanalytics_server.events import (
     decode_event,
     encode_event,
 )
+from adanalytics_server.month_text import split_pieces
+from adanalytics_server.paging import read_page
 from adanalytics_server.progress import Progress
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import GenerateError, GenerateReport, events_by_hour, generate
@@ -41,8 +44,9 @@ def fill(store: PartnerStore, start: date = START, days: int = 1, **other: int) 
 
 
 def bodies(store: PartnerStore, month: str) -> list[bytes]:
-    with store.reading_month(month) as rows:
-        return [body for (body,) in rows.execute("SELECT body FROM events ORDER BY key")]
+    year, number = map(int, month.split("-"))
+    days = DayRange(date(year, number, 1), date(year, number, monthrange(year, number)[1]))
+    return split_pieces(read_page(store, days, page=1, per_page=1_000_000).pieces)
 
 
 def delay(event: LogEvent) -> int:

@@ -1,6 +1,7 @@
 """What the tests of loading share: a text becomes a file, the file a load, the load events."""
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from adanalytics_server.events import LogEvent, decode_event
 from adanalytics_server.load import LoadReport, load_file
 from adanalytics_server.mapping import Mapping
+from adanalytics_server.month_text import split_pieces
+from adanalytics_server.paging import read_page
+from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
 
 Load = Callable[..., LoadReport]
@@ -45,8 +49,10 @@ def stored(store: PartnerStore) -> Callable[[], list[LogEvent]]:
     """Read back the events of November 2019 in the order of storage."""
 
     def read() -> list[LogEvent]:
-        with store.reading_month("2019-11") as bodies:
-            rows = bodies.execute("SELECT body FROM events ORDER BY key").fetchall()
-        return [decode_event(body) for (body,) in rows]
+        november = DayRange(date(2019, 11, 1), date(2019, 11, 30))
+        return [
+            decode_event(body)
+            for body in split_pieces(read_page(store, november, page=1, per_page=100_000).pieces)
+        ]
 
     return read

@@ -1,0 +1,127 @@
+"""The texts of a month's events, read: where the rows of a span are, as few reads as possible."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from adanalytics_server.damage import DamagedFile
+from adanalytics_server.month_text import Chunk, generation_of, split_rows, text_path
+from adanalytics_server.store import first_key
+
+_COMMA = ord(",")
+_OPEN = ord("{")
+_CLOSE = ord("}")
+
+
+class HourReplaced(RuntimeError):
+    """Rows vanished while they were read, because their hour was replaced; read again."""
+
+
+class Span(NamedTuple):
+    """``n`` visible rows of an hour (since 1970), from sequence number ``first`` on."""
+
+    hour: int
+    first: int
+    n: int
+
+
+class _Part(NamedTuple):
+    """``take`` rows of a chunk, without the first ``skip`` ones."""
+
+    chunk: Chunk
+    skip: int
+    take: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.take == self.chunk.n
+
+
+def read_month(
+    connection: sqlite3.Connection, folder: Path, month: str, spans: Iterable[Span]
+) -> list[bytes]:
+    """Read the rows of spans of one month, in order: pieces of rows with commas between them.
+
+    Raises:
+        HourReplaced: a row that the ledger counted when the spans were read is gone.
+        DamagedFile: the texts are not where they should be.
+    """
+    connection.execute("BEGIN")
+    try:
+        generation = generation_of(connection)
+        parts = [part for span in spans for part in _parts(connection, month, span)]
+    finally:
+        connection.execute("ROLLBACK")
+    path = text_path(folder, month, generation)
+    try:
+        # Without a buffer: one call of the system, straight into the bytes that are returned.
+        with path.open("rb", buffering=0) as file:
+            return list(_Reader(path, file).pieces(parts))
+    except FileNotFoundError as error:
+        if generation_of(connection) != generation:
+            raise HourReplaced(f"{path.name} was written anew while it was read") from error
+        raise DamagedFile(path, "it is missing") from error
+
+
+def _parts(connection: sqlite3.Connection, month: str, span: Span) -> Iterator[_Part]:
+    low = at = first_key(span.hour, span.first)
+    high = low + span.n
+    for row in connection.execute(
+        "SELECT key, n, position, length FROM chunks"
+        " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
+        (low, high),
+    ):
+        chunk = Chunk(*row)
+        if not chunk.key <= at < chunk.key + chunk.n:
+            break
+        skip = at - chunk.key
+        take = min(chunk.n - skip, high - at)
+        yield _Part(chunk, skip, take)
+        at += take
+    if at < high:
+        raise HourReplaced(
+            f"{month}.db has not all rows of hour {span.hour % 24}: they were replaced"
+            " while they were read, or the file is damaged"
+        )
+
+
+class _Reader:
+    """Reads parts of an open file of texts."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path = path
+        self._file = file
+
+    def pieces(self, parts: Iterable[_Part]) -> Iterator[bytes]:
+        """Read neighbouring chunks at once, and cut those of which not all rows are wanted."""
+        run: list[Chunk] = []
+        for part in parts:
+            if run and not (part.is_whole and run[-1].end + 1 == part.chunk.position):
+                yield self._read(run)
+                run = []
+            if part.is_whole:
+                run.append(part.chunk)
+            else:
+                yield self._cut(part)
+        if run:
+            yield self._read(run)
+
+    def _cut(self, part: _Part) -> bytes:
+        rows = split_rows(self._read([part.chunk]))
+        if len(rows) != part.chunk.n:
+            raise DamagedFile(self._path, "a chunk has not as many rows as it should")
+        return b",".join(rows[part.skip : part.skip + part.take])
+
+    def _read(self, run: list[Chunk]) -> bytes:
+        start = run[0].position
+        self._file.seek(start)
+        text = self._file.read(run[-1].end - start)
+        if len(text) < run[-1].end - start:
+            raise DamagedFile(self._path, "its end is missing")
+        for chunk in run:
+            first, end = chunk.position - start, chunk.end - start
+            is_sound = text[first] == _OPEN and text[end - 1] == _CLOSE
+            if not is_sound or (end < len(text) and text[end] != _COMMA):
+                raise DamagedFile(self._path, "what is in it are no events")
+        return text
