@@ -30,6 +30,9 @@ COMMANDS = {
         "adanalytics_cli.commands.summary:summary", "Metrics of a period, in total or by group."
     ),
     "events": Entry("adanalytics_cli.commands.events:events", "Pull the events of a period."),
+    "plan": Entry(
+        "adanalytics_cli.commands.plan:plan", "Say what pulling a period will cost, before it does."
+    ),
     "export": Entry(
         "adanalytics_cli.commands.export:export", "Have the service write a period to one file."
     ),

@@ -1,11 +1,11 @@
 """What `split="auto"` does with the first page: go on there, or ask for days and hours instead."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
 from adanalytics_client._dates import days_between
+from adanalytics_client._day_counts import day_counts
 from adanalytics_client._effects import Operation
 from adanalytics_client._layout import DEEPEST, Division, lay_out
 from adanalytics_client._operations import PageReader, dates, summary
@@ -18,15 +18,7 @@ from adanalytics_client.errors import (
     RateLimited,
     StatusError,
 )
-from adanalytics_client.models import Summary, SummaryRow
-
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
-_DAY_FIELDS = ("date", "day", "event_date")
-# One event is of one type, so the types of a summary add up to its events.
-_TYPES = (
-    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints"),
-    *("third_quartiles", "completions", "clicks", "skips", "errors"),
-)
+from adanalytics_client.models import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +91,6 @@ class Scout:
         return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
 
 
-def day_counts(summary: Summary) -> dict[date, int]:
-    """Events by day from a summary grouped by day; empty when its rows do not say that.
-
-    Filtered events are not in it, so it is a lower bound.
-    """
-    counts: dict[date, int] = {}
-    for row in summary.rows:
-        day, events = _day(row), _events(row)
-        if day is None or events is None:
-            return {}
-        counts[day] = counts.get(day, 0) + events
-    return counts
-
-
 def _total(page: Fetched) -> int | None:
     says = page.signals
     if says.total is not None:
@@ -149,19 +127,3 @@ def _without_nothing(
         return stretches
     gone = [each for each in empty if known.isdisjoint(days_between(each.start, each.end))]
     return [each for each in stretches if each not in gone]
-
-
-def _day(row: SummaryRow) -> date | None:
-    fields = (row[name] for name in _DAY_FIELDS if name in row.model_fields_set)
-    found = (_DAY.match(value) for value in fields if isinstance(value, str))
-    text = next((each.group() for each in found if each), "")
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-def _events(row: SummaryRow) -> int | None:
-    counts = [row[name] for name in _TYPES]
-    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
-    return sum(max(0, each) for each in known) if known else None

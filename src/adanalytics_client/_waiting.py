@@ -49,6 +49,14 @@ def wait_for(
     return _finished(known)
 
 
+def questions_within(seconds: float) -> int:
+    """How often `wait_for` asks in so many seconds when the service names no pause."""
+    pause, asked = _FIRST_PAUSE, 1
+    while pause < _LONGEST_PAUSE and seconds > pause:
+        seconds, pause, asked = seconds - pause, pause * 1.5, asked + 1
+    return asked + int(max(0.0, seconds) // _LONGEST_PAUSE)
+
+
 def _within(session: Session, left: float) -> Session:
     """The session for one question that waits and repeats no longer than `left` seconds."""
     config = session.config

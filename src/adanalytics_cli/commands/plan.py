@@ -1,0 +1,80 @@
+"""`adanalytics plan`: what pulling a period costs, one way and another, before it is spent."""
+
+import sys
+from datetime import date
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.connection import connect
+from adanalytics_cli.formats import format_option
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+
+if TYPE_CHECKING:
+    from adanalytics_client import Client
+    from adanalytics_client.pricing import Estimate
+
+
+@click.pass_context
+def run(context: click.Context, start: Span, end: Span | None, chosen_format: str | None) -> None:
+    """Estimate the events of each day, price the ways, and say which to take."""
+    first, last = period(start, end)
+    with connect(context) as (client, progress):
+        estimate = _estimate(client, first, last)
+        quota, spent = client.quota, progress.requests
+
+    from adanalytics_cli.plan_output import plan_record, write_plan_table
+
+    record = plan_record(estimate, quota, spent)
+    if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):
+        write_plan_table(record, current_invocation(context))
+    else:
+        from adanalytics_cli.json_text import encode_json
+
+        click.echo(encode_json(record))
+
+
+def _estimate(client: "Client", first: date, last: date) -> "Estimate":
+    """Events by day from one summary; where it does not tell them, the days from `dates`."""
+    from adanalytics_client import (
+        AuthenticationError,
+        PermissionDenied,
+        ProtocolError,
+        RateLimited,
+        StatusError,
+    )
+    from adanalytics_client.pricing import Estimate
+
+    estimate = Estimate(first, last, None)
+    try:
+        summary = client.summary(first, last, group_by="day")
+        estimate = Estimate.of(summary, first, last)
+    except (AuthenticationError, PermissionDenied, RateLimited):
+        raise
+    except (StatusError, ProtocolError):
+        pass
+    if estimate.counts is not None:
+        return estimate
+    days = frozenset(day for day in client.dates() if first <= day <= last)
+    return Estimate(first, last, None, days) if days else Estimate(first, last, {})
+
+
+plan = ExampleCommand(
+    "plan",
+    callback=run,
+    params=[*period_arguments(required=True), format_option(("table", "json"))],
+    summary="Say what pulling a period will cost, before it does.",
+    details=(
+        "Prices hourly pages, pages as --split auto asks for them, and a bulk export in requests, "
+        "bytes and time, and says which to take. It costs one summary, and one list of dates when "
+        f"the summary does not tell. {PERIOD_HELP}"
+    ),
+    examples=[
+        "adanalytics plan 2026-01",
+        "adanalytics plan -30d today",
+        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .choice",
+    ],
+    connects=True,
+)

@@ -1,0 +1,198 @@
+"""What pulling a range costs in requests, bytes and time, one way and another; pure arithmetic.
+
+The service says nothing about its speed or the size of an event, so times and sizes rest on a
+`Pace`. Requests rest on counts by day alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from adanalytics_client._dates import days_between
+from adanalytics_client._day_counts import day_counts
+from adanalytics_client._layout import DEEPEST, lay_out, requests_of
+from adanalytics_client._plan import LARGEST_PAGE, Stretch
+from adanalytics_client._quota import QuotaState
+from adanalytics_client._quota_records import WINDOW
+from adanalytics_client._waiting import questions_within
+from adanalytics_client.models import Summary
+
+Way = Literal["hourly", "auto", "export"]
+"""Pages of every hour, pages as `split="auto"` asks for them, or a bulk export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What is supposed about the service and the line.
+
+    Attributes:
+        answer: seconds from a request to its page, without the transfer.
+        transfer: bytes a second.
+        export_rows: rows a second that a bulk export is written with.
+        event_bytes: bytes of an event in a page; 637 is what the reference server's take.
+        row_bytes: bytes of an event in a CSV export; there 273.
+    """
+
+    answer: float = 0.5
+    transfer: float = 10e6
+    export_rows: float = 10e3
+    event_bytes: int = 637
+    row_bytes: int = 273
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """About how many events each day of a range has.
+
+    Attributes:
+        start, end: the range, both included.
+        counts: events by day, None when nobody knows.
+        known_days: days that have data, where that is all that is known.
+
+    Example:
+        >>> day = date(2026, 1, 15)
+        >>> Estimate(day, day, {day: 5_000}).events
+        5000
+    """
+
+    start: date
+    end: date
+    counts: Mapping[date, int] | None = field(repr=False)
+    known_days: frozenset[date] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, summary: Summary, start: date, end: date) -> "Estimate":
+        """From `client.summary(start, end, group_by="day")`, which leaves filtered events out.
+
+        `counts` is None when the rows do not tell days and events; an answer without rows cannot
+        be told apart from one without data.
+        """
+        counts = day_counts(summary)
+        within = {day: n for day, n in counts.items() if start <= day <= end}
+        return cls(start, end, within or None)
+
+    @property
+    def events(self) -> int | None:
+        """All events, at least: what the summary filters is not among them."""
+        return None if self.counts is None else sum(self.counts.values())
+
+    @property
+    def days(self) -> int | None:
+        """Days that have data."""
+        if self.counts is not None:
+            return sum(count > 0 for count in self.counts.values())
+        return None if self.known_days is None else len(self.known_days)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one way costs; sizes and times are None when the number of events is unknown.
+
+    Attributes:
+        way: the way.
+        requests: requests at least.
+        size: bytes.
+        seconds: all in all, with `waits`.
+        waits: seconds of it that pass until the quota lets the rest through.
+    """
+
+    way: Way
+    requests: int
+    size: int | None
+    seconds: float | None
+    waits: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The way to take, and why, as a sentence."""
+
+    way: Way
+    why: str
+
+
+def prices(
+    estimate: Estimate, quota: QuotaState, *, concurrency: int = 4, pace: Pace | None = None
+) -> list[Price]:
+    """The price of each way, hourly pages first, a bulk export last.
+
+    Args:
+        estimate: what is known of the range.
+        quota: what is left of the hour; without a limit nothing waits.
+        concurrency: requests in flight.
+        pace: what is supposed about the service.
+    """
+    pace = pace or Pace()
+    hourly = [Stretch(estimate.start, estimate.end, "hour")]
+    counts = estimate.counts or {}
+    by_hour = requests_of(hourly, counts, size=LARGEST_PAGE)
+    found = [
+        _of_pages("hourly", by_hour, estimate, quota, concurrency, pace),
+        _of_pages("auto", _auto_requests(estimate), estimate, quota, concurrency, pace),
+    ]
+    return [*found, _of_export(estimate, quota, pace)]
+
+
+def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
+    """The way with the fewest requests, and an export where those would wait longer than it takes.
+
+    Example:
+        >>> day = date(2026, 1, 15)
+        >>> known = Estimate(day, day, {day: 5_000})
+        >>> choose(known, prices(known, QuotaState(None, None, None))).way
+        'auto'
+    """
+    priced = {price.way: price for price in found}
+    hourly, auto, export = priced["hourly"], priced["auto"], priced["export"]
+    if estimate.events is None:
+        return Choice("auto", "nobody says how many events there are; auto learns it on its way")
+    if not estimate.events:
+        return Choice("auto", "no day of the range has data")
+    pages = min(auto, hourly, key=lambda price: price.requests)
+    if export.seconds is not None and pages.waits > export.seconds:
+        return Choice("export", "its pages would wait for quota longer than an export takes")
+    if pages is hourly:
+        return Choice("hourly", "every day is so large that auto would ask by the hour as well")
+    requests = "1 request" if auto.requests == 1 else f"{auto.requests:,} requests"
+    return Choice("auto", f"{requests} instead of {hourly.requests:,}")
+
+
+def _auto_requests(estimate: Estimate) -> int:
+    """Pages as auto lays them out, with the page, the summary and the dates it spends on that."""
+    counts = estimate.counts
+    if counts is None:
+        return 1
+    days = list(days_between(estimate.start, estimate.end))
+    laid = lay_out(days, counts, size=LARGEST_PAGE, hour=None)
+    pages = requests_of(laid, counts, size=LARGEST_PAGE)
+    if sum(counts.values()) <= DEEPEST * LARGEST_PAGE:
+        return pages
+    return pages + (1 if len(days) == 1 else 2)
+
+
+def _of_pages(
+    way: Way, requests: int, estimate: Estimate, quota: QuotaState, concurrency: int, pace: Pace
+) -> Price:
+    waits = _waits(requests, quota)
+    if estimate.events is None:
+        return Price(way, requests, None, None, waits)
+    size = estimate.events * pace.event_bytes
+    busy = max(requests * pace.answer / concurrency, pace.answer) + size / pace.transfer
+    return Price(way, requests, size, busy + waits, waits)
+
+
+def _of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
+    if estimate.events is None:
+        return Price("export", 1, None, None, _waits(1, quota))
+    size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
+    requests = questions_within(written)
+    waits = _waits(requests, quota)
+    return Price("export", requests, size, written + size / pace.transfer + waits, waits)
+
+
+def _waits(requests: int, quota: QuotaState) -> float:
+    """Seconds until the last of so many requests may be sent, an hour for each used up quota."""
+    if quota.limit is None or quota.remaining is None or requests <= quota.remaining:
+        return 0.0
+    return WINDOW * -(-(requests - quota.remaining) // quota.limit)

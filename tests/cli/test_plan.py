@@ -1,0 +1,94 @@
+"""`plan`: the prices before anything is spent."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import date
+
+import pytest
+from click.testing import Result
+
+from adanalytics_server.local import LocalServer, Sample
+
+Run = Callable[..., Result]
+
+
+def operations(service: LocalServer) -> list[str | None]:
+    return [entry.operation for entry in service.journal.entries()]
+
+
+def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
+    service.journal.clear()
+    result = run("plan", "2026-01")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert operations(service) == ["summary"]
+    record = json.loads(result.stdout)
+    ways = {way["way"]: way for way in record["ways"]}
+    assert [*ways] == ["hourly", "auto", "export"]
+    assert (ways["hourly"]["requests"], ways["auto"]["requests"]) == (744, 1)
+    assert (record["start"], record["end"]) == ("2026-01-01", "2026-01-31")
+    assert (record["choice"], record["why"]) == ("auto", "1 request instead of 744")
+    assert (record["spent_requests"], record["days"]) == (1, 2)
+    assert 3_500 < record["events"] < 4_000
+    assert ways["auto"]["bytes"] == record["events"] * 637
+    assert record["quota"]["limit"] == 1000
+    service.journal.clear()
+    words = ways["auto"]["command"].removesuffix(" -o events.jsonl.gz").split()[1:]
+    assert run(*words).stdout.count("\n") == 4_000
+    assert len(operations(service)) == ways["auto"]["requests"]
+
+
+def test_a_table_for_people(run: Run, service: LocalServer) -> None:
+    result = run("plan", "2026-01-15", "2026-01-16", "-f", "table")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["way", "requests", "size", "time", "of", "it", "for", "quota"]
+    assert [line.split()[:2] for line in lines[2:5]] == [
+        ["hourly", "48"],
+        ["auto", "1"],
+        ["export", "1"],
+    ]
+    assert "This estimate cost 1 request; " in result.stdout
+    assert "Take auto: 1 request instead of 48." in lines
+    assert lines[-1].startswith("  adanalytics events 2026-01-15 2026-01-16 --split auto -o ")
+
+
+def test_a_period_without_data(run: Run, service: LocalServer) -> None:
+    service.journal.clear()
+    result = run("plan", "2025-01", "-f", "table")
+    assert "No day of the period has data." in result.stdout
+    assert operations(service) in (["summary"], ["summary", "dates"])
+
+
+@pytest.fixture
+def without_summary(service: LocalServer) -> Iterator[LocalServer]:
+    service.faults.add("404 always on summary")
+    yield service
+    service.faults.clear()
+
+
+def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalServer) -> None:
+    without_summary.journal.clear()
+    result = run("plan", "2026-01", "-f", "table")
+    assert operations(without_summary) == ["summary", "dates"]
+    assert "This estimate cost 2 requests; " in result.stdout
+    assert "unknown; 2 days have data" in result.stdout
+    assert "Take auto: nobody says how many events there are" in result.stdout
+
+
+def test_pages_that_would_wait_are_weighed_against_an_export(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = Sample(start=date(2026, 1, 1), days=60, events_per_day=1)
+    with LocalServer(sample=sample, rate_limit=0) as server:
+        monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
+        monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
+        monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+        record = json.loads(run("plan", "2026-01", "2026-02", "-f", "json").stdout)
+    hourly = record["ways"][0]
+    assert (hourly["requests"], hourly["waits_seconds"]) == (59 * 24, 3600)
+    assert record["choice"] == "auto"
+
+
+def test_a_refused_key_is_told(run: Run, service: LocalServer) -> None:
+    result = run("plan", "today", env={"ADANALYTICS_API_KEY": "wrong"})
+    assert result.exit_code == 4
+    assert result.stdout == ""
