@@ -39,6 +39,10 @@ COMMANDS = {
     "sync": Entry(
         "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
     ),
+    "doctor": Entry(
+        "adanalytics_cli.commands.doctor:doctor",
+        "Look at everything that a pull depends on, and say what to do.",
+    ),
     "completion": Entry(
         "adanalytics_cli.commands.completion:completion",
         "Print the script that completes commands in a shell.",

@@ -1,0 +1,93 @@
+"""`adanalytics doctor`: each trouble is found, told with what to do, and shown without secrets."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+
+
+def found(result: Result) -> dict[str, str]:
+    """The result of each check by its name; what to do stands behind it, after a bar."""
+    checks: dict[str, str] = {}
+    name = ""
+    for line in result.stdout.splitlines():
+        if line.startswith(" "):
+            checks[name] += f" | {line.strip()}"
+        else:
+            name = line[6:17].strip()
+            checks[name] = f"{line[:5].strip()} {line[17:]}"
+    return checks
+
+
+def test_all_is_well(spawn: Callable[..., "subprocess.Popen[bytes]"], service: LocalServer) -> None:
+    process = spawn("doctor")
+    out, err = process.communicate(timeout=60)
+    lines = out.decode().splitlines()
+    assert (process.returncode, err) == (0, b"")
+    assert [line.split()[0] for line in lines] == ["ok"] * 13
+    assert "ok    clock      agrees with the service" in lines
+    assert "ok    login      accepted; 2 days of acme have data" in lines
+
+
+def test_one_request_is_sent(run: Run, service: LocalServer) -> None:
+    service.journal.clear()
+    run("doctor")
+    assert len(list(service.journal.entries())) == 1
+
+
+def test_a_clock_that_is_wrong(run: Run, service: LocalServer) -> None:
+    checks = found(run("doctor"))
+    assert checks["clock"].startswith("warn ")
+    assert "the service | Set the clock" in checks["clock"]
+
+
+def test_a_refused_key(run: Run, service: LocalServer) -> None:
+    done = run("doctor", env={"ADANALYTICS_API_KEY": "aak_wrong"})
+    assert done.exit_code == 1
+    checks = found(done)
+    assert checks["service"].startswith("ok ")
+    assert checks["login"].startswith("fail The credential was refused")
+    assert "aak_wrong" not in done.output
+
+
+def test_a_wrong_partner_and_nobody_there(run: Run, service: LocalServer) -> None:
+    checks = found(run("doctor", "--partner", "nobody"))
+    assert checks["partner"].endswith("| Is 'nobody' the right partner?")
+    checks = found(run("doctor", "--base-url", "http://127.0.0.1:9"))
+    assert checks["service"].startswith("fail http://127.0.0.1:9: ")
+
+
+def test_nothing_set_up(run: Run) -> None:
+    done = run("doctor")
+    assert done.exit_code == 1
+    assert "adanalytics login" in found(done)["service"]
+
+
+def test_trouble_on_this_machine(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "config" / "adanalytics"
+    state = tmp_path / "state" / "adanalytics"
+    settings.mkdir(parents=True)
+    state.mkdir(parents=True)
+    (settings / "config.toml").write_text("[profile.default\n")
+    (state / "logins.json").write_text("{}")
+    (state / "quota").write_text("no folder")
+    usage = shutil.disk_usage(tmp_path)._replace(free=10_000_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: usage)
+    monkeypatch.setenv("https_proxy", "http://me:my-password@proxy.example:3128")
+    done = run("doctor")
+    checks = found(done)
+    assert done.exit_code == 1
+    assert "my-password" not in done.output
+    failed = {name for name, text in checks.items() if text.startswith("fail")}
+    assert failed == {"settings", "logins", "quota log", "disk", "service"}
+    assert checks["logins"].endswith(f"| Run: chmod 600 {state / 'logins.json'}")
+    assert checks["proxies"].startswith("warn https_proxy=http://[hidden]@proxy.example:3128")
