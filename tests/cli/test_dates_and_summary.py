@@ -47,7 +47,8 @@ def test_dates_of_a_period(
 
 def test_dates_as_a_table_and_as_json(run: Run, service: LocalServer) -> None:
     assert json.loads(run("dates", "-f", "json").stdout) == [{"date": day} for day in BOTH_DAYS]
-    assert run("dates", "-f", "table").stdout.split() == ["date", "─" * 10, *BOTH_DAYS]
+    heading, line, *days = run("dates", "-f", "table").stdout.split()
+    assert (heading, {*line}, days) == ("date", {"─"}, BOTH_DAYS)
 
 
 @pytest.mark.parametrize("group_by", [None, "day", "campaign", "demand_tag"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -100,7 +101,8 @@ def test_numbers_are_never_cut_and_what_has_no_room_is_named() -> None:
 
 def test_a_table_in_a_pipe_is_whole() -> None:
     (row,) = render_table(COLUMNS, [ROW], PIPE).splitlines()[2:]
-    assert row.split("  ") == [ROW["name"], "1,234,567", "0.000000001", "1.2345 %"]
+    # rich before 14.3 makes the last column one wider.
+    assert re.split(" {2,}", row) == [ROW["name"], "1,234,567", "0.000000001", "1.2345 %"]
 
 
 def test_markup_in_data_is_data() -> None:
