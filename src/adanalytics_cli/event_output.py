@@ -1,19 +1,16 @@
 """Events on their way out: as the service sent them, by chosen columns, or as a first look."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from adanalytics_cli.formats import Format
 from adanalytics_cli.invocation import Invocation
 from adanalytics_cli.output_file import open_output
 from adanalytics_cli.row_output import Row, encode_rows, write_rows
 from adanalytics_cli.table_view import Column, plain
-from adanalytics_client import Event
+from adanalytics_client._columns import Columns
 
 if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress
@@ -44,15 +41,15 @@ def write_events(
     Without `columns`, JSON lines are the service's own text. Memory holds the pages that the
     query holds, whatever the length of the pull.
     """
-    if form == "csv" and not columns and path is not None and path.suffix != ".gz":
-        # Only a plain file can be given another header when a column first appears later on.
-        return query.write(path, format="csv")
+    if path is not None and form not in ("json", "jsonl"):
+        # Only a file can be given other columns when one first appears later on.
+        return query.write(path, format=form, columns=columns)
     with open_output(path) as stream:
         progress.watch(stream)
-        if form in ("csv", "jsonl") and not columns:
-            return query.write(stream, format=form)
+        if form != "json":
+            return query.write(stream, format=form, columns=columns)
         rows = _Counted(_select(query.rows(), columns))
-        for piece in encode_rows(rows, form, columns, line_end="\r\n"):
+        for piece in encode_rows(rows, form, columns):
             stream.write(piece)
         return rows.count
 
@@ -94,15 +91,10 @@ class _Counted:
 def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
     """Rows with `columns` only, or all of a row where none are named.
 
-    Raises click.UsageError for a column that is neither documented nor in the first event.
+    Raises ConfigurationError for a column that is neither documented nor in the first event.
     """
     if not columns:
         return rows
     first = list(islice(rows, 1))
-    known = list(dict.fromkeys(chain(Event.model_fields, *first)))
-    for name in columns:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
-            raise click.UsageError(f"no column '{name}'. {hint}")
-    return ({name: row.get(name) for name in columns} for row in chain(first, rows))
+    names = Columns(columns).choose(first)
+    return ({name: row.get(name) for name in names} for row in chain(first, rows))

@@ -9,8 +9,11 @@ import click
 
 from adanalytics_cli.invocation import current_invocation
 
-Format = Literal["table", "csv", "json", "jsonl"]
+Format = Literal["table", "csv", "json", "jsonl", "parquet", "arrow"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "jsonl")
+"""The forms of every list of rows; some commands know more."""
+
+BINARY: tuple[Format, ...] = ("parquet", "arrow")
 
 
 def format_option(first: Sequence[Format] = FORMATS) -> click.Option:
@@ -32,19 +35,30 @@ def _note_json(
     return value
 
 
-def pick_format(chosen: str | None, path: Path | None, *, piped: Format) -> Format:
+def pick_format(
+    chosen: str | None, path: Path | None, *, piped: Format, known: Sequence[Format] = FORMATS
+) -> Format:
     """The format of an output: `-f`, else the suffix of the file, else by who reads stdout.
 
-    Raises click.UsageError for a suffix that stands for no format.
+    Raises click.UsageError for a suffix that stands for no format, and for a binary format that
+    would go to a terminal or be packed again.
     """
-    if chosen is not None:
-        return cast("Format", chosen)
+    form = cast("Format", chosen) if chosen else _fitting(path, piped, known)
+    if form in BINARY and path is None and sys.stdout.isatty():
+        raise click.UsageError(f"{form} is not for a terminal. Name a file with -o FILE.")
+    if form in BINARY and path is not None and path.suffix == ".gz":
+        raise click.UsageError(f"{form} is compressed inside. Leave .gz out of '{path.name}'.")
+    return form
+
+
+def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Format:
     if path is None:
         return "table" if sys.stdout.isatty() else piped
-    name = path.name.removesuffix(".gz")
-    suffix = name.rpartition(".")[2]
-    if suffix in ("csv", "json", "jsonl"):
+    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
+    if suffix in known and suffix != "table":
         return cast("Format", suffix)
+    binary = "".join(f", or in .{form}" for form in BINARY if form in known)
     raise click.UsageError(
-        f"no format for '{path.name}'. End it in .jsonl, .csv or .json, also with .gz, or give -f."
+        f"no format for '{path.name}'. "
+        f"End it in .jsonl, .csv or .json, also with .gz{binary}, or give -f."
     )

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 Row = Mapping[str, object]
 
 
-def encode_rows(
-    rows: Iterable[Row], form: Format, names: Sequence[str], *, line_end: str = "\n"
-) -> Iterator[bytes]:
+def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
     """Encode row by row; `names` are the columns of a csv, a row may lack some of them."""
     if form == "csv":
-        yield csv_line(names, end=line_end)
+        yield csv_line(names)
         for row in rows:
-            yield csv_line([row.get(name) for name in names], end=line_end)
+            yield csv_line([row.get(name) for name in names])
     elif form == "json":
         before = b"[\n"
         for row in rows:
@@ -62,3 +60,11 @@ def write_rows(
         names = list(dict.fromkeys(name for row in rows for name in row))
         for piece in encode_rows(rows, form, names or [column.key for column in columns]):
             stream.write(piece)
+
+
+def write_summary_table(rows: Sequence[Row], path: Path | None) -> None:
+    """Write the rows of a summary as a parquet file, to stdout or `path`."""
+    from adanalytics_client.output import write_summary
+
+    with open_output(path) as stream:
+        write_summary(rows, stream, "parquet")

@@ -4,12 +4,15 @@ import errno
 import io
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from adanalytics_client.errors import ConfigurationError
+
+Rewrite = Callable[[BinaryIO, BinaryIO], None]
+"""Reads what was written, from its start, and writes what takes its place."""
 
 
 class Target(Protocol):
@@ -19,8 +22,12 @@ class Target(Protocol):
     def file(self) -> BinaryIO:
         """What to write to."""
 
-    def rewrite(self, pieces: Iterable[bytes]) -> bool:
-        """Put other content in place of what was written; False when it is gone already."""
+    @property
+    def lasting(self) -> bool:
+        """Whether what was written can still be rewritten."""
+
+    def rewrite(self, change: Rewrite) -> None:
+        """Put other content in place of what was written; `file` is behind it afterwards."""
 
     def commit(self) -> None:
         """Make what was written visible."""
@@ -32,30 +39,34 @@ class Target(Protocol):
 class AtomicFile:
     """A file written beside its target and renamed over it once it is on the disk.
 
-    Whoever reads the target sees the old content or the new, also after a crash.
+    Whoever reads the target sees the old content or the new, also after a crash. A link stays a
+    link, and a file that is replaced keeps its permissions.
 
     Raises:
         ConfigurationError: when the target is a folder or lies in none.
         OSError: when the folder cannot be written.
     """
 
+    lasting = True
+
     def __init__(self, path: Path) -> None:
         check_target(path)
-        self._path = path
-        self._beside, self.file = _open_beside(path)
+        self._path = Path(os.path.realpath(path))
+        self._beside, self.file = _open_beside(self._path)
 
-    def rewrite(self, pieces: Iterable[bytes]) -> bool:
-        """Write `pieces`, which may be read from the present content, in its place."""
+    def rewrite(self, change: Rewrite) -> None:
+        """Start another file and let `change` fill it from the present one."""
         beside, file = _open_beside(self._path)
         try:
-            file.writelines(pieces)
+            self.file.flush()
+            self.file.seek(0)
+            change(self.file, file)
         except BaseException:
             file.close()
             beside.unlink(missing_ok=True)
             raise
         self.abort()
         self._beside, self.file = beside, file
-        return True
 
     def commit(self) -> None:
         """Bring the content to the disk, then put it under its name."""
@@ -63,6 +74,8 @@ class AtomicFile:
             self.file.flush()
             os.fsync(self.file.fileno())
             self.file.close()
+            if self._path.exists():
+                self._beside.chmod(self._path.stat().st_mode & 0o7777)
             self._beside.replace(self._path)
         except BaseException:
             self.abort()
@@ -80,14 +93,20 @@ class AtomicFile:
 class Stream:
     """A binary stream of the caller, such as standard output; written as it comes, never closed."""
 
+    lasting = False
+
     def __init__(self, file: BinaryIO) -> None:
         # Raw files take a part of a piece and leave the rest to the caller.
         raw = isinstance(file, io.RawIOBase)
         self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
 
-    def rewrite(self, _pieces: Iterable[bytes]) -> bool:
-        """What was written to a stream is gone."""
-        return False
+    def rewrite(self, _change: Rewrite) -> None:
+        """What was written to a stream is gone.
+
+        Raises:
+            io.UnsupportedOperation: always.
+        """
+        raise io.UnsupportedOperation("a stream is not rewritten")
 
     def commit(self) -> None:
         """Flush."""
@@ -95,6 +114,33 @@ class Stream:
 
     def abort(self) -> None:
         """Nothing can be taken back."""
+
+
+class Device(Stream):
+    """A pipe or a device that has a name, such as `/dev/null`; opened here and so closed here."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.open("wb"))
+
+    def commit(self) -> None:
+        """Flush and close."""
+        self.file.close()
+
+    def abort(self) -> None:
+        """Close; nothing can be taken back."""
+        with suppress(OSError):
+            self.file.close()
+
+
+def open_target(path: Path) -> Target:
+    """The target for a name: a file that appears whole, or what is there and is no file.
+
+    Raises:
+        ConfigurationError: when it is a folder or lies in none.
+        OSError: when it cannot be written.
+    """
+    special = path.exists() and not path.is_file() and not path.is_dir()
+    return Device(path) if special else AtomicFile(path)
 
 
 class _WholeWrites(io.BufferedIOBase):

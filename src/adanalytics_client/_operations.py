@@ -9,9 +9,10 @@ from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
 from adanalytics_client._hooks import PageReceived
-from adanalytics_client._json import Json, Lines, outline
+from adanalytics_client._json import Json
+from adanalytics_client._outline import outline
 from adanalytics_client._pages import Cursor, Fetched, fetched
-from adanalytics_client._rows import Found, find_rows, fold, with_money
+from adanalytics_client._rows import Found, find_rows, fold
 from adanalytics_client._session import Session
 from adanalytics_client._url import with_query
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -30,12 +31,10 @@ class PageReader:
     Attributes:
         per_page: events asked for.
         rows_key: the name of the list, where the caller knows it.
-        as_texts: read events as their own JSON texts instead of dicts.
     """
 
     per_page: int
     rows_key: str | None = None
-    as_texts: bool = False
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
         """One page of events, of which the observer is told.
@@ -54,7 +53,7 @@ class PageReader:
             ProtocolError: when the answer holds no list of records.
         """
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
-        answer = yield from call(session, Ask(_get(url)), self._parse)
+        answer = yield from call(session, Ask(_get(url)), _read_outline)
         found = answer.checked(session.credentials, lambda: self._find(answer))
         return fetched(found, answer.reply.head.headers)
 
@@ -62,16 +61,10 @@ class PageReader:
         """Tell the observer of a page that will be used."""
         session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
 
-    def _parse(self, reply: Reply) -> Json:
-        return outline(reply.body) if self.as_texts and reply.body else read_json(reply)
-
     def _find(self, answer: Answer[Json]) -> Found:
         if answer.reply.status == NO_CONTENT:
             return Found([], ())
-        found = find_rows(answer.value, rows_key=self.rows_key)
-        if not isinstance(found.rows, Lines):
-            with_money(found.rows)
-        return found
+        return find_rows(answer.value, rows_key=self.rows_key)
 
 
 def dates(session: Session) -> Operation[list[date]]:
@@ -122,6 +115,10 @@ def log_in(session: Session) -> Operation[str]:
 
 def _get(url: str) -> Request:
     return Request("GET", url, (_ACCEPT_JSON,))
+
+
+def _read_outline(reply: Reply) -> Json:
+    return None if reply.status == NO_CONTENT else outline(reply.body)
 
 
 def _read_dates(content: Json) -> list[date]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from adanalytics_client._json import Json, Lines
+from adanalytics_client._json import Json, NotJson
+from adanalytics_client._lines import Lines
 from adanalytics_client._plan import Slice
-from adanalytics_client._rows import Found, fold
+from adanalytics_client._rows import Found, fold, with_money
 from adanalytics_client.errors import ProtocolError
 
 T = TypeVar("T")
@@ -92,7 +93,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page that arrived: its events as dicts or as texts, what it says, and its fingerprint."""
+    """A page that arrived: its events as text, what it says, and its fingerprint.
+
+    Events are read from their text when they are asked for, so that pages that wait are small.
+    """
 
     found: Found
     signals: Signals
@@ -102,14 +106,24 @@ class Fetched:
         return len(self.found)
 
     @property
-    def rows(self) -> list[dict[str, Json]]:
-        """The events as dicts; none when they were read as texts."""
-        return [] if isinstance(self.found.rows, Lines) else self.found.rows
+    def lines(self) -> Lines | None:
+        """The events as text; None when there are none."""
+        return self.found.rows if isinstance(self.found.rows, Lines) else None
 
-    @property
-    def texts(self) -> list[str]:
-        """The events as JSON texts without line breaks; none when they were read as dicts."""
-        return self.found.rows.texts if isinstance(self.found.rows, Lines) else []
+    def rows(self, most: int | None = None) -> list[dict[str, Json]]:
+        """The events, or the first `most`, as dicts in which amounts are Decimal.
+
+        Raises:
+            ProtocolError: when an event is not JSON.
+        """
+        if not isinstance(self.found.rows, Lines):
+            return self.found.rows[:most]
+        try:
+            rows = self.found.rows.rows(most)
+        except NotJson as error:
+            raise ProtocolError(f"An event of the page is not JSON: {error}.") from None
+        with_money(rows)
+        return rows
 
 
 def fetched(found: Found, headers: Mapping[str, str]) -> Fetched:
@@ -159,11 +173,10 @@ def fingerprint(found: Found) -> str:
     Events have an id, so two pages that share the sampled rows share all of them; reading only a
     sample keeps this off the cost of a page.
     """
-    rows = found.rows.texts if isinstance(found.rows, Lines) else found.rows
-    step = max(1, len(rows) // _SAMPLES)
-    digest = hashlib.blake2b(str(len(rows)).encode(), digest_size=16)
-    for row in (*rows[::step], *rows[-1:]):
-        digest.update(repr(row).encode("utf-8", "backslashreplace"))
+    rows, count = found.rows, len(found)
+    digest = hashlib.blake2b(str(count).encode(), digest_size=16)
+    for index in (*range(0, count, max(1, count // _SAMPLES)), *range(max(0, count - 1), count)):
+        digest.update(repr(rows[index]).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
 
 

@@ -12,7 +12,6 @@ from adanalytics_client._checks import check_text, is_whole
 from adanalytics_client._dates import Day, to_range
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
-from adanalytics_client._json import Json
 from adanalytics_client._operations import PageReader
 from adanalytics_client._pages import Cursor, Page
 from adanalytics_client._plan import Plan, make_plan
@@ -79,36 +78,39 @@ class Pull(Generic[M]):
             begin=self.begin,
         )
 
-    def fetcher(
-        self, session: Session, *, as_texts: bool
-    ) -> Callable[[Cursor], Operation[Arrived]]:
+    def fetcher(self, session: Session) -> Callable[[Cursor], Operation[Arrived]]:
         """How one page is fetched."""
-        reader = PageReader(self.plan.per_page, rows_key=self.rows_key, as_texts=as_texts)
+        reader = PageReader(self.plan.per_page, rows_key=self.rows_key)
         if self.plan.split == "auto" and self.begin is None:
             return partial(Scout(reader, self.plan).fetch, session)
         return partial(reader.fetch, session)
 
     def left(self, passed: int) -> int | None:
         """How many more events may pass, or None for all."""
-        return None if self.max_events is None else self.max_events - passed
+        return None if self.max_events is None else max(0, self.max_events - passed)
 
     def page(self, turned: Turned, passed: int) -> Page:
-        """A page for the user, cut where `max_events` ends."""
+        """A page for the user, cut where `max_events` ends.
+
+        Raises:
+            ProtocolError: when an event is not JSON.
+        """
         cursor = turned.cursor
-        rows = turned.page.rows[: self.left(passed)]
+        rows = turned.page.rows(self.left(passed))
         after = replace(turned.left, passed=passed + len(rows))
         token = token_of(after, self.plan, self.partner)
         total = turned.page.signals.total
         return Page(cursor.slice, cursor.number, rows, turned.last, token, total)
 
-    def typed(self, rows: list[dict[str, Json]]) -> list[M]:
-        """Rows as models.
+    def typed(self, turned: Turned, passed: int) -> list[M]:
+        """The events of a page as models, cut where `max_events` ends.
 
         Raises:
+            ProtocolError: when an event is not JSON.
             pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
                 every row.
         """
-        return self.adapter.validate_python(rows)
+        return self.adapter.validate_python(turned.page.rows(self.left(passed)))
 
 
 def make_pull(

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from adanalytics_client._json import Json, Lines
+from adanalytics_client._json import Json
+from adanalytics_client._lines import Lines
 from adanalytics_client.errors import ProtocolError
 
 ROW_NAMES = (
@@ -32,7 +33,7 @@ class Found:
     around: tuple[dict[str, Json], ...]
 
     def __len__(self) -> int:
-        return len(self.rows.texts if isinstance(self.rows, Lines) else self.rows)
+        return len(self.rows)
 
 
 def fold(name: str) -> str:

@@ -1,20 +1,29 @@
 """A pull of events for the asynchronous world; the same names as in `events`."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import BinaryIO, Generic
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
+from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
+from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
-from adanalytics_client._pages import Page
+from adanalytics_client._pages import Fetched, Page
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import M, Pull
 from adanalytics_client._session import Session
 from adanalytics_client.output import Output, open_output
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 
 class AsyncEventQuery(Generic[M]):
@@ -56,66 +65,117 @@ class AsyncEventQuery(Generic[M]):
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        async with aclosing(self._pages()) as pages:
-            async for page in pages:
-                for event in self._pull.typed(page.rows):
+        async with aclosing(self._each(self._pull.typed)) as pages:
+            async for events in pages:
+                for event in events:
                     yield event
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
-        async with aclosing(self._pages()) as pages:
+        async with aclosing(self.pages()) as pages:
             async for page in pages:
                 for row in page.rows:
                     yield row
 
     def pages(self) -> AsyncGenerator[Page, None]:
         """Events page by page, as they were fetched."""
-        return self._pages()
+        return self._each(self._pull.page)
+
+    async def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":
+        """All events as one Arrow table, whose schema is the same for any events.
+
+        Known columns come first, in the order of `Event`, and are always there; money is
+        `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`. Others follow as text:
+        strings as they are, anything else as JSON.
+
+        Args:
+            columns: only these, in this order.
+
+        Raises:
+            ConfigurationError: when pyarrow is not installed, or for an unknown column.
+            ProtocolError: for a value that its column cannot hold exactly.
+            AdAnalyticsError: when a page cannot be had.
+        """
+        table = ArrowRows(columns)
+        async with aclosing(self._cut(table.page)) as batches:
+            return table.table([batch async for batch in batches])
+
+    async def to_arrow_batches(
+        self, *, columns: Sequence[str] | None = None
+    ) -> AsyncGenerator["pa.RecordBatch", None]:
+        """The same as one batch a page, in the memory of `2 * concurrency` pages and a batch.
+
+        There is at least one batch. A column that nobody knows and that first appears later is
+        at the end of the batches from then on.
+        """
+        table, given = ArrowRows(columns), False
+        async with aclosing(self._cut(table.page)) as batches:
+            async for batch in batches:
+                given = True
+                yield batch
+        if not given:
+            yield table.batch([])
+
+    async def to_pandas(self, *, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+        """All events as a pandas frame with Arrow's own types; see `to_arrow`."""
+        frame_of = pandas_frames()
+        return frame_of(await self.to_arrow(columns=columns))
+
+    async def to_polars(self, *, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+        """All events as a polars frame; see `to_arrow`."""
+        frame_of = polars_frames()
+        return frame_of(await self.to_arrow(columns=columns))
 
     async def write(
         self,
         to: str | os.PathLike[str] | BinaryIO,
         *,
         format: str | None = None,  # noqa: A002 - the word that readers expect here
+        columns: Sequence[str] | None = None,
     ) -> int:
         """Write all events and give their number.
 
         Args:
             to: a path, which appears once it is whole, or a binary stream, written as pages come.
-            format: `jsonl` (each event as the text the service sent) or `csv`; by default after
-                the suffix.
+                A path that ends in `.gz` is packed.
+            format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
+                (an IPC file); by default after the suffix.
+            columns: only these, in this order.
 
         Raises:
-            ConfigurationError: for an unknown format or a path that cannot be a file; before
-                anything is sent.
+            ConfigurationError: for an unknown format, a path that cannot be a file or a missing
+                library, before anything is sent; for an unknown column, after the first page.
+            ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
         """
         # Opened here and not in a thread: a cancellation then would leave the file to nobody.
-        output = open_output(to, format)
+        output = open_output(to, format, columns)
         try:
-            written = await self._write(output)
+            written = 0
+            async with aclosing(
+                self._each(lambda turned, most: output.add(turned.page, most))
+            ) as counts:
+                async for count in counts:
+                    written += count
             await self._driver.offload(output.commit)
         except BaseException:
             output.abort()
             raise
         return written
 
-    async def _write(self, output: Output) -> int:
-        written = 0
-        async with aclosing(self._turned(as_texts=output.as_texts)) as stream:
-            async for turned in stream:
-                left = self._pull.left(self._pull.passed + written)
-                written += await self._driver.offload(partial(output.add, turned.page, left))
-        return written
+    async def _fill(self, output: Output) -> int:
+        async with aclosing(self._cut(output.add)) as counts:
+            return sum([count async for count in counts])
 
-    async def _pages(self) -> AsyncGenerator[Page, None]:
+    def _cut(self, take: Callable[[Fetched, int | None], T]) -> AsyncGenerator[T, None]:
+        """What `take` makes of each page, told how many of its events still count."""
+        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)))
+
+    async def _each(self, take: Callable[[Turned, int], T]) -> AsyncGenerator[T, None]:
+        """What `take` makes of each page, told how many events passed before it."""
         passed = self._pull.passed
-        async with aclosing(self._turned(as_texts=False)) as stream:
-            async for turned in stream:
-                page = self._pull.page(turned, passed)
-                passed += len(page)
-                yield page
-
-    def _turned(self, *, as_texts: bool) -> AsyncGenerator[Turned, None]:
-        fetch = self._pull.fetcher(self._session, as_texts=as_texts)
-        return self._driver.stream(self._pull.fanout(), fetch)
+        stream = self._driver.stream(self._pull.fanout(), self._pull.fetcher(self._session))
+        async with aclosing(stream) as pages:
+            async for turned in pages:
+                before, passed = passed, passed + len(turned.page)
+                yield await self._driver.offload(partial(take, turned, before))

@@ -1,19 +1,28 @@
 """A pull of events that is not started until it is read."""
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from typing import BinaryIO, Generic
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
+from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
+from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
-from adanalytics_client._pages import Page
+from adanalytics_client._pages import Fetched, Page
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import M, Pull
 from adanalytics_client._session import Session
 from adanalytics_client._sync import SyncDriver
 from adanalytics_client.output import Output, open_output
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 
 class EventQuery(Generic[M]):
@@ -57,62 +66,109 @@ class EventQuery(Generic[M]):
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        with closing(self._pages()) as pages:
-            for page in pages:
-                yield from self._pull.typed(page.rows)
+        with closing(self._each(self._pull.typed)) as pages:
+            for events in pages:
+                yield from events
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
-        with closing(self._pages()) as pages:
+        with closing(self.pages()) as pages:
             for page in pages:
                 yield from page.rows
 
     def pages(self) -> Generator[Page, None, None]:
         """Events page by page, as they were fetched."""
-        return self._pages()
+        return self._each(self._pull.page)
+
+    def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":
+        """All events as one Arrow table, whose schema is the same for any events.
+
+        Known columns come first, in the order of `Event`, and are always there; money is
+        `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`. Others follow as text:
+        strings as they are, anything else as JSON.
+
+        Args:
+            columns: only these, in this order.
+
+        Raises:
+            ConfigurationError: when pyarrow is not installed, or for an unknown column.
+            ProtocolError: for a value that its column cannot hold exactly.
+            AdAnalyticsError: when a page cannot be had.
+        """
+        table = ArrowRows(columns)
+        with closing(self._cut(table.page)) as batches:
+            return table.table(list(batches))
+
+    def to_arrow_batches(
+        self, *, columns: Sequence[str] | None = None
+    ) -> Generator["pa.RecordBatch", None, None]:
+        """The same as one batch a page, in the memory of `2 * concurrency` pages and a batch.
+
+        There is at least one batch. A column that nobody knows and that first appears later is
+        at the end of the batches from then on.
+        """
+        table, given = ArrowRows(columns), False
+        with closing(self._cut(table.page)) as batches:
+            for batch in batches:
+                given = True
+                yield batch
+        if not given:
+            yield table.batch([])
+
+    def to_pandas(self, *, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+        """All events as a pandas frame with Arrow's own types; see `to_arrow`."""
+        frame_of = pandas_frames()
+        return frame_of(self.to_arrow(columns=columns))
+
+    def to_polars(self, *, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+        """All events as a polars frame; see `to_arrow`."""
+        frame_of = polars_frames()
+        return frame_of(self.to_arrow(columns=columns))
 
     def write(
         self,
         to: str | os.PathLike[str] | BinaryIO,
         *,
         format: str | None = None,  # noqa: A002 - the word that readers expect here
+        columns: Sequence[str] | None = None,
     ) -> int:
         """Write all events and give their number.
 
         Args:
             to: a path, which appears once it is whole, or a binary stream, written as pages come.
-            format: `jsonl` (each event as the text the service sent) or `csv`; by default after
-                the suffix.
+                A path that ends in `.gz` is packed.
+            format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
+                (an IPC file); by default after the suffix.
+            columns: only these, in this order.
 
         Raises:
-            ConfigurationError: for an unknown format or a path that cannot be a file; before
-                anything is sent.
+            ConfigurationError: for an unknown format, a path that cannot be a file or a missing
+                library, before anything is sent; for an unknown column, after the first page.
+            ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
         """
-        output = open_output(to, format)
+        output = open_output(to, format, columns)
         try:
-            written = self._write(output)
+            written = self._fill(output)
             output.commit()
         except BaseException:
             output.abort()
             raise
         return written
 
-    def _write(self, output: Output) -> int:
-        written = 0
-        with closing(self._turned(as_texts=output.as_texts)) as stream:
-            for turned in stream:
-                written += output.add(turned.page, self._pull.left(self._pull.passed + written))
-        return written
+    def _fill(self, output: Output) -> int:
+        with closing(self._cut(output.add)) as counts:
+            return sum(counts)
 
-    def _pages(self) -> Generator[Page, None, None]:
+    def _cut(self, take: Callable[[Fetched, int | None], T]) -> Generator[T, None, None]:
+        """What `take` makes of each page, told how many of its events still count."""
+        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)))
+
+    def _each(self, take: Callable[[Turned, int], T]) -> Generator[T, None, None]:
+        """What `take` makes of each page, told how many events passed before it."""
         passed = self._pull.passed
-        with closing(self._turned(as_texts=False)) as stream:
-            for turned in stream:
-                page = self._pull.page(turned, passed)
-                passed += len(page)
-                yield page
-
-    def _turned(self, *, as_texts: bool) -> Generator[Turned, None, None]:
-        fetch = self._pull.fetcher(self._session, as_texts=as_texts)
-        return self._driver.stream(self._pull.fanout(), fetch)
+        stream = self._driver.stream(self._pull.fanout(), self._pull.fetcher(self._session))
+        with closing(stream) as pages:
+            for turned in pages:
+                before, passed = passed, passed + len(turned.page)
+                yield take(turned, before)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from pyarrow import parquet
 
-from adanalytics_client import Client
+from adanalytics_client import Client, SummaryRow
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -120,3 +121,22 @@ def test_options_of_the_run_on_either_side(
     assert "/api/partners/acme/ad-analytics/dates: 200" in before.stderr
     assert "/api/partners/acme/ad-analytics/dates: 200" in after.stderr
     assert run("-v", "dates", "--partner", "acme", "-q").stderr == ""
+
+
+@pytest.mark.parametrize("group_by", [None, "campaign"])
+def test_a_summary_as_parquet_is_exact(
+    run: Run, service: LocalServer, tmp_path: Path, group_by: str | None
+) -> None:
+    words = ["summary", *BOTH_DAYS, *(["-g", group_by] if group_by else [])]
+    target = tmp_path / "summary.parquet"
+    assert run(*words, "-o", str(target)).exit_code == 0
+    table = parquet.read_table(target)
+    assert table.column_names == list(SummaryRow.model_fields)
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        expected = client.summary(*BOTH_DAYS, group_by=group_by).rows
+    assert [SummaryRow.model_validate(row) for row in table.to_pylist()] == [
+        SummaryRow.model_validate(dict.fromkeys(SummaryRow.model_fields) | row.model_dump())
+        for row in expected
+    ]
+    empty = run("summary", "yesterday", "-f", "parquet").stdout_bytes
+    assert parquet.read_table(io.BytesIO(empty)).schema.equals(table.schema)

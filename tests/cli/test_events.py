@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import click
 import pytest
 from click.testing import Result
+from pyarrow import ipc, parquet
 
+from adanalytics_cli.formats import pick_format
 from adanalytics_cli.progress import Progress
 from adanalytics_client import Client, Event
 from adanalytics_server.local import LocalServer
@@ -143,3 +146,39 @@ def test_auto_asks_for_the_range_when_it_is_small(
     result = run("-v", "events", DAY, "--split", "auto")
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected
     assert len(service.journal.entries()) == 1
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_tables_in_a_file_and_in_a_pipe(
+    run: Run, expected: list[dict[str, Any]], tmp_path: Path, form: str
+) -> None:
+    target = tmp_path / f"day.{form}"
+    assert run("events", DAY, "-o", str(target)).exit_code == 0
+    piped = run("events", DAY, "-f", form).stdout_bytes
+    for table in (read_table(form, target.read_bytes()), read_table(form, piped)):
+        assert table.column_names == list(Event.model_fields)
+        assert table["event_id"].to_pylist() == [each["event_id"] for each in expected]
+        assert [format(each, "f") for each in table["revenue"].to_pylist()] == [
+            each["revenue"] for each in expected
+        ]
+    words = ("events", DAY, "-o", str(target), "--columns", "revenue,event_id")
+    assert run(*words).exit_code == 0
+    assert read_table(form, target.read_bytes()).column_names == ["revenue", "event_id"]
+
+
+def read_table(form: str, content: bytes) -> Any:
+    if form == "parquet":
+        return parquet.read_table(io.BytesIO(content))
+    return ipc.open_file(io.BytesIO(content)).read_all()
+
+
+def test_a_table_file_is_neither_for_a_terminal_nor_packed_again(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run("events", DAY, "-o", str(tmp_path / "day.parquet.gz"))
+    assert (result.exit_code, "Leave .gz out" in result.stderr) == (2, True)
+    result = run("events", DAY, "-o", str(tmp_path / "day.xlsx"))
+    assert (result.exit_code, ".parquet" in result.stderr) == (2, True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(click.UsageError, match="not for a terminal"):
+        pick_format("parquet", None, piped="jsonl")

@@ -26,7 +26,7 @@ def page_of(sizes: list[int], cursor: Cursor) -> Fetched:
 
 
 def ids(page: Fetched) -> list[tuple[int, int, int]]:
-    return [row["id"] for row in page.rows]
+    return [row["id"] for row in page.rows()]
 
 
 @settings(max_examples=80, deadline=None)

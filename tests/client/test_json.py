@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client._json import Lines, NotJson, dumps, outline, parse
+from adanalytics_client._json import NotJson, dumps, parse
+from adanalytics_client._lines import Lines
+from adanalytics_client._outline import outline
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -21,10 +23,14 @@ VALUES = st.recursive(
 )
 
 
+def texts_of(lines: Lines) -> list[str]:
+    return [lines[index] for index in range(len(lines))]
+
+
 def whole(value: Any) -> Any:
     """An outline with its texts read again."""
     if isinstance(value, Lines):
-        return [json.loads(text, parse_float=Decimal) for text in value.texts]
+        return [json.loads(text, parse_float=Decimal) for text in texts_of(value)]
     if isinstance(value, dict):
         return {key: whole(each) for key, each in value.items()}
     return value
@@ -42,7 +48,7 @@ def test_an_outline_is_the_document(value: Any, indent: int | None, ascii_only: 
 
 def _texts(value: Any) -> list[str]:
     if isinstance(value, Lines):
-        return value.texts
+        return texts_of(value)
     return (
         [text for each in value.values() for text in _texts(each)]
         if isinstance(value, dict)
@@ -80,7 +86,7 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
 
 def test_rows_keep_their_own_text() -> None:
     found = outline(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
-    assert found == {"data": {"rows": Lines(['{"a":1.50, "b":[{"c":1E5}]}', "{}"])}}
+    assert found == {"data": {"rows": Lines.of(['{"a":1.50, "b":[{"c":1E5}]}', "{}"])}}
 
 
 def test_a_mixed_list_is_read_as_values() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import os
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,14 +168,95 @@ def test_max_events_holds_for_files(
     assert [json.loads(line) for line in lines] == [{"a": 1}, {"a": 2}]
 
 
-@pytest.mark.parametrize("name", ["out.parquet", "out", "out.jsonl.gz"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("out", "jsonl, csv, parquet, arrow"),
+        ("out.xlsx.gz", "jsonl, csv, parquet, arrow"),
+        ("out.parquet.gz", "leave .gz out"),
+    ],
+)
 def test_an_unknown_format_is_told_before_anything_is_sent(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str
+    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str, told: str
 ) -> None:
-    with pytest.raises(errors.ConfigurationError, match="jsonl or csv"):
+    with pytest.raises(errors.ConfigurationError, match=told):
         write(open_world(), tmp_path / name)
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
         write(open_world(), tmp_path, format="csv")
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):
         write(open_world(), io.StringIO(), format="csv")
     assert stand_in.asked == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_gzip_is_one_complete_member_and_the_same_bytes_each_time(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    packed = []
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        stand_in.says(*pages(say, '{"a":1.50},{"a":2}', '{"a":"é"}'))
+        assert write(world, tmp_path / name) == 3
+        packed.append((tmp_path / name).read_bytes())
+    assert packed[0] == packed[1]
+    unpacker = zlib.decompressobj(31)
+    assert unpacker.decompress(packed[0]) == '{"a":1.50}\n{"a":2}\n{"a":"é"}\n'.encode()
+    assert (unpacker.eof, unpacker.unused_data) == (True, b"")
+    assert packed[0][3:8] == bytes(5), "neither name nor time"
+
+
+def test_late_columns_in_a_packed_csv(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a": 1},{"a": 2}', '{"b": 3}'))
+    assert write(world, tmp_path / "x.csv.gz") == 3
+    assert gzip.decompress((tmp_path / "x.csv.gz").read_bytes()) == b"a,b\r\n1,\r\n2,\r\n,3\r\n"
+
+
+def test_a_failure_leaves_gzip_without_an_end(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a":1}', '{"a":2}')[:1], say(status=400))
+    path = tmp_path / "out.jsonl.gz"
+    path.write_bytes(b"old")
+    with pytest.raises(errors.InvalidRequest):
+        write(world, path)
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(path.name, b"old")]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x.jsonl", b'{"cost":null,"b":1.50}\n{"cost":null,"b":null}\n'),
+        ("x.csv", b"cost,b\r\n,1.50\r\n,\r\n"),
+    ],
+)
+def test_chosen_columns(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+) -> None:
+    stand_in.says(*pages(say, '{"a": 1, "b": 1.50}', '{"a": 2, "late": 3}'))
+    assert write(world, tmp_path / name, columns=["cost", "b"]) == 2
+    assert (tmp_path / name).read_bytes() == expected
+
+
+def test_a_chosen_column_that_nobody_knows(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    for name in ("x.jsonl", "x.csv", "x.parquet"):
+        stand_in.says(*pages(say, '{"a": 1}'))
+        with pytest.raises(errors.ConfigurationError, match="Did you mean 'revenue'"):
+            write(world, tmp_path / name, columns=["revenu"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_devices_and_permissions_stay(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a":1}'))
+    (tmp_path / "real").touch(0o640)
+    (tmp_path / "link.jsonl").symlink_to("real")
+    write(world, tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b'{"a":1}\n'
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+    assert write(world, os.devnull, format="jsonl") == 1
+    assert Path(os.devnull).is_char_device()

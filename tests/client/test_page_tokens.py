@@ -61,7 +61,7 @@ def test_runs_that_stop_anywhere_are_one_pull(
             while (cursor := fanout.start()) is not None:
                 flying.append(cursor)
             if (turned := fanout.ready()) is not None:
-                out += [row["id"] for row in turned.page.rows]
+                out += [row["id"] for row in turned.page.rows()]
                 begin = position_of(token_of(turned.left, PLAN, "acme"), PLAN, "acme")
                 handed += 1
             else:

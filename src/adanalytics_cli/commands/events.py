@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
-from adanalytics_cli.formats import format_option, pick_format
+from adanalytics_cli.formats import BINARY, FORMATS, format_option, pick_format
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress
 
 LARGEST_PAGE = 10_000
+_FORMATS = (*FORMATS, *BINARY)
 # A table is for a first look; more rows than this would only scroll by.
 ROWS_OF_A_TABLE = 100
 
@@ -37,7 +38,7 @@ def run(
     output: Path | None,
 ) -> None:
     """Pull the events and write them; nothing of a file is visible before all of it is there."""
-    form = pick_format(chosen_format, output, piped="jsonl")
+    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
     first, last = period(start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     on_screen = form != "table" and output is None and sys.stdout.isatty()
@@ -117,7 +118,7 @@ events = ExampleCommand(
         click.Option(
             ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
         ),
-        format_option(),
+        format_option(_FORMATS),
         output_option(),
     ],
     summary="Pull the events of a period.",
@@ -128,6 +129,7 @@ events = ExampleCommand(
     examples=[
         "adanalytics events yesterday -o yesterday.jsonl.gz",
         "adanalytics events 2026-01-15 --hour 13 | jq .event_type",
+        "adanalytics events 2026-01 --split daily -o january.parquet",
         "adanalytics events -7d today --columns event_time,revenue -f csv",
     ],
     connects=True,

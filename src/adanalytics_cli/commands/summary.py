@@ -8,7 +8,7 @@ import click
 from adanalytics_cli.chart_output import chart_option, check_chart, write_chart
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
-from adanalytics_cli.formats import format_option, pick_format
+from adanalytics_cli.formats import FORMATS, Format, format_option, pick_format
 from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adanalytics_client import Summary
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
+_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
 
 
 @click.pass_context
@@ -32,7 +33,11 @@ def run(
     """Ask for the summary and write its rows; a table also shows the totals."""
     if chart:
         check_chart(chosen_format, output)
-    form = "table" if chart else pick_format(chosen_format, output, piped="csv")
+    form = (
+        "table"
+        if chart
+        else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
+    )
     first, last = period(start, end)
     with connect(context) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
@@ -40,7 +45,7 @@ def run(
         _draw(answer, group_by, output, current_invocation(context))
         return
 
-    from adanalytics_cli.row_output import write_rows
+    from adanalytics_cli.row_output import write_rows, write_summary_table
     from adanalytics_cli.summary_table import (
         summary_columns,
         summary_rows,
@@ -49,6 +54,9 @@ def run(
         wire_columns,
     )
 
+    if form == "parquet":
+        write_summary_table(summary_rows(answer), output)
+        return
     on_table = form == "table"
     write_rows(
         table_rows(answer, group_by) if on_table else summary_rows(answer),
@@ -80,7 +88,7 @@ summary = ExampleCommand(
             type=click.Choice(["day", "campaign", "demand_tag"]),
             help="One row for each of these; without it one row, the total.",
         ),
-        format_option(),
+        format_option(_FORMATS),
         output_option(),
         chart_option("Draw bars: of the total, or of impressions and revenue by group."),
     ],

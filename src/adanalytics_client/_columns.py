@@ -1,0 +1,40 @@
+"""The columns of an output: those that were chosen, or all that are known or come along."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from adanalytics_client._json import Json
+from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.models import Event
+
+EVENT_COLUMNS = tuple(Event.model_fields)
+"""The documented fields of an event, in their order."""
+
+
+class Columns:
+    """Chosen columns, checked against the first events: a name that nobody knows is a mistake."""
+
+    def __init__(self, chosen: Sequence[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
+        self._chosen = tuple(dict.fromkeys(chosen))
+        self._known = tuple(known)
+        self._checked = False
+
+    def choose(self, rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
+        """The chosen names, once the first page has shown that each of them exists.
+
+        Raises:
+            ConfigurationError: for a name that is neither documented nor in that page.
+        """
+        if not self._checked and rows:
+            known = dict.fromkeys((*self._known, *(name for row in rows for name in row)))
+            for name in self._chosen:
+                if name not in known:
+                    raise ConfigurationError(_unknown(name, list(known)))
+            self._checked = True
+        return self._chosen
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
+    return f"no column '{name}'. {hint}"

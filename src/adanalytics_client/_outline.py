@@ -1,0 +1,136 @@
+"""Documents in which lists of objects stay text, cut at places that are proven to be borders.
+
+The objects of a page are looked at once, brace by brace, and only the few that a brace does not
+explain are read. That every character of every object is valid JSON shows when they are read; the
+first, the last and some between them are read here.
+"""
+
+import re
+
+from adanalytics_client._json import DECODER, Json, NotJson, refusing, text_of
+from adanalytics_client._lines import Lines
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
+_LINE_BREAK = re.compile(r"[\r\n]")
+_PROBES = 16
+
+
+def outline(body: bytes) -> Json:
+    """Read a document like `parse`, but leave lists of objects, down to two levels, as `Lines`.
+
+    A raw line break inside valid JSON can only be space between tokens (RFC 8259, sections 2 and
+    7), so replacing it keeps the text's meaning to the last digit.
+
+    Raises:
+        NotJson: for anything else than one document in UTF-8; of invalid JSON inside the objects
+            of a list only what gets in the way of cutting it is noticed.
+
+    Example:
+        >>> outline(b'{"events": [{"revenue": 1.50}]}')["events"].array()
+        '[{"revenue": 1.50}]'
+    """
+    with refusing():
+        text = text_of(body)
+        value, end = _outline(text, _skip(text, 0), 2)
+        if _skip(text, end) != len(text):
+            raise NotJson(f"more text follows at character {end}")
+        return value
+
+
+def _skip(text: str, index: int) -> int:
+    found = _SPACE.match(text, index)
+    return found.end() if found else index
+
+
+def _outline(text: str, index: int, depth: int) -> tuple[Json, int]:
+    opening = text[index : index + 1]
+    if opening == "{" and depth:
+        return _outline_object(text, index, depth)
+    if opening == "[" and text[_skip(text, index + 1)] == "{":
+        return _cut_at_borders(text, index) or _cut(text, index)
+    return DECODER.raw_decode(text, index)
+
+
+def _outline_object(text: str, index: int, depth: int) -> tuple[dict[str, Json], int]:
+    members: dict[str, Json] = {}
+    index = _skip(text, index + 1)
+    if text[index] == "}":
+        return members, index + 1
+    while True:
+        if text[index] != '"':
+            raise NotJson(f"a name is missing at character {index}")
+        name, index = DECODER.raw_decode(text, index)
+        index = _expect(text, index, ":")
+        members[name], index = _outline(text, index, depth - 1)
+        index = _skip(text, index)
+        if text[index] == "}":
+            return members, index + 1
+        index = _expect(text, index, ",")
+
+
+def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
+    """Cut a list without reading its objects, or None where that would take a guess.
+
+    A border is `},{` followed by the name of the first object's first member. In valid JSON it
+    cannot lie in a string: its quotation mark would end that string, and no name can follow. So it
+    is a border between two objects of a list; and of this one, since a list inside an object is
+    noticed by its first brace, which has no object before it. Every brace is looked at. One after
+    a colon begins no element. For any other brace that is no border, such as one in a string, the
+    object that it is in, or that ended before it, is read to its end.
+    """
+    first = _FIRST_MEMBER.match(text, index + 1)
+    if first is None:
+        return None
+    border, find, begins = f"}},{first[0]}", text.find, text.startswith
+    start, brace = index + 1, index + 1
+    cuts: list[int] = []
+    while (brace := find("{", brace + 1)) >= 0:
+        if text[brace - 1] == ":":
+            continue
+        if not begins(border, brace - 2):
+            _, end = DECODER.raw_decode(text, start)
+            if end > brace:
+                brace = end - 1
+                continue
+            break
+        cuts.append(brace - 1)
+        start = brace
+    _, end = DECODER.raw_decode(text, start)
+    if text[end] != "]":
+        return None
+    lines = Lines(text[index + 1 : end], [cut - index - 1 for cut in cuts])
+    if _LINE_BREAK.search(lines.text):
+        return None
+    for probe in range(0, len(lines), len(lines) // _PROBES + 1):
+        DECODER.decode(lines[probe])
+    return lines, end + 1
+
+
+def _cut(text: str, index: int) -> tuple[Json, int]:
+    """Cut the elements of a list out; a list that is not only objects is read as values."""
+    scan, start = DECODER.raw_decode, index
+    texts: list[str] = []
+    index = _skip(text, index + 1)
+    while True:
+        if text[index] != "{":
+            return scan(text, start)
+        _, end = scan(text, index)
+        texts.append(text[index:end])
+        index = end if text[end] in ",]" else _skip(text, end)
+        if text[index] == "]":
+            return Lines.of([_one_line(each) for each in texts]), index + 1
+        index = _expect(text, index, ",")
+
+
+def _one_line(text: str) -> str:
+    if "\n" in text or "\r" in text:
+        return text.replace("\n", " ").replace("\r", " ")
+    return text
+
+
+def _expect(text: str, index: int, mark: str) -> int:
+    index = _skip(text, index)
+    if text[index] != mark:
+        raise NotJson(f"{mark!r} is missing at character {index}")
+    return _skip(text, index + 1)
