@@ -151,12 +151,7 @@ class AsyncEventQuery(Generic[M]):
         # Opened here and not in a thread: a cancellation then would leave the file to nobody.
         output = open_output(to, format, columns)
         try:
-            written = 0
-            async with aclosing(
-                self._each(lambda turned, most: output.add(turned.page, most))
-            ) as counts:
-                async for count in counts:
-                    written += count
+            written = await self._fill(output)
             await self._driver.offload(output.commit)
         except BaseException:
             output.abort()

@@ -33,11 +33,7 @@ def run(
     """Ask for the summary and write its rows; a table also shows the totals."""
     if chart:
         check_chart(chosen_format, output)
-    form = (
-        "table"
-        if chart
-        else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
-    )
+    form = "table" if chart else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
     first, last = period(start, end)
     with connect(context) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
