@@ -53,6 +53,23 @@ def test_a_token_ends_after_seven_days_to_the_second(server: LocalServer, clock:
     assert get(server, DATES, token).content == b'{"error":"Unauthorized"}'
 
 
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ("bearer {}", 200),  # RFC 9110, section 11.1: the scheme's case does not matter
+        ("BEARER   {} ", 200),
+        ("Bearer{}", 401),
+        ("Basic {}", 401),
+        ("{}", 401),
+        ("Bearer", 401),
+        ("Bearer {} x", 401),
+    ],
+)
+def test_the_header_of_a_credential(server: LocalServer, form: str, status: int) -> None:
+    headers = {"Authorization": form.format(server.api_key)}
+    assert httpx.get(server.url + DATES, headers=headers).status_code == status
+
+
 def unsigned(token: str) -> str:
     header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
     return f"{header}.{token.split('.')[1]}."
