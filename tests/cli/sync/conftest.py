@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,54 @@ def shop(running: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Shop:
 def folder(tmp_path: Path) -> Path:
     """Where the dataset of a test will be; it is not there yet."""
     return tmp_path / "events"
+
+
+@pytest.fixture
+def readers() -> dict[str, Callable[[Path], tuple[int, Decimal]]]:
+    """Each library and way of opening a dataset: its number of events and their revenue."""
+    return {
+        "pyarrow": _with_pyarrow,
+        "pandas": _with_pandas,
+        "polars, a folder": lambda folder: _with_polars(folder / "data"),
+        "polars, a glob": lambda folder: _with_polars(folder / "data/**/*.parquet"),
+        "duckdb, a glob": lambda folder: _with_duckdb(folder / "data/**/*.parquet"),
+        "duckdb, two stars": lambda folder: _with_duckdb(folder / "data/*/*/*.parquet"),
+    }
+
+
+def _with_pyarrow(folder: Path) -> tuple[int, Decimal]:
+    dataset = import_module("pyarrow.dataset")
+    table = dataset.dataset(folder / "data", format="parquet", partitioning="hive").to_table()
+    assert {"date", "hour"} <= {*table.column_names}
+    return table.num_rows, sum(table["revenue"].to_pylist(), Decimal(0))
+
+
+def _with_pandas(folder: Path) -> tuple[int, Decimal]:
+    frame = import_module("pandas").read_parquet(folder / "data")
+    assert {"date", "hour"} <= {*frame.columns}
+    return len(frame), sum(frame["revenue"], Decimal(0))
+
+
+def _with_polars(path: Path) -> tuple[int, Decimal]:
+    frame = import_module("polars").scan_parquet(path, hive_partitioning=True).collect()
+    assert {"date", "hour"} <= {*frame.columns}
+    assert (frame["hour"] == frame["event_hour"]).all()
+    return len(frame), sum(frame["revenue"], Decimal(0))
+
+
+def _with_duckdb(path: Path) -> tuple[int, Decimal]:
+    (found,) = (
+        import_module("duckdb")
+        .connect()
+        .execute(
+            "SELECT count(*), sum(revenue), bool_and(date = event_date AND hour = event_hour) "
+            "FROM read_parquet(?, hive_partitioning = true)",
+            [str(path)],
+        )
+        .fetchall()
+    )
+    assert found[2]
+    return found[0], found[1]
 
 
 @pytest.fixture

@@ -1,0 +1,174 @@
+"""A sync that is killed at random moments: what is there can be read, and little is asked again.
+
+Ten moments by default; `make test-kill` and `ADANALYTICS_KILLS` choose another number.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Shop = Any
+Row = dict[str, Any]
+Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
+
+KILLS = int(os.environ.get("ADANALYTICS_KILLS", "10"))
+# Small pages, so that hours have several and a kill often comes between two of them.
+PROGRAM = """
+from adanalytics_cli.sync import pages
+pages.EVENTS_A_PAGE = 12
+from adanalytics_cli.__main__ import main
+main()
+"""
+
+
+def start(folder: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "sync", "--to", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def run_until_asked(process: "subprocess.Popen[bytes]", shop: Shop) -> None:
+    """Wait until the process has begun to ask for events, or has ended."""
+    while process.poll() is None:
+        if any(entry.operation == "events" for entry in shop.server.journal.entries()):
+            return
+        try:
+            process.wait(0.005)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def pages_asked(shop: Shop) -> list[tuple[str, int, int]]:
+    """Day, hour and page of every request for events since the last look."""
+    queries = [dict(e.query) for e in shop.server.journal.entries() if e.operation == "events"]
+    shop.server.journal.clear()
+    return [(q["start_date"], int(q["hour"]), int(q["page"])) for q in queries]
+
+
+def pages_safe(folder: Path) -> set[tuple[str, int, int]]:
+    """Pages that need not be asked for: spooled, or of an hour that is committed."""
+    safe = set()
+    for page in folder.glob("_adanalytics/spool/*/page-*.jsonl"):
+        day, _, hour = page.parent.name.partition("T")
+        safe.add((day, int(hour), int(page.stem.rpartition("-")[2])))
+    for manifest in folder.glob("_adanalytics/manifest/*.json"):
+        hours = json.loads(manifest.read_text())["hours"]
+        safe |= {(manifest.stem, int(hour), page) for hour in hours for page in range(1, 40)}
+    return safe
+
+
+def test_a_kill_costs_only_what_was_under_way(
+    shop: Shop,
+    readers: Readers,
+    held: Callable[[Path], list[Row]],
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    whole = tmp_path / "whole"
+    assert start(whole).wait() == 0
+    planned = pages_asked(shop)
+    assert len(set(planned)) == len(planned) > 100
+    service = {row["event_id"]: row for row in shop.rows()}
+    asked: list[tuple[str, int, int]] = []
+    dice = random.Random(20260115)
+    kills = 0
+    while kills < KILLS:
+        safe = pages_safe(folder)
+        process = start(folder)
+        run_until_asked(process, shop)
+        try:
+            process.wait(dice.uniform(0, 0.25))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        code = process.wait()
+        now = pages_asked(shop)
+        assert not safe & {*now}
+        asked += now
+        check_readable(folder, readers, service, held)
+        if code == 0:
+            # It was faster than the dice: begin once more from nothing.
+            assert {*asked} >= {*planned}
+            folder = tmp_path / f"again-{kills}"
+            asked = []
+        else:
+            assert code == -9
+        kills += 1
+    assert start(folder).wait() == 0
+    asked += pages_asked(shop)
+    assert {*asked} == {*planned}
+    assert len(asked) <= len(planned) + 4 * 2 * KILLS
+    assert held(folder) == held(whole) == shop.rows()
+
+
+def check_readable(
+    folder: Path,
+    readers: Readers,
+    service: dict[str, Row],
+    held: Callable[[Path], list[Row]],
+) -> None:
+    """Every library sees the same events, and they are the service's, hours as a whole."""
+    if not list(folder.glob("data/*/*/*.parquet")):
+        return
+    rows = held(folder)
+    assert all(service[row["event_id"]] == row for row in rows)
+    hours = {(row["event_date"], row["event_hour"]) for row in rows}
+    all_of_them = [r for r in service.values() if (r["event_date"], r["event_hour"]) in hours]
+    assert len(rows) == len(all_of_them)
+    seen = {name: read(folder) for name, read in readers.items()}
+    assert set(seen.values()) == {(len(rows), sum(Decimal(r["revenue"]) for r in rows))}, seen
+
+
+def test_two_at_a_time(shop: Shop, folder: Path, held: Callable[[Path], list[Row]]) -> None:
+    """The second one says so and stops, and costs no request."""
+    shop.server.faults.add("latency 300ms always on events")
+    first = start(folder)
+    run_until_asked(first, shop)
+    second = shop.sync("--to", folder)
+    shop.server.faults.clear()
+    assert second.exit_code == 1
+    assert "another process works on" in second.stderr
+    assert first.wait() == 0
+    assert (
+        len([entry for entry in shop.server.journal.entries() if entry.operation == "dates"]) == 1
+    )
+    assert held(folder) == shop.rows()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_around_the_exchange(
+    shop: Shop, folder: Path, held: Callable[[Path], list[Row]], moment: str
+) -> None:
+    """The two moments between which the note in the journal tells what happened."""
+    assert shop.sync("--to", folder).exit_code == 0
+    name = "_adanalytics/manifest/2026-01-15.json"
+    manifest = folder / name
+    record = json.loads(manifest.read_text())
+    del record["sha256"]
+    part = folder / "data/date=2026-01-15/hour=13/part-0.parquet"
+    prepared = record["hours"].pop("13")
+    write_sealed(manifest, record)
+    write_sealed(folder / "_adanalytics/journal/2026-01-15T13.json", {"prepared": prepared})
+    if moment == "before":
+        part.unlink()
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked()["events"] == (1 if moment == "before" else 0)
+    assert held(folder) == shop.rows()
+    assert not list((folder / "_adanalytics").glob("journal/*"))
+
+
+def write_sealed(path: Path, record: dict[str, Any]) -> None:
+    from adanalytics_cli.sync.sealed import seal
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(seal(record))
