@@ -20,8 +20,8 @@ _NAMES = (
     *("revenue", "cost", "payment_type", "domain", "app_bundle", "error_code", "is_filtered"),
     "key_values",
 )
-_PAIRS = "key_values"
-_MARK = f'"{_PAIRS}":'
+PAIRS = "key_values"
+_MARK = f'"{PAIRS}":'
 # Different sets of pairs that are remembered, of a few hundred bytes each.
 _MOST_REMEMBERED = 10_000
 
@@ -41,7 +41,7 @@ class EventTables:
         kinds |= dict.fromkeys(_TIMES, arrow.timestamp("ms", tz="UTC"))
         kinds |= dict.fromkeys(_MONEY, arrow.decimal128(38, 9))
         kinds |= {"event_date": arrow.date32(), "is_filtered": arrow.bool_()}
-        kinds[_PAIRS] = arrow.map_(arrow.string(), arrow.string())
+        kinds[PAIRS] = arrow.map_(arrow.string(), arrow.string())
         self.schema = arrow.schema(list(kinds.items()))
         # The reader of JSON knows decimals, but neither dates nor maps.
         as_text = {*_TIMES, "event_date"}
@@ -49,7 +49,7 @@ class EventTables:
             [
                 (name, arrow.string() if name in as_text else kind)
                 for name, kind in kinds.items()
-                if name != _PAIRS
+                if name != PAIRS
             ]
         )
         self._pairs: dict[str, list[tuple[str, str]]] = {}
@@ -66,9 +66,9 @@ class EventTables:
                 explicit_schema=self._read_as, unexpected_field_behavior="ignore"
             ),
         )
-        kind = self.schema.field(_PAIRS).type
+        kind = self.schema.field(PAIRS).type
         pairs = self._arrow.array([self._pairs_of(text) for text in texts], kind)
-        return table.append_column(_PAIRS, pairs).cast(self.schema)
+        return table.append_column(PAIRS, pairs).cast(self.schema)
 
     def _pairs_of(self, text: str) -> list[tuple[str, str]] | None:
         """The pairs of an event's text; few sets of them repeat over and over.
@@ -83,7 +83,7 @@ class EventTables:
         try:
             found = _pairs(json.loads(piece))
         except ValueError:
-            return _pairs(json.loads(text).get(_PAIRS))
+            return _pairs(json.loads(text).get(PAIRS))
         if found is not None and len(self._pairs) < _MOST_REMEMBERED:
             self._pairs[piece] = found
         return found
