@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench lint format types docs test-lowest clean
+.PHONY: help install demo test test-kill check bench lint format types docs test-lowest clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,6 +32,9 @@ demo: $(STAMP)  ## run the whole system once on generated data
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+test-kill: $(STAMP)  ## kill a sync at 50 random moments
+	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
 
 check: lint types test  ## lint, format check, types and tests
 

@@ -39,6 +39,10 @@ COMMANDS = {
     "sync": Entry(
         "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
     ),
+    "verify": Entry(
+        "adanalytics_cli.commands.verify:verify",
+        "See that a dataset is whole and says what the service says.",
+    ),
     "doctor": Entry(
         "adanalytics_cli.commands.doctor:doctor",
         "Look at everything that a pull depends on, and say what to do.",

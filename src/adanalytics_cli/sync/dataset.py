@@ -1,7 +1,8 @@
 """The dataset as a whole: what it is a copy of, what it holds, and how an hour gets into it."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from adanalytics_cli.sync.freshness import empty_record
@@ -22,24 +23,27 @@ class Dataset:
         self.identity = identity
         self.manifest = Manifest(store)
         self.journal = Journal(store, identity.form)
+        self._present: Collection[str] = ()
         self._lock = threading.Lock()
 
     def find_damage(self, hours: Iterable[Hour]) -> dict[Hour, str]:
-        """Hours whose file is not there or has another length; what they are is forgotten.
+        """Hours whose file is not there, has another length, or should not be there.
+
+        What is known of them is forgotten, so that they are pulled again.
 
         Looking costs one listing. Whether the bytes are right is for `verify` to say.
         """
         sizes = self.store.sizes(DATA)
         found = {}
         for hour in hours:
-            record = self.manifest.record(hour)
-            if record is None or not record.rows:
-                continue
             name = part_name(hour, self.identity.form)
-            if (size := sizes.get(name)) != record.size:
-                is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
-                found[hour] = f"{name} {is_now}"
+            record, size = self.manifest.record(hour), sizes.get(name)
+            if record is None or size == (record.size if record.rows else None):
+                continue
+            is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
+            found[hour] = f"{name} {is_now}"
         self.manifest.forget(found)
+        self._present = sizes.keys()
         return found
 
     def commit(self, done: Iterable[FinishedHour], asked_at: datetime, fingerprint: str) -> None:
@@ -49,8 +53,11 @@ class Dataset:
                 self._exchange(finished, asked_at, fingerprint)
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
-        """Know without a request that hours have no events."""
+        """Know without a request that hours have no events; a file that nobody committed goes."""
         fresh = {hour: empty_record(asked_at, fingerprint) for hour in hours}
+        for hour in fresh:
+            if (name := part_name(hour, self.identity.form)) in self._present:
+                self.store.remove(name)
         for day in sorted({hour.day for hour in fresh}):
             of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == day}
             with self._lock, as_failure(self.store.place):
@@ -58,8 +65,6 @@ class Dataset:
 
     def confirm(self, hours: Iterable[Hour], fingerprint: str) -> None:
         """Know that hours are still what the service has, under another fingerprint."""
-        from dataclasses import replace
-
         for hour in hours:
             record = self.manifest.record(hour)
             if record is not None:

@@ -1,0 +1,95 @@
+"""`adanalytics verify`: see that a dataset is whole and says what the service says."""
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.command import ExampleCommand
+from adanalytics_cli.connection import connect
+from adanalytics_cli.errors import CommandError, DatasetDamaged
+from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.remarks import remark
+from adanalytics_cli.settings import base_url_of, find_place, partner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adanalytics_cli.sync.verify import Problem
+
+# More commands than this are no help; one for everything is then shorter.
+_MOST_RUNS = 3
+
+
+@click.pass_context
+def run(context: click.Context, place: str) -> None:
+    """Check everything, name what is wrong on stdout, and say how to mend it."""
+    from adanalytics_cli.sync.dataset import Dataset
+    from adanalytics_cli.sync.identity import Identity, settle_identity
+    from adanalytics_cli.sync.service import ServiceView
+    from adanalytics_cli.sync.store import open_store
+    from adanalytics_cli.sync.verify import Verification
+
+    service = find_place(current_invocation(context), os.environ)
+    store = open_store(place)
+    if Identity.read(store) is None:
+        raise CommandError(
+            f"there is no dataset at {place}",
+            remedy=f"Make one: adanalytics sync --to {shlex.quote(place)}",
+        )
+    with store.lock(), connect(context) as (client, progress):
+        identity = settle_identity(
+            store, partner=partner_of(service), origin=base_url_of(service), form=None
+        )
+        dataset = Dataset(store, identity)
+        verification = Verification(dataset, current_invocation(context).clock)
+        problems = list(verification.files())
+        view = ServiceView(client, None, dataset.manifest.days())
+        problems += verification.against(view)
+        progress.finish()
+        if problems:
+            raise _damaged(place, problems)
+    checked = verification.checked
+    told = f"{checked.hours:,} hours with {checked.events:,} events are whole"
+    remark(f"{told}, {progress.requests} requests, {progress.seconds():.1f} s", context)
+
+
+def _damaged(place: str, problems: "Sequence[Problem]") -> DatasetDamaged:
+    """Print what is wrong, a line each, and give the error that ends the command."""
+    for problem in problems:
+        click.echo(str(problem))
+    count = f"{len(problems):,} problem{'' if len(problems) == 1 else 's'}"
+    return DatasetDamaged(f"{count} in {place}", remedy=f"Mend with: {_mending(place, problems)}")
+
+
+def _mending(place: str, problems: "Sequence[Problem]") -> str:
+    """The command lines that pull every day anew that has a problem."""
+    from datetime import date
+
+    from adanalytics_cli.sync.verify import runs_of_days
+
+    runs = runs_of_days(problem.day for problem in problems if problem.day != date.min)
+    if len(runs) > _MOST_RUNS:
+        runs = [(runs[0][0], runs[-1][1])]
+    commands = [
+        f"adanalytics sync {first} {last} --to {shlex.quote(place)} "
+        f"--repull {(last - first).days + 1}"
+        for first, last in runs
+    ]
+    return " && ".join(commands) or f"rm the files named, in {place}"
+
+
+verify = ExampleCommand(
+    "verify",
+    callback=run,
+    params=[click.Argument(["place"], metavar="DIR|URL")],
+    summary="See that a dataset is whole and says what the service says.",
+    details=(
+        "Reads every file: its checksum, its events, their ids and hours; looks for days and "
+        "hours that are missing, and compares the sums of each day with the summary. What is "
+        "wrong is named on stdout, a line each, and the exit status is 7."
+    ),
+    examples=["adanalytics verify events", "adanalytics verify s3://bucket/events"],
+    connects=True,
+)

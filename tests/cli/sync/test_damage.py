@@ -1,0 +1,136 @@
+"""What is broken is named and pulled again; `verify` finds what a sync cannot see."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Shop = Any
+Held = Callable[[Path], list[dict[str, Any]]]
+PART = "data/date=2026-01-15/hour=13/part-0.parquet"
+MANIFEST = "_adanalytics/manifest/2026-01-15.json"
+
+
+@pytest.fixture
+def dataset(shop: Shop, folder: Path) -> Path:
+    assert shop.sync("--to", folder).exit_code == 0
+    shop.asked()
+    return folder
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def cut(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def flip(file: Path) -> None:
+    """Same length, another byte: only its checksum tells."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("harm", [delete, cut])
+def test_a_sync_pulls_a_broken_part_again(
+    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None]
+) -> None:
+    harm(dataset / PART)
+    result = shop.sync("--to", dataset)
+    assert result.exit_code == 0
+    assert f"Damaged, pulled again: {PART}" in result.stderr
+    assert shop.asked()["events"] == 1
+    assert held(dataset) == shop.rows()
+
+
+@pytest.mark.parametrize("harm", [cut, flip])
+def test_a_sync_pulls_a_day_again_whose_manifest_is_broken(
+    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None]
+) -> None:
+    harm(dataset / MANIFEST)
+    result = shop.sync("--to", dataset)
+    assert result.exit_code == 0
+    assert "the manifest of 2026-01-15" in result.stderr
+    assert held(dataset) == shop.rows()
+    assert shop.run("verify", dataset).exit_code == 0
+
+
+def test_a_file_that_nobody_committed_is_taken_away(shop: Shop, dataset: Path, held: Held) -> None:
+    stray = dataset / "data/date=2026-01-14/hour=00/part-0.parquet"
+    stray.parent.mkdir(parents=True)
+    stray.write_bytes((dataset / PART).read_bytes())
+    assert shop.run("verify", dataset).exit_code == 7
+    assert shop.sync("2026-01-14", "2026-01-16", "--to", dataset).exit_code == 0
+    assert held(dataset) == shop.rows()
+
+
+def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
+    result = shop.run("verify", dataset, "-v")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "48 hours with 1,200 events are whole" in result.stderr
+    assert shop.asked() == {"dates": 1, "summary": 1}
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (delete, "is missing"),
+        (cut, "has other bytes than were written"),
+        (flip, "has other bytes than were written"),
+    ],
+)
+def test_verify_names_a_broken_part_and_mends_it(
+    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None], told: str
+) -> None:
+    harm(dataset / PART)
+    result = shop.run("verify", dataset)
+    assert result.exit_code == 7
+    assert result.stdout == f"2026-01-15T13  {PART} {told}\n"
+    command = result.stderr.partition("Mend with: ")[2].strip()
+    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset} --repull 1"
+    assert shop.run(*shlex.split(command)[1:]).exit_code == 0
+    assert shop.run("verify", dataset).exit_code == 0
+    assert held(dataset) == shop.rows()
+
+
+def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:
+    (dataset / MANIFEST).rename(dataset / "_adanalytics/manifest/2026-01-10.json")
+    for part in (dataset / "data/date=2026-01-15").rglob("*.parquet"):
+        part.unlink()
+    result = shop.run("verify", dataset)
+    assert result.exit_code == 7
+    assert "2026-01-15  24 of its 24 hours are missing" in result.stdout
+
+
+def test_verify_compares_with_the_summary(shop: Shop, dataset: Path) -> None:
+    gone = [row for row in shop.rows() if row["event_date"] == "2026-01-16"]
+    fewer = [row for row in gone if row["event_hour"] == 9 and not row["is_filtered"]][1:]
+    shop.load(fewer, dataset.parent, replace=True)
+    result = shop.run("verify", dataset)
+    assert result.exit_code == 7
+    assert "2026-01-16  its sums are not the summary's: " in result.stdout
+    assert "sync 2026-01-16 2026-01-16" in result.stderr
+
+
+def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, held: Held) -> None:
+    identity = dataset / "_adanalytics/dataset.json"
+    identity.write_text(json.dumps({"partner": "acme"}))
+    result = shop.sync("--to", dataset)
+    assert result.exit_code == 7
+    assert "dataset.json is damaged" in result.stderr
+    identity.unlink()
+    assert shop.sync("--to", dataset).exit_code == 0
+    assert held(dataset) == shop.rows()
+
+
+def test_verify_says_where_there_is_no_dataset(shop: Shop, folder: Path) -> None:
+    result = shop.run("verify", folder)
+    assert result.exit_code == 1
+    assert f"there is no dataset at {folder}" in result.stderr
+    assert not folder.exists()
