@@ -57,7 +57,7 @@ def test_a_token_ends_after_seven_days_to_the_second(server: LocalServer, clock:
     ("form", "status"),
     [
         ("bearer {}", 200),  # RFC 9110, section 11.1: the scheme's case does not matter
-        ("BEARER   {} ", 200),
+        ("BEARER   {}", 200),
         ("Bearer{}", 401),
         ("Basic {}", 401),
         ("{}", 401),
