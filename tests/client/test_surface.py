@@ -22,7 +22,6 @@ from adanalytics_client import (
     ExportJob,
     RetryPolicy,
     Summary,
-    errors,
 )
 
 WORLDS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
@@ -171,22 +170,6 @@ def test_plans_policies_and_models_pickle() -> None:
     event = Event.model_validate({"revenue": "1.5", "new": {"a": 1}})
     for thing in (plan, quota, RetryPolicy(attempts=2), event, Summary(rows=[])):
         assert pickle.loads(pickle.dumps(thing)) == thing
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        each
-        for each in vars(errors).values()
-        if inspect.isclass(each) and issubclass(each, Exception)
-    ],
-)
-def test_errors_pickle_with_all_they_know(kind: type[errors.AdAnalyticsError]) -> None:
-    error = kind("It broke.")
-    error.request_id, error.attempts, error.url = "r-1", 3, "https://x.example/a"
-    again = pickle.loads(pickle.dumps(error))
-    assert str(again) == "It broke. (request id r-1, 3 attempts, https://x.example/a)"
-    assert vars(again) == vars(error)
 
 
 def test_the_testing_helper_names_the_missing_extra() -> None:

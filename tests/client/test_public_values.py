@@ -1,0 +1,165 @@
+"""Every public class: data travels, whatever the service adds tomorrow; what is bound says so.
+
+A class that is added to the package and belongs to neither group fails the first test.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import pickle
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import adanalytics_client as package
+from adanalytics_client import (
+    AsyncClient,
+    AsyncEventQuery,
+    AsyncExportJob,
+    BytesReceived,
+    Client,
+    Event,
+    EventQuery,
+    ExportFile,
+    ExportJob,
+    ExportOrder,
+    ExportStatus,
+    Observer,
+    PageReceived,
+    QuotaState,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    RetryPolicy,
+    Slice,
+    Summary,
+    SummaryRow,
+    WaitStarted,
+    errors,
+)
+from adanalytics_client._export import Phase
+from adanalytics_client._pages import Page
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+DAY = Slice(date(2026, 1, 15), date(2026, 1, 15), None)
+# A row of tomorrow: new fields, new words in known ones, other types, names of pydantic's own.
+TOMORROW: dict[str, Any] = {
+    "event_id": "e1",
+    "event_type": "hologram",
+    "device_type": 7,
+    "revenue": "0.004500000",
+    "cost": {"amount": "1"},
+    "campaign_id": "campaign-9",
+    "key_values": {"a": 1},
+    "attention": {"seconds": [1, 2]},
+    "copy": "a field named like a method",
+    "model_version": 3,
+}
+
+
+def _bound() -> tuple[Client, AsyncClient]:
+    options: dict[str, Any] = {"api_key": "secret-key", "partner": "acme", "quota_log": "memory"}
+    return Client("http://x.example", **options), AsyncClient("http://x.example", **options)
+
+
+def _plan() -> Any:
+    return _bound()[0].events("2026-01-01", "2026-01-31").plan
+
+
+VALUES: dict[str, Callable[[], Any]] = {
+    "BytesReceived": lambda: BytesReceived(5, None),
+    "Event": lambda: Event.model_validate(TOMORROW),
+    "ExportFile": lambda: ExportFile("https://x.example/a?sig=1", "a.csv", 5, "0" * 64),
+    "ExportOrder": lambda: ExportOrder(NOON.date(), NOON.date(), "csv", "gzip"),
+    "ExportStatus": lambda: ExportStatus(
+        Phase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
+    ),
+    "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
+    "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
+    "Plan": _plan,
+    "QuotaState": lambda: QuotaState(1000, 999, NOON),
+    "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),
+    "RequestSent": lambda: RequestSent("GET", "https://x.example/a", None, 0.5, None, 1, "timeout"),
+    "RetryPlanned": lambda: RetryPlanned("https://x.example/a", 1, 0.5, "why"),
+    "RetryPolicy": lambda: RetryPolicy(attempts=2),
+    "Slice": lambda: DAY,
+    "Summary": lambda: Summary.model_validate({"rows": [TOMORROW], "totals": TOMORROW, "new": 1}),
+    "SummaryRow": lambda: SummaryRow.model_validate(TOMORROW),
+    "WaitStarted": lambda: WaitStarted("why", 0.5, NOON),
+}
+# Bound to a client and its credential, or code of the user's own.
+BOUND: set[type[Any]] = {
+    Client,
+    AsyncClient,
+    EventQuery,
+    AsyncEventQuery,
+    ExportJob,
+    AsyncExportJob,
+}
+CODE: set[type[Any]] = {Observer, package.Clock}
+ERRORS: set[type[Any]] = {
+    each
+    for each in vars(errors).values()
+    if inspect.isclass(each) and issubclass(each, errors.AdAnalyticsError)
+}
+
+
+def test_every_public_class_is_looked_at() -> None:
+    public = {name for name in package.__all__ if inspect.isclass(getattr(package, name))}
+    others = {each.__name__ for each in BOUND | CODE | ERRORS}
+    assert public == VALUES.keys() | others
+
+
+def _ways(thing: Any) -> list[Any]:
+    return [pickle.loads(pickle.dumps(thing)), copy.copy(thing), copy.deepcopy(thing)]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_are_pickled_and_copied(name: str) -> None:
+    thing = VALUES[name]()
+    assert type(thing).__name__ == name
+    assert _ways(thing) == [thing] * 3
+
+
+@pytest.mark.parametrize("kind", sorted(ERRORS, key=lambda each: each.__name__))
+def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> None:
+    error = kind("It broke.")
+    error.request_id, error.attempts, error.url = "r-1", 3, "https://x.example/a"
+    known = set(kind.__annotations__) | vars(error).keys()
+    for name in known - {"message", "request_id", "attempts", "url"}:
+        setattr(error, name, f"{name} it had")
+    for again in _ways(error):
+        assert type(again) is kind
+        assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def test_what_is_bound_to_a_client_is_not_pickled() -> None:
+    """Neither by accident: the credential would lie in a file."""
+    client, other = _bound()
+    for thing in (client, other, client.events("2026-01-15"), other.events("2026-01-15")):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(thing)
+
+
+@pytest.mark.parametrize("kind", [Event, SummaryRow])
+def test_a_row_of_tomorrow_comes_back_as_it_was(kind: type[Event | SummaryRow]) -> None:
+    row = kind.model_validate(TOMORROW)
+    assert row.model_dump(mode="json", exclude_unset=True) == TOMORROW
+    assert json.loads(row.model_dump_json(exclude_unset=True)) == TOMORROW
+    assert kind.model_validate(row.model_dump()) == row
+    assert {name: row[name] for name in ("copy", "attention", "event_type", "campaign_id")} == {
+        name: TOMORROW[name] for name in ("copy", "attention", "event_type", "campaign_id")
+    }
+    assert row["revenue"] == Decimal("0.004500000")
+
+
+def test_a_summary_of_tomorrow_comes_back_as_it_was() -> None:
+    sent = {"rows": [TOMORROW, {}], "totals": TOMORROW, "currency": 5, "confidence": "0.9"}
+    summary = Summary.model_validate(sent)
+    assert summary.model_dump(mode="json", exclude_unset=True) == sent
+    assert summary["confidence"] == "0.9"
