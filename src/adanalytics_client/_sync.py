@@ -24,6 +24,7 @@ from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
+from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
@@ -35,7 +36,8 @@ class SyncDriver:
     """Answers effects for the calling thread, and runs fan-outs on threads of its own.
 
     Threads are daemons that end with their fan-out: a request that is under way when the consumer
-    stops is left to end by itself, so that stopping never waits for a slow service.
+    stops is left to end by itself, so that stopping never waits for a slow service; closing the
+    client ends it at once.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class SyncDriver:
         self._exclusive = threading.Lock()
         self._closed = threading.Event()
         self._streams: set[threading.Event] = set()
+        self._sockets = Sockets()
 
     def close(self) -> None:
         """Wake every wait and close the connections, if they are ours."""
@@ -56,6 +59,7 @@ class SyncDriver:
         for stop in list(self._streams):
             stop.set()
         if self._owned:
+            self._sockets.shut()
             self._http.close()
 
     def run(self, operation: Operation[T]) -> T:
@@ -148,6 +152,8 @@ class SyncDriver:
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)
+                if self._owned:
+                    request.extensions["trace"] = self._sockets.trace
                 response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 answered = True
                 try:

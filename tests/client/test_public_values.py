@@ -111,7 +111,7 @@ ERRORS: set[type[Any]] = {
 
 def test_every_public_class_is_looked_at() -> None:
     public = {name for name in package.__all__ if inspect.isclass(getattr(package, name))}
-    others = {each.__name__ for each in BOUND | CODE | ERRORS}
+    others = {each.__name__ for group in (BOUND, CODE, ERRORS) for each in group}
     assert public == VALUES.keys() | others
 
 
@@ -126,7 +126,7 @@ def test_values_are_pickled_and_copied(name: str) -> None:
     assert _ways(thing) == [thing] * 3
 
 
-@pytest.mark.parametrize("kind", sorted(ERRORS, key=lambda each: each.__name__))
+@pytest.mark.parametrize("kind", sorted(ERRORS, key=repr))
 def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> None:
     error = kind("It broke.")
     error.request_id, error.attempts, error.url = "r-1", 3, "https://x.example/a"

@@ -1,0 +1,54 @@
+"""The open sockets of a client, so that closing it ends a read that another thread is in."""
+
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from weakref import WeakSet
+
+_OPENED = frozenset(
+    {
+        "connection.connect_tcp.complete",
+        "connection.connect_unix_socket.complete",
+        "connection.start_tls.complete",
+        "proxy.start_tls.complete",
+        "socks.start_tls.complete",
+    }
+)
+
+
+class Sockets:
+    """Learns of sockets through httpcore's `trace` extension; holds none of them open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: WeakSet[socket.socket] = WeakSet()
+        self._over = False
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Called by httpcore at each step of a request."""
+        if event in _OPENED:
+            opened = info["return_value"].get_extra_info("socket")
+            with self._lock:
+                self._open.add(opened)
+                over = self._over
+            if over:
+                _shut(opened)
+
+    def shut(self) -> None:
+        """End what is read from them or written to them; closing alone would wake nobody.
+
+        One that opens afterwards, because a thread was just connecting, is ended at once.
+        """
+        with self._lock:
+            self._over = True
+            found = list(self._open)
+        for each in found:
+            _shut(each)
+
+
+def _shut(opened: socket.socket) -> None:
+    # A TLS socket's own method would take its state away under the other thread.
+    with suppress(OSError):
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)

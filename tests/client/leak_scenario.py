@@ -1,0 +1,88 @@
+"""Leave a pull early in one of several ways, then print what is left a second later.
+
+python leak_scenario.py URL sync|async break|exception|interrupt|cancel
+"""
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from adanalytics_client import AsyncClient, Client
+
+DAY = "2026-01-15"
+
+
+def reached(way: str) -> bool:
+    """With the first event in hand, while other requests hang; True to break the loop.
+
+    The signal and the cancellation come from outside, while the next event is waited for.
+    """
+    print("pulling", flush=True)
+    if way == "exception":
+        raise ZeroDivisionError
+    return way == "break"
+
+
+def pull(url: str, way: str, options: dict[str, Any]) -> None:
+    with Client(url, **options) as client:
+        for _event in client.events(DAY):
+            if reached(way):
+                break
+
+
+async def pull_async(url: str, way: str, options: dict[str, Any]) -> int:
+    async def work() -> None:
+        async with AsyncClient(url, **options) as client:
+            async for _event in client.events(DAY):
+                if reached(way):
+                    break
+                if way == "cancel":
+                    asyncio.get_running_loop().call_later(0.05, task.cancel)
+
+    task = asyncio.ensure_future(work())
+    await asyncio.gather(task, return_exceptions=way != "interrupt")
+    gc.collect()
+    await asyncio.sleep(0)
+    return len(asyncio.all_tasks()) - 1
+
+
+def sockets() -> list[str]:
+    links = []
+    for each in Path("/proc/self/fd").iterdir():
+        try:
+            links.append(str(each.readlink()))
+        except OSError:
+            continue
+    return [link for link in links if link.startswith("socket:")]
+
+
+def main() -> None:
+    url, world, way = sys.argv[1:]
+    options = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+    before, tasks = len(sockets()), 0
+    try:
+        if world == "sync":
+            pull(url, way, options)
+        else:
+            tasks = asyncio.run(pull_async(url, way, options))
+    except (ZeroDivisionError, KeyboardInterrupt) as error:
+        # A traceback would keep the frames of the pull.
+        error.__traceback__ = None
+    until = time.monotonic() + 1
+    while time.monotonic() < until and (threading.active_count() > 1 or len(sockets()) > before):
+        time.sleep(0.01)
+    threads = [each.name for each in threading.enumerate()][1:]
+    left = {"threads": threads, "tasks": tasks, "sockets": len(sockets()) - before}
+    print(json.dumps(left), flush=True)
+    # A thread that hangs is the failure; it must not hang the test as well.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""A second after a pull was left, however it was left, nothing of it is there any more."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, Say, StandIn
+
+SCRIPT = Path(__file__).parent / "leak_scenario.py"
+
+
+@pytest.fixture
+def slow(stand_in: StandIn, say: type[Say]) -> Iterator[StandIn]:
+    """Only the first hour is answered; all other requests hang until the test is over."""
+    gate = threading.Event()
+
+    def script(asked: Asked) -> Say:
+        first = asked.query.get("hour") == "0"
+        return say({"events": [{"event_id": "e"}], "has_more": False}, gate=None if first else gate)
+
+    stand_in.script = script
+    yield stand_in
+    gate.set()
+
+
+@pytest.mark.parametrize(
+    ("world", "way"),
+    [
+        *(("sync", way) for way in ("break", "exception", "interrupt")),
+        *(("async", way) for way in ("break", "exception", "interrupt", "cancel")),
+    ],
+)
+def test_nothing_is_left(slow: StandIn, world: str, way: str) -> None:
+    command = [sys.executable, str(SCRIPT), slow.url, world, way]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "pulling\n"
+        if way == "interrupt":
+            process.send_signal(signal.SIGINT)
+        left = json.loads(process.stdout.readline())
+    assert left == {"threads": [], "tasks": 0, "sockets": 0}

@@ -1,0 +1,125 @@
+"""Every log record of every kind of failure, at DEBUG, without a credential or a signature."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import traceback
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
+ETAG = {"ETag": '"1"'}
+DAY = "2026-01-15"
+
+
+class Records(logging.Handler):
+    """Keeps each record as it would be written, with its arguments and traceback."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+        self.names: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.names.add(record.name.partition(".")[0])
+        self.lines.append(f"{self.format(record)} {record.msg!r} {record.args!r}")
+
+
+@pytest.fixture
+def records() -> Iterator[Records]:
+    handler, root = Records(), logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield handler
+    root.setLevel(level)
+    root.removeHandler(handler)
+
+
+def _answers(say: type[Say], other: str) -> dict[str, list[Say]]:
+    """What may come instead of an answer; each echoes what it should not."""
+    echo = {"error": "no s3cret-key s3cret-word s3cret-token"}
+    cookie = {"Set-Cookie": "sid=s3cret-token", "X-Request-Id": "s3cret-key"}
+    moved = {"Location": f"{other}{SIGNED}"}
+    return {
+        "statuses": [say(echo, status=each, headers=cookie) for each in (400, 401, 403, 404)],
+        "limit": [say(echo, status=429, headers={"Retry-After": "1", **cookie})],
+        "server": [say(echo, status=503)],
+        "gone": [say(hang_up=True)],
+        "cut": [say(echo, cut=9), say(echo, cut=9, chunked=True)],
+        "html": [say(b"<html>s3cret-key", headers={"Content-Type": "text/html"})],
+        "gzip": [say(b"s3cret-key", headers={"Content-Encoding": "gzip"})],
+        "redirect": [say(status=302, headers=moved), say(status=307, headers={"Location": SIGNED})],
+    }
+
+
+def _calls(world: World, folder: Path) -> list[Callable[[], object]]:
+    return [
+        lambda: world.call("dates"),
+        lambda: world.rows(DAY, hour=3),
+        lambda: world.call("export", DAY, to=folder / "out.csv"),
+        lambda: world.on(world.call("start_export", DAY), "status"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("credential", "secrets"),
+    [
+        ({"api_key": "s3cret-key"}, ["s3cret-key", "s3cret-sign"]),
+        (
+            {"email": "a@b.example", "password": "s3cret-word"},
+            ["s3cret-word", "s3cret-token", "s3cret-sign"],
+        ),
+    ],
+    ids=["key", "login"],
+)
+def test_no_record_tells_a_secret(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    other_origin: StandIn,
+    say: type[Say],
+    records: Records,
+    tmp_path: Path,
+    credential: dict[str, Any],
+    secrets: list[str],
+) -> None:
+    told: list[str] = []
+
+    def attempt(call: Callable[[], object]) -> None:
+        try:
+            call()
+        except errors.AdAnalyticsError as error:
+            told.append("".join(traceback.format_exception(error)))
+
+    other_origin.says(say({"dates": [], "echo": "s3cret-sign"}))
+    for answers in _answers(say, other_origin.url).values():
+        for bad in answers:
+            stand_in.says_by_name(
+                login=[say({"token": "s3cret-token"})],
+                dates=[bad],
+                events=[bad],
+                bulk_export=[say({"status": "done", "status_url": "/st", "url": SIGNED}), bad],
+                f_csv=[say(b"a,b\r\n1,2\r\n", headers=ETAG, cut=4), bad],
+                st=[bad],
+            )
+            for call in _calls(open_world(quota_log="memory", **credential), tmp_path):
+                attempt(call)
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        url = f"http://127.0.0.1:{gone.getsockname()[1]}"
+    attempt(lambda: open_world(url, quota_log="memory", **credential).call("dates"))
+
+    assert len(told) > 25
+    assert {"httpx", "httpcore"} <= records.names
+    notes = [each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"]
+    for text in (*records.lines, *told, *notes):
+        assert not any(secret in text for secret in secrets), text
