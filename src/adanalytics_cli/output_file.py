@@ -69,8 +69,9 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with target.open("wb") as device:
+        with naming(path), target.open("wb") as device:
             yield device
+            device.flush()
         return
     try:
         handle, name = tempfile.mkstemp(
@@ -92,6 +93,17 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         raise
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path | None) -> Iterator[None]:
+    """Let an error of writing say which file it was; stdout needs no name."""
+    try:
+        yield
+    except OSError as error:
+        if path is None or error.filename is not None:
+            raise
+        raise _unwritable(path, error) from error
 
 
 def _permissions(target: Path) -> int:

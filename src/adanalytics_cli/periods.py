@@ -64,6 +64,18 @@ def _read_argument(
         raise click.BadParameter(str(error)) from error
 
 
+def _read_start(
+    context: click.Context, parameter: click.Parameter, word: str | None
+) -> Span | None:
+    """START, which must have begun: by the hour, a mistyped year would cost 8,760 requests."""
+    span = _read_argument(context, parameter, word)
+    today = current_invocation(context).clock().date()
+    # The clock here may be a little behind that of the service.
+    if span and span.first > today + timedelta(days=1):
+        raise click.BadParameter(f"{span.first} lies in the future. Today is {today} in UTC.")
+    return span
+
+
 def period(start: Span, end: Span | None) -> tuple[date, date]:
     """First and last day from START and an optional END.
 
@@ -82,7 +94,7 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
     """The arguments START and END; END may always be left out."""
     start = "START" if required else "[START]"
     return [
-        click.Argument(["start"], callback=_read_argument, required=required, metavar=start),
+        click.Argument(["start"], callback=_read_start, required=required, metavar=start),
         click.Argument(["end"], callback=_read_argument, required=False, metavar="[END]"),
     ]
 

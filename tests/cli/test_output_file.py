@@ -2,12 +2,15 @@
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from adanalytics_cli.errors import CommandError
 from adanalytics_cli.output_file import open_output
+from adanalytics_server.local import LocalServer
 
 
 def names(folder: Path) -> list[str]:
@@ -105,3 +108,25 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         open_output(tmp_path / "none" / "day.csv"),
     ):
         pass
+
+
+@pytest.mark.parametrize("words", [("events",), ("events", "-f", "csv"), ("export",)])
+def test_a_disk_that_fills_up_is_named(
+    service: LocalServer, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Files of the process may only grow to 64 KiB, which is less than the data."""
+    suffix = "csv" if words != ("events",) else "jsonl"
+    target = tmp_path / f"day.{suffix}"
+    target.write_text("before")
+    limit = "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)); "
+    program = limit + "runpy.run_module('adanalytics_cli', run_name='__main__', alter_sys=True)"
+    command, *rest = words
+    done = subprocess.run(
+        [sys.executable, "-c", program, command, "2026-01-15", "-o", str(target), *rest],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: cannot write {target}: File too large\n")
+    assert target.read_text() == "before"

@@ -10,7 +10,7 @@ from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import BINARY, FORMATS, format_option, pick_format
 from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.output_file import output_option
+from adanalytics_cli.output_file import naming, output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
 from adanalytics_cli.remarks import remark
 
@@ -64,7 +64,8 @@ def run(
             write_event_table(rows, output, columns, current_invocation(context), cut_at=cut_at)
             written = len(rows)
         else:
-            written = write_events(query, form, output, columns, progress)
+            with naming(output):
+                written = write_events(query, form, output, columns, progress)
     remark(_closing(written, progress, output), context)
 
 

@@ -15,7 +15,7 @@ import click
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.job_file import job_option, read_job, write_job
-from adanalytics_cli.output_file import output_option
+from adanalytics_cli.output_file import naming, output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
 from adanalytics_cli.remarks import remark
 
@@ -110,7 +110,8 @@ def run(
         # A file for stdout is checked as a whole before its first byte is shown.
         target = output or Path(scratch) / "export"
         export.wait(timeout=timeout)
-        export.download(target)
+        with naming(output):
+            export.download(target)
         progress.finish()
         size = target.stat().st_size
         if output is None:
