@@ -23,15 +23,21 @@ class LiveLine:
         self._lock = threading.Lock()
         self._drawn_at: float | None = None
 
-    def show(self, text: str, *, at_once: bool = False) -> None:
-        """Draw `text` unless the last drawing is too recent; `at_once` draws it anyway."""
+    def show(self, text: str, *, at_once: bool = False, keep_end: bool = False) -> None:
+        """Draw `text` unless the last drawing is too recent; `at_once` draws it anyway.
+
+        What is too long loses its end, or its beginning with `keep_end`.
+        """
+        room = self._width - 1
+        if len(text) > room:
+            text = f"..{text[len(text) - room + 2 :]}" if keep_end else text[:room]
         with self._lock:
             now = self._clock()
             recent = self._drawn_at is not None and now - self._drawn_at < SECONDS_BETWEEN
             if recent and not at_once:
                 return
             self._drawn_at = now
-            self._stream.write(_ERASE + text[: self._width - 1])
+            self._stream.write(_ERASE + text)
             self._stream.flush()
 
     def erase(self) -> None:

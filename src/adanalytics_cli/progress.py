@@ -62,6 +62,8 @@ class Progress(Observer):
     def expect(self, slices: int) -> None:
         """Tell how many slices the pull has, which is what the time left is reckoned from."""
         self._slices = slices
+        # Until the first page is here there is nothing else to see.
+        self._draw()
 
     def watch(self, output: BinaryIO) -> None:
         """Tell where the events go, whose size is then shown; a pipe has none."""
@@ -98,7 +100,8 @@ class Progress(Observer):
         """Say why nothing happens, and until when."""
         if self.limits:
             self.limits.before_wait(info.resumes_at)
-        self._say_now(f"{info.reason}, going on at {info.resumes_at:%H:%M:%S} UTC")
+        told = f"{info.reason}, going on at {info.resumes_at:%H:%M:%S} UTC"
+        self._say_now(told, keep_end=True)
 
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
@@ -113,11 +116,11 @@ class Progress(Observer):
         self._file = info
         self._draw()
 
-    def _say_now(self, text: str) -> None:
+    def _say_now(self, text: str, *, keep_end: bool = False) -> None:
         self._step(text)
         # Read once: another thread may be taking the line away.
         if line := self._line:
-            line.show(text, at_once=True)
+            line.show(text, at_once=True, keep_end=keep_end)
 
     def _step(self, text: str) -> None:
         if self._say_step:
