@@ -1,10 +1,11 @@
 """An answer that sends a file, or a part of it, in pieces."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
-import anyio
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 # Bytes in memory at a time for one download.
 CHUNK_BYTES = 1 << 18
@@ -22,15 +23,27 @@ def file_answer(
     lengths = {"Content-Length": str(len(wanted)), "Accept-Ranges": "bytes"}
     if part is not None:
         lengths["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
-    return StreamingResponse(
+    return _FileResponse(
         _pieces(path, wanted), 200 if part is None else 206, headers={**headers, **lengths}
     )
 
 
-async def _pieces(path: Path, wanted: range) -> AsyncIterator[bytes]:
-    async with await anyio.open_file(path, "rb") as file:
-        await file.seek(wanted.start)
+class _FileResponse(StreamingResponse):
+    """Closes the file also when the client goes away in the middle, and not some time later."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pieces = self.body_iterator
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
+
+
+async def _pieces(path: Path, wanted: range) -> AsyncGenerator[bytes, None]:
+    with await asyncio.to_thread(path.open, "rb") as file:
+        file.seek(wanted.start)
         left = len(wanted)
-        while left and (piece := await file.read(min(CHUNK_BYTES, left))):
+        while left and (piece := await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))):
             left -= len(piece)
             yield piece

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,3 +176,41 @@ def test_the_real_server_gives_a_fresh_address(
     finally:
         reference.faults.clear()
     assert len(path.read_bytes().splitlines()) == 1500
+
+
+CHILD = """
+import sys
+from adanalytics_client import Client, Observer
+
+class Watch(Observer):
+    def bytes(self, info):
+        print(info.received, flush=True)
+
+url, key, path = sys.argv[1:]
+with Client(url, api_key=key, partner="acme", observer=Watch(), quota_log="memory") as client:
+    client.export("2026-01-16", to=path, format="jsonl")
+"""
+
+
+def test_a_killed_download_goes_on_in_the_next_run(
+    reference: LocalServer, reference_world: World, tmp_path: Path
+) -> None:
+    """kill -9 in the middle of the body: what had reached the file is not asked for again."""
+    path = tmp_path / "out.jsonl"
+    reference.faults.add("slow body 60s once on download")
+    command = [sys.executable, "-c", CHILD, reference.url, reference.api_key, str(path)]
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            assert int(child.stdout.readline()) > 0
+            child.kill()
+    finally:
+        reference.faults.clear()
+    assert not path.exists()
+    kept = (tmp_path / "out.jsonl.part").stat().st_size
+    assert kept > 0
+    reference.journal.clear()
+    reference_world.call("export", "2026-01-16", to=path, format="jsonl")
+    assert len(path.read_bytes().splitlines()) == 1500
+    (download,) = [each for each in reference.journal.entries() if each.operation == "download"]
+    assert (download.status, [each.name for each in tmp_path.iterdir()]) == (206, ["out.jsonl"])
