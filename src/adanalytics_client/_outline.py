@@ -12,7 +12,6 @@ from adanalytics_client._lines import Lines
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
-_LINE_BREAK = re.compile(r"[\r\n]")
 _PROBES = 16
 
 
@@ -100,7 +99,7 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
     if text[end] != "]":
         return None
     lines = Lines(text[index + 1 : end], [cut - index - 1 for cut in cuts])
-    if _LINE_BREAK.search(lines.text):
+    if _has_line_break(lines.text):
         return None
     for probe in range(0, len(lines), len(lines) // _PROBES + 1):
         DECODER.decode(lines[probe])
@@ -123,8 +122,12 @@ def _cut(text: str, index: int) -> tuple[Json, int]:
         index = _expect(text, index, ",")
 
 
+def _has_line_break(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
 def _one_line(text: str) -> str:
-    if "\n" in text or "\r" in text:
+    if _has_line_break(text):
         return text.replace("\n", " ").replace("\r", " ")
     return text
 

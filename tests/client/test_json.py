@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adanalytics_client import _outline
 from adanalytics_client._json import NotJson, dumps, parse
 from adanalytics_client._lines import Lines
 from adanalytics_client._outline import outline
@@ -87,6 +89,115 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
 def test_rows_keep_their_own_text() -> None:
     found = outline(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
     assert found == {"data": {"rows": Lines.of(['{"a":1.50, "b":[{"c":1E5}]}', "{}"])}}
+
+
+TRICKY = st.sampled_from(
+    [
+        '},{"a":',
+        '"},{"',
+        "{",
+        "[{",
+        "]",
+        "\\",
+        '\\"',
+        "}",
+        ":{",
+        ',{"a":1}',
+        "\n",
+        "é",
+        "\ud800",
+        "{{x}}",
+    ]
+)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | TRICKY | st.lists(TRICKY, max_size=3).map("".join)
+)
+MEMBERS = st.sampled_from(["a", "b", "}", ",", ":", "", "a b"])
+OBJECTS = st.dictionaries(
+    MEMBERS,
+    SCALARS
+    | st.lists(SCALARS | st.dictionaries(MEMBERS, SCALARS, max_size=2), max_size=3)
+    | st.dictionaries(MEMBERS, SCALARS | st.lists(st.just({"a": 1}), max_size=3), max_size=2),
+    max_size=3,
+)
+RAW = st.sampled_from(
+    [
+        '{"a":1E400}',
+        '{"a":0.10,"a":{}}',
+        '{ "a":1}',
+        '{"a":1,\n"b":2}',
+        "{}",
+        '{"a":[{"a":1},{"a":2}]}',
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rows=st.lists(st.one_of(OBJECTS, st.builds(lambda each: {"a": 1} | each, OBJECTS)), max_size=5),
+    raw=st.lists(RAW, max_size=3),
+    compact=st.booleans(),
+    ascii_only=st.booleans(),
+    beside=OBJECTS,
+    before=st.booleans(),
+    mark=st.booleans(),
+)
+def test_borders_are_where_a_careful_reader_cuts(
+    rows: list[Any],
+    raw: list[str],
+    compact: bool,
+    ascii_only: bool,
+    beside: Any,
+    before: bool,
+    mark: bool,
+) -> None:
+    """What is cut without reading the objects is byte for byte what reading each of them gives."""
+    separators = (",", ":") if compact else (", ", ": ")
+    write = partial(json.dumps, separators=separators, ensure_ascii=ascii_only)
+    texts = [*map(write, rows), *raw]
+    around = write({"beside": beside, "also": [beside, {"a": {}}]})
+    page = f'"rows":[{separators[0].join(texts)}]'
+    page = f"{{{page},{around[1:]}" if before else f"{around[:-1]},{page}}}"
+    body = (b"\xef\xbb\xbf" if mark else b"") + page.encode("utf-8", "surrogatepass")
+    try:
+        found = outline(body)
+    except NotJson:
+        with pytest.raises(NotJson):
+            parse(body)
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_outline, "_cut_at_borders", lambda *_: None)
+        careful = outline(body)
+    assert exact(found) == exact(careful)
+
+
+def exact(value: Any) -> Any:
+    """An outline with its lists as the bytes that would be written."""
+    if isinstance(value, Lines):
+        lines, texts = value.jsonl(), texts_of(value)
+        assert value.jsonl(1) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
+        assert len(value) == lines.count(b"\n") == len(value.rows())
+        return lines, value.array()
+    return {key: exact(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"id": at, "pairs": {}, "note": "{" if at == 5 else ""} for at in range(2000)]
+    body = json.dumps({"events": rows, "meta": {"a": {"b": [{}]}}}, separators=(",", ":")).encode()
+    monkeypatch.setattr(_outline, "_cut", None)
+    found = outline(body)["events"]
+    assert (len(found), found[5], found.rows(3)) == (
+        2000,
+        '{"id":5,"pairs":{},"note":"{"}',
+        rows[:3],
+    )
+
+
+@pytest.mark.parametrize("broken", ['{"a":NaN}', '{"a":1,}', "{'a':1}", '{"a" 1}'])
+def test_what_is_wrong_in_every_object_is_noticed(broken: str) -> None:
+    rows = ",".join(['{"a":1}', *[broken] * 98, '{"a":1}'])
+    with pytest.raises(NotJson):
+        outline(b'{"events":[%b]}' % rows.encode())
 
 
 def test_a_mixed_list_is_read_as_values() -> None:
