@@ -1,12 +1,14 @@
 """A list of JSON objects as the text it came as, with the places where it may be cut."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from adanalytics_client._json import Json, parse_text
 
-_COMMA, _LINE_END = 0x2C, 0x0A
+_LINE_END = 0x0A
+# Lines that are put together at a time; pieces of some 64 KiB stay in the processor's cache.
+_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,21 +16,24 @@ class Lines:
     """At least one object, each with its own text.
 
     Attributes:
-        text: the objects with one comma between each two, without line breaks.
-        cuts: where these commas are, in rising order.
+        text: holds the objects with one comma between each two and brackets around all, without
+            line breaks; it may be the whole document, which is not copied for this.
+        start: where the first object begins.
+        ends: where each object ends, in rising order.
     """
 
-    text: str
-    cuts: list[int]
+    text: str = field(repr=False)
+    start: int
+    ends: list[int] = field(repr=False)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Lines":
         """Put texts of objects together."""
-        ends = accumulate((len(each) + 1 for each in texts), initial=-1)
-        return cls(",".join(texts), list(ends)[1:-1])
+        ends = accumulate((len(each) + 1 for each in texts), initial=0)
+        return cls(f"[{','.join(texts)}]", 1, list(ends)[1:])
 
     def __len__(self) -> int:
-        return len(self.cuts) + 1
+        return len(self.ends)
 
     def __getitem__(self, index: int) -> str:
         """The text of one object.
@@ -38,12 +43,13 @@ class Lines:
         """
         if not 0 <= index < len(self):
             raise IndexError(index)
-        start = self.cuts[index - 1] + 1 if index else 0
-        return self.text[start : self._end(index + 1)]
+        return self.text[self._begin(index) : self.ends[index]]
 
     def array(self, most: int | None = None) -> str:
         """The JSON text of the list, of its first `most` objects when they are bounded."""
-        return f"[{self.text[: self._end(most)]}]"
+        if most is None or most >= len(self):
+            return self.text[self.start - 1 : self.ends[-1] + 1]
+        return f"[{self.text[self.start : self.ends[most - 1]] if most else ''}]"
 
     def rows(self, most: int | None = None) -> list[dict[str, Json]]:
         """The objects as dicts; numbers with a fraction are Decimal.
@@ -54,19 +60,22 @@ class Lines:
         rows: list[dict[str, Json]] = parse_text(self.array(most))
         return rows
 
-    def jsonl(self, most: int | None = None) -> bytes:
-        """The objects, each on a line of its own."""
-        end = self._end(most)
-        text = self.text[:end]
-        if not text.isascii():
-            texts = [self[index] for index in range(len(self) if most is None else most)]
-            return ("\n".join(texts) + "\n").encode()
-        lines = bytearray(text, "ascii")
-        for cut in self.cuts if most is None else self.cuts[: most - 1]:
-            lines[cut] = _LINE_END
-        lines.append(_LINE_END)
-        return bytes(lines)
+    def jsonl(self, most: int | None = None) -> Iterator[bytes | bytearray]:
+        """The objects, each on a line of its own, in pieces."""
+        count = len(self) if most is None else min(most, len(self))
+        for first in range(0, count, _AT_ONCE):
+            yield self._piece(first, min(first + _AT_ONCE, count))
 
-    def _end(self, most: int | None) -> int:
-        """Where the first `most` objects end."""
-        return len(self.text) if most is None or most > len(self.cuts) else self.cuts[most - 1]
+    def _piece(self, first: int, behind: int) -> bytes | bytearray:
+        begin, ends = self._begin(first), self.ends[first:behind]
+        text = self.text[begin : ends[-1]]
+        if not text.isascii():
+            return "".join(f"{self[index]}\n" for index in range(first, behind)).encode()
+        piece = bytearray(text, "ascii")
+        for end in ends[:-1]:
+            piece[end - begin] = _LINE_END
+        piece.append(_LINE_END)
+        return piece
+
+    def _begin(self, index: int) -> int:
+        return self.ends[index - 1] + 1 if index else self.start

@@ -83,7 +83,7 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
         return None
     border, find, begins = f"}},{first[0]}", text.find, text.startswith
     start, brace = index + 1, index + 1
-    cuts: list[int] = []
+    ends: list[int] = []
     while (brace := find("{", brace + 1)) >= 0:
         if text[brace - 1] == ":":
             continue
@@ -93,14 +93,14 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
                 brace = end - 1
                 continue
             break
-        cuts.append(brace - 1)
+        ends.append(brace - 1)
         start = brace
     _, end = DECODER.raw_decode(text, start)
     if text[end] != "]":
         return None
-    lines = Lines(text[index + 1 : end], [cut - index - 1 for cut in cuts])
-    if _has_line_break(lines.text):
+    if _has_line_break(text, index, end):
         return None
+    lines = Lines(text, index + 1, [*ends, end])
     for probe in range(0, len(lines), len(lines) // _PROBES + 1):
         DECODER.decode(lines[probe])
     return lines, end + 1
@@ -122,12 +122,12 @@ def _cut(text: str, index: int) -> tuple[Json, int]:
         index = _expect(text, index, ",")
 
 
-def _has_line_break(text: str) -> bool:
-    return "\n" in text or "\r" in text
+def _has_line_break(text: str, start: int, end: int) -> bool:
+    return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
 
 
 def _one_line(text: str) -> str:
-    if _has_line_break(text):
+    if _has_line_break(text, 0, len(text)):
         return text.replace("\n", " ").replace("\r", " ")
     return text
 

@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic
-
-from pydantic import PydanticUserError, TypeAdapter
+from typing import Generic
 
 from adanalytics_client._auto import Scout
 from adanalytics_client._checks import check_text, is_whole
@@ -17,18 +15,8 @@ from adanalytics_client._pages import Cursor, Page
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
 from adanalytics_client._session import Session
+from adanalytics_client._typed import M, Typed
 from adanalytics_client.errors import ConfigurationError
-from adanalytics_client.models import Event
-
-# Python 3.11's own TypeVar knows no default, and only type checkers need it.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    M = TypeVar("M", default=Event)
-else:
-    from typing import TypeVar
-
-    M = TypeVar("M")
 
 MOST_CONCURRENT = 64
 
@@ -46,7 +34,7 @@ class Pull(Generic[M]):
     partner: str | None
     concurrency: int
     ordered: bool
-    adapter: TypeAdapter[list[M]]
+    typed: Typed[M]
     rows_key: str | None
     max_events: int | None
     begin: Position | None
@@ -102,16 +90,6 @@ class Pull(Generic[M]):
         total = turned.page.signals.total
         return Page(cursor.slice, cursor.number, rows, turned.last, token, total)
 
-    def typed(self, turned: Turned, passed: int) -> list[M]:
-        """The events of a page as models, cut where `max_events` ends.
-
-        Raises:
-            ProtocolError: when an event is not JSON.
-            pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
-                every row.
-        """
-        return self.adapter.validate_python(turned.page.rows(self.left(passed)))
-
 
 def make_pull(
     start: Day,
@@ -148,16 +126,5 @@ def make_pull(
     begin = None if resume is None else position_of(resume, plan, partner)
     if begin:
         plan = replace(plan, slices=begin.left(), stretches=begin.stretches)
-    adapter = _adapter(model or Event)
-    return Pull(plan, partner, concurrency, ordered, adapter, rows_key, max_events, begin)
-
-
-def _adapter(model: object) -> TypeAdapter[Any]:
-    kind: Any = model
-    try:
-        return TypeAdapter(list[kind])
-    except PydanticUserError as error:
-        shown = getattr(model, "__name__", repr(model))
-        raise ConfigurationError(
-            f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({error.code})."
-        ) from None
+    typed = Typed.of(model)
+    return Pull(plan, partner, concurrency, ordered, typed, rows_key, max_events, begin)

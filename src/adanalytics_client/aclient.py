@@ -16,11 +16,12 @@ from adanalytics_client._effects import Clock
 from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
 from adanalytics_client._hooks import Observer
 from adanalytics_client._lent import AsyncHttpClient
-from adanalytics_client._pull import M, make_pull
+from adanalytics_client._pull import make_pull
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client._session import Session
+from adanalytics_client._typed import M
 from adanalytics_client.aevents import AsyncEventQuery
 from adanalytics_client.ajobs import AsyncExportJob
 from adanalytics_client.models import Summary

@@ -14,8 +14,9 @@ from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched, Page
 from adanalytics_client._plan import Plan
-from adanalytics_client._pull import M, Pull
+from adanalytics_client._pull import Pull
 from adanalytics_client._session import Session
+from adanalytics_client._typed import M
 from adanalytics_client.output import Output, open_output
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class AsyncEventQuery(Generic[M]):
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        async with aclosing(self._each(self._pull.typed)) as pages:
+        async with aclosing(self._cut(self._pull.typed.read)) as pages:
             async for events in pages:
                 for event in events:
                     yield event

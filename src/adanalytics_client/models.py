@@ -7,7 +7,7 @@ service, so a model that insisted on more could refuse good data.
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, core_schema
@@ -20,6 +20,43 @@ def _plain_digits(value: object) -> object:
     return digits(value) if isinstance(value, Decimal) else value
 
 
+EXACT = "exact"
+"""The validation context in which a JSON number that has become a float raises `Inexact`."""
+
+
+class Inexact(Exception):
+    """A JSON number with a fraction was read as a float; read the text with `parse` instead."""
+
+
+def _as_sent(value: Json, info: core_schema.ValidationInfo) -> Json:
+    if info.context == EXACT and _holds_float(value):
+        raise Inexact
+    return value
+
+
+def _holds_float(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_float, value.values()))
+    return isinstance(value, float) or (isinstance(value, list) and any(map(_holds_float, value)))
+
+
+# Only pydantic's own JSON reader makes floats; what Python code hands over is the caller's.
+_ANYTHING = core_schema.json_or_python_schema(
+    json_schema=core_schema.with_info_plain_validator_function(_as_sent),
+    python_schema=core_schema.any_schema(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsSent:
+    """Keep the value untouched."""
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return _ANYTHING
+
+
 @dataclass(frozen=True, slots=True)
 class _OrAsSent:
     """Try the annotated type, else keep the value untouched; decided in pydantic's own core."""
@@ -28,7 +65,7 @@ class _OrAsSent:
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         return core_schema.union_schema(
-            [handler(source), core_schema.any_schema()],
+            [handler(source), _ANYTHING],
             mode="left_to_right",
             serialization=core_schema.plain_serializer_function_ser_schema(
                 _plain_digits, when_used="json-unless-none"
@@ -36,10 +73,27 @@ class _OrAsSent:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _NoFloat:
+    """Take what the annotated type takes, but of JSON only text and whole numbers."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        amount = handler(source)
+        exact = [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.union_schema(
+                [core_schema.chain_schema([each, amount]) for each in exact], mode="left_to_right"
+            ),
+            python_schema=amount,
+        )
+
+
 Text = Annotated[Annotated[str, Strict()] | None, _OrAsSent()]
 Whole = Annotated[Annotated[int, Strict()] | None, _OrAsSent()]
 Flag = Annotated[Annotated[bool, Strict()] | None, _OrAsSent()]
-Money = Annotated[Decimal | None, _OrAsSent()]
+Money = Annotated[Annotated[Decimal, _NoFloat()] | None, _OrAsSent()]
 Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
 
 
@@ -47,6 +101,9 @@ class OpenModel(BaseModel):
     """A record with attribute and `[]` access that keeps unknown fields."""
 
     model_config = ConfigDict(extra="allow", protected_namespaces=())
+    if not TYPE_CHECKING:
+        # Type checkers take it for a field that must be given.
+        __pydantic_extra__: dict[str, Annotated[Any, _AsSent()]]
 
     def __getitem__(self, name: str) -> Json:
         """A field by its name on the wire; a known field that was not sent is None.

@@ -174,15 +174,19 @@ def test_borders_are_where_a_careful_reader_cuts(
 def exact(value: Any) -> Any:
     """An outline with its lists as the bytes that would be written."""
     if isinstance(value, Lines):
-        lines, texts = value.jsonl(), texts_of(value)
-        assert value.jsonl(1) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
+        lines, texts = b"".join(value.jsonl()), texts_of(value)
+        assert (
+            b"".join(value.jsonl(1)) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
+        )
         assert len(value) == lines.count(b"\n") == len(value.rows())
         return lines, value.array()
     return {key: exact(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"id": at, "pairs": {}, "note": "{" if at == 5 else ""} for at in range(2000)]
+    rows: list[dict[str, Any]] = [
+        {"id": at, "pairs": {}, "note": "{" if at == 5 else ""} for at in range(2000)
+    ]
     body = json.dumps({"events": rows, "meta": {"a": {"b": [{}]}}}, separators=(",", ":")).encode()
     monkeypatch.setattr(_outline, "_cut", None)
     found = outline(body)["events"]

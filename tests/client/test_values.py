@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from adanalytics_client._outline import outline
+from adanalytics_client._pages import fetched
+from adanalytics_client._rows import find_rows
+from adanalytics_client._typed import Typed
 from adanalytics_client.errors import ProtocolError
+from adanalytics_client.models import Event
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -63,3 +70,30 @@ def test_model_takes_the_users_own(world: World, stand_in: StandIn, say: type[Sa
     stand_in.says(say({"events": [{"event_id": "e0"}], "total": 1}))
     (event,) = world.events(DAY, split="none", model=Mine)
     assert event == Mine(event_id="e0")
+
+
+EVENTS: Typed[Event] = Typed.of(None)
+NUMBERS = st.sampled_from(["0.10", "1e-9", "5", "-0.000000001", "12345678901234567890", "1E400"])
+WORDS = st.sampled_from(['"0.10"', '"x"', '"NaN"', "null", "true", "[]", '"\\ud800"', '"é"'])
+SCALARS = NUMBERS | WORDS
+VALUES = (
+    SCALARS
+    | st.builds(lambda each: f"[{each}]", SCALARS)
+    | st.builds(lambda each: f'{{"k":{each}}}', SCALARS)
+)
+FIELDS = st.sampled_from(["revenue", "cost", "campaign_id", "is_filtered", "key_values", "new"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(st.tuples(FIELDS, VALUES), max_size=4), min_size=1, max_size=3))
+def test_events_read_in_one_go_are_those_read_number_by_number(
+    rows: list[list[tuple[str, str]]],
+) -> None:
+    """Duplicate names, half characters, long digits: the quick way gives the same or gives up."""
+    texts = ["{" + ",".join(f'"{name}":{value}' for name, value in row) + "}" for row in rows]
+    body = '{"events":[' + ",".join(texts) + "]}"
+    page = fetched(find_rows(outline(body.encode())), {})
+    events = EVENTS.read(page, None)
+    careful = EVENTS.adapter.validate_python(page.rows())
+    assert [repr(each) for each in events] == [repr(each) for each in careful]
+    assert all("float" not in str(type(value)) for each in events for _, value in each)

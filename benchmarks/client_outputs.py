@@ -1,0 +1,209 @@
+"""What the ways out of the client cost, against the plainest programs that do the same.
+
+    python benchmarks/client_outputs.py [EVENTS]
+
+The server runs in a process of its own. CPU time is that of this process, all its threads
+included; each figure is the best of three runs, and the peer runs between them.
+"""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+from pydantic import TypeAdapter
+
+from adanalytics_client import Client, Event, EventQuery
+from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema, arrow_type
+from adanalytics_server.local import LocalServer, Sample
+
+DAY = date(2026, 1, 15)
+PAGE = 10_000
+RUNS = 3
+EVENTS_PATH = "/api/partners/acme/ad-analytics/events"
+RANGE = {"start_date": DAY.isoformat(), "end_date": DAY.isoformat()}
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The address of a server of a folder, in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is None:
+            raise RuntimeError("the server's output is not connected")
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def cpu(work: Callable[[], object]) -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+def compare(what: str, ours: Callable[[], object], peer: Callable[[], object], goal: str) -> None:
+    """Run both in turn and print the ratio of their best CPU times."""
+    pairs = [(cpu(ours), cpu(peer)) for _ in range(RUNS)]
+    mine, theirs = (min(each) for each in zip(*pairs, strict=True))
+    print(f"{what:<66} {mine / theirs:>6.2f}   {goal}")
+
+
+class Bench:
+    """One day of events, pulled in pages of 10,000 as one query, and by the peers."""
+
+    def __init__(self, url: str, key: str, folder: Path, events: int) -> None:
+        self.url = url
+        self.headers = {"Authorization": f"Bearer {key}"}
+        self.client = Client(url, api_key=key, partner="acme", limit=None)
+        self.folder = folder
+        self.pages = -(-events // PAGE)
+        self.bodies = list(self.stream(PAGE))
+
+    def query(self) -> EventQuery:
+        return self.client.events(DAY, split="none")
+
+    def stream(self, per_page: int) -> Iterator[bytes]:
+        """The bodies of all pages, as bare httpx gives them."""
+        pages = self.pages * PAGE // per_page
+        with httpx.Client(headers=self.headers, timeout=60) as http:
+            for page in range(1, pages + 1):
+                query = {**RANGE, "page": str(page), "per_page": str(per_page)}
+                with http.stream("GET", self.url + EVENTS_PATH, params=query) as answer:
+                    yield b"".join(answer.iter_raw())
+
+    def read_only(self) -> None:
+        """Throw every piece away, which is the least that reading can be."""
+        with httpx.Client(headers=self.headers, timeout=60) as http:
+            for page in range(1, self.pages + 1):
+                query = {**RANGE, "page": str(page), "per_page": str(PAGE)}
+                with http.stream("GET", self.url + EVENTS_PATH, params=query) as answer:
+                    for _ in answer.iter_raw():
+                        pass
+
+    def arrays(self) -> list[bytes]:
+        """The JSON text of the list of each page."""
+        return [body[body.index(b"[") : body.rindex(b"]", 0, -60) + 1] for body in self.bodies]
+
+    def write(self, name: str) -> None:
+        self.query().write(self.folder / name)
+
+
+def writing(bench: Bench) -> None:
+    goal = "at most 1.5"
+    compare(
+        "write jsonl / reading with httpx", lambda: bench.write("x.jsonl"), bench.read_only, goal
+    )
+
+    def parsed() -> None:
+        with (bench.folder / "peer.jsonl").open("w") as file:
+            for body in bench.stream(PAGE):
+                file.writelines(
+                    json.dumps(row) + "\n"
+                    for row in json.loads(body, parse_float=Decimal)["events"]
+                )
+
+    what = "write jsonl / httpx, json.loads, json.dumps"
+    compare(what, lambda: bench.write("x.jsonl"), parsed, "for information")
+    for name in ("x.jsonl.gz", "x.csv", "x.parquet"):
+        what = f"write {name[2:]} / httpx, json.loads, json.dumps"
+        compare(what, lambda name=name: bench.write(name), parsed, "for information")  # type: ignore[misc]
+
+
+def typed(bench: Bench) -> None:
+    adapter = TypeAdapter(list[Event])
+    arrays = bench.arrays()
+
+    def iterate() -> None:
+        for _event in bench.query():
+            pass
+
+    def validate() -> None:
+        for array in arrays:
+            for _event in adapter.validate_json(array):
+                pass
+
+    compare("for event in query / pydantic.validate_json alone", iterate, validate, "at most 1.2")
+
+
+def tables(bench: Bench) -> None:
+    lines = [array[1:-1].replace(b'},{"event_id"', b'}\n{"event_id"') for array in bench.arrays()]
+    texts = (Kind.MONEY, Kind.TIME, Kind.DATE)
+    read = {name: Kind.TEXT if kind in texts else kind for name, kind in EVENT_KINDS.items()}
+    del read["key_values"]
+    schema = arrow_schema(EVENT_KINDS, EVENT_KINDS)
+    options = pj.ParseOptions(explicit_schema=arrow_schema(read, read))
+
+    def peer() -> None:
+        pa.concat_tables(
+            [cast(pj.read_json(io.BytesIO(each), parse_options=options)) for each in lines]
+        )
+
+    def cast(table: pa.Table) -> pa.Table:
+        columns = [
+            pairs(table[name]) if kind is Kind.PAIRS else table[name].cast(arrow_type(kind))
+            for name, kind in EVENT_KINDS.items()
+        ]
+        return pa.table(columns, schema=schema)
+
+    def pairs(column: pa.ChunkedArray) -> pa.Array:
+        found = column.combine_chunks()
+        keys = [field.name for field in found.type]
+        each = [pc.struct_field(found, key).to_pylist() for key in keys]
+        rows = [
+            [(key, value) for key, value in zip(keys, values, strict=True) if value is not None]
+            for values in zip(*each, strict=True)
+        ]
+        return pa.array(rows, arrow_type(Kind.PAIRS))
+
+    what = "to_arrow / pyarrow.json and casts, of lines in memory"
+    compare(what, lambda: bench.query().to_arrow(), peer, "at most 1.5")
+
+
+def by_hand(bench: Bench) -> None:
+    """A loop as one writes it first: the default page size, and a dict an event."""
+
+    def loop() -> None:
+        for body in bench.stream(1000):
+            for _row in json.loads(body)["events"]:
+                pass
+
+    def ours() -> None:
+        bench.write("x.jsonl")
+
+    compare("a loop by hand / write jsonl", loop, ours, "at least 3")
+    print(f"{'requests of a loop by hand / ours':<66} {PAGE / 1000:>6.2f}   at least 10")
+
+
+def main(events: int) -> None:
+    """Generate a day of events, serve it and measure."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        sample = Sample(start=DAY, days=1, events_per_day=events, seed=1)
+        with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
+            key = local.api_key
+        (folder / "page.json").write_bytes(b"{}")
+        print(f"{events:,} events of one day, pages of {PAGE:,}")
+        with server(folder) as url:
+            bench = Bench(url, key, folder, events)
+            writing(bench)
+            typed(bench)
+            tables(bench)
+            by_hand(bench)
+            bench.client.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

@@ -1,0 +1,68 @@
+"""Pages as models: read and checked in one go where that is exact, else in two."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+from adanalytics_client._pages import Fetched
+from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.models import EXACT, Event, Inexact
+
+# Python 3.11's own TypeVar knows no default, and only type checkers need it.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    M = TypeVar("M", default=Event)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
+_REPEATED = '[{"os":"first","os":"second","os":"last"}]'
+
+
+@dataclass(frozen=True, slots=True)
+class Typed(Generic[M]):
+    """Makes models of pages.
+
+    Attributes:
+        adapter: checks a list of models.
+        at_once: whether pydantic may read the text itself. It turns numbers with a fraction into
+            floats, which only our own models notice, and early versions do not keep the last of
+            several members with one name.
+    """
+
+    adapter: TypeAdapter[list[M]]
+    at_once: bool
+
+    @classmethod
+    def of(cls, model: type[M] | None) -> "Typed[M]":
+        """What makes a model; `Event` when there is none.
+
+        Raises:
+            ConfigurationError: for a type that pydantic knows nothing of.
+        """
+        kind: Any = model or Event
+        try:
+            adapter = TypeAdapter(list[kind])
+        except PydanticUserError as error:
+            shown = getattr(model, "__name__", repr(model))
+            raise ConfigurationError(
+                f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({error.code})."
+            ) from None
+        return cls(adapter, kind is Event and adapter.validate_json(_REPEATED)[0].os == "last")
+
+    def read(self, page: Fetched, most: int | None) -> list[M]:
+        """The events of a page, or its first `most`.
+
+        Raises:
+            ProtocolError: when an event is not JSON.
+            pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
+                every row.
+        """
+        if self.at_once and page.lines is not None:
+            with suppress(ValidationError, Inexact):
+                return self.adapter.validate_json(page.lines.array(most), context=EXACT)
+        return self.adapter.validate_python(page.rows(most))
