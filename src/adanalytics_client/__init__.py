@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from adanalytics_client._hooks import (
         BytesReceived,
         Observer,
-        PageDrift,
         PageReceived,
         RequestDue,
         RequestSent,
@@ -85,7 +84,6 @@ __all__ = [
     "NotFound",
     "Observer",
     "Page",
-    "PageDrift",
     "PageReceived",
     "PermissionDenied",
     "Plan",
@@ -130,7 +128,6 @@ _HOMES = {
     "RetryPolicy": "_retry",
     "BytesReceived": "_hooks",
     "Observer": "_hooks",
-    "PageDrift": "_hooks",
     "PageReceived": "_hooks",
     "RequestDue": "_hooks",
     "RequestSent": "_hooks",

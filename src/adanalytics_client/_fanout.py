@@ -1,11 +1,8 @@
 """Which page to ask for next and which to hand out, for many slices at once; no I/O."""
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from adanalytics_client._drift import Watch
-from adanalytics_client._hooks import PageDrift
 from adanalytics_client._layout import Division
 from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Plan
@@ -26,7 +23,6 @@ class Turned:
     page: Fetched
     last: bool
     left: Position
-    drift: PageDrift | None = None
 
 
 @dataclass(slots=True)
@@ -41,10 +37,7 @@ class _Lane:
     resume: Cursor | None
     index: int | None = None
     flying: bool = False
-    watch: Watch = field(default_factory=Watch)
-    pages: deque[tuple[Cursor, Fetched, Cursor | None, PageDrift | None]] = field(
-        default_factory=deque
-    )
+    pages: deque[tuple[Cursor, Fetched, Cursor | None]] = field(default_factory=deque)
     error: BaseException | None = None
 
     @property
@@ -67,7 +60,6 @@ class Fanout:
         enough: events after which nothing more is fetched, or None for all. With a bound, pages
             are fetched one at a time: a page ahead might turn out not to be needed.
         begin: where an earlier run of the same plan stopped; by default at the beginning.
-        drifted: told when a page that moved is handed out.
     """
 
     def __init__(
@@ -78,7 +70,6 @@ class Fanout:
         ordered: bool,
         enough: int | None = None,
         begin: Position | None = None,
-        drifted: Callable[[PageDrift], None] = lambda _: None,
     ) -> None:
         begin = begin or Position(plan.slices, plan.stretches)
         self._slices, self._stretches, self._begun = begin.slices, begin.stretches, begin.begun
@@ -90,7 +81,6 @@ class Fanout:
         self._received = 0
         self._largest = begin.largest
         self._failed = False
-        self._drifted = drifted
 
     @property
     def finished(self) -> bool:
@@ -130,16 +120,13 @@ class Fanout:
             self._divide(lane, outcome)
             return
         self._largest = max(self._largest, len(outcome))
+        self._received += len(outcome)
         try:
-            ahead = following(cursor, outcome, self._largest)
-            kept = lane.watch.kept(cursor, outcome)
+            lane.cursor = following(cursor, outcome, self._largest)
         except ProtocolError as error:
             self._fail(lane, error)
             return
-        drift = lane.watch.verdict(cursor, outcome, kept, last=ahead is None)
-        lane.cursor = ahead and replace(ahead, repeated=lane.watch.repeated)
-        self._received += len(kept)
-        lane.pages.append((cursor, kept, lane.cursor, drift))
+        lane.pages.append((cursor, outcome, lane.cursor))
 
     def ready(self) -> Turned | None:
         """The next page to hand out, or None when it has not arrived.
@@ -149,11 +136,9 @@ class Fanout:
         """
         for lane in list(self._lanes):
             if lane.pages:
-                cursor, page, lane.resume, drift = lane.pages.popleft()
+                cursor, page, lane.resume = lane.pages.popleft()
                 self._close(lane)
-                if drift:
-                    self._drifted(drift)
-                return Turned(cursor, page, lane.resume is None, self._left(), drift)
+                return Turned(cursor, page, lane.resume is None, self._left())
             if lane.error is not None:
                 raise lane.error
             self._close(lane)

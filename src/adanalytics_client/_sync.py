@@ -80,8 +80,12 @@ class SyncDriver:
         done: SimpleQueue[tuple[Cursor, Arrived | BaseException]] = SimpleQueue()
 
         def work() -> None:
-            while (job := jobs.get()) is not None and not stop.is_set():
+            while (job := jobs.get()) is not None:
                 context, cursor = job
+                if stop.is_set():
+                    # Closing the client stops us, too, and then the consumer waits for an answer.
+                    done.put((cursor, _stopped()))
+                    return
                 try:
                     done.put((cursor, context.run(self._run, fetch(cursor), stop)))
                 except BaseException as error:  # noqa: BLE001 - raised again by the consumer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adanalytics_client import (
+    AdAnalyticsError,
     AsyncClient,
     Client,
     Observer,
@@ -19,6 +20,8 @@ from adanalytics_client import (
     TransportError,
     WaitStarted,
 )
+from adanalytics_client._fanout import Fanout
+from adanalytics_client._pages import Cursor
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, Say, StandIn
@@ -175,3 +178,30 @@ def test_a_cancelled_login_does_not_block_the_next(stand_in: StandIn, say: type[
             return list(await client.dates())
 
     assert asyncio.run(main()) == []
+
+
+def test_closing_the_client_before_a_thread_takes_its_page_up(
+    many_pages: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is answered all the same, or whoever waits for it would do so for good."""
+    client = Client(many_pages.url, api_key="k", partner="acme")
+    caught: list[BaseException] = []
+    start = Fanout.start
+
+    def start_and_close(fanout: Fanout) -> Cursor | None:
+        cursor = start(fanout)
+        client.close()
+        return cursor
+
+    monkeypatch.setattr(Fanout, "start", start_and_close)
+
+    def read() -> None:
+        try:
+            list(client.events(DAY).rows())
+        except AdAnalyticsError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert len(caught) == 1

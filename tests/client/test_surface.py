@@ -36,7 +36,6 @@ PURE = [
     "_config",
     "_credentials",
     "_dates",
-    "_drift",
     "_effects",
     "_exchange",
     "_export",

@@ -15,6 +15,7 @@ from adanalytics_cli.settings import base_url_of, find_place, partner_of
 
 if TYPE_CHECKING:
     from adanalytics_cli.sync.layout import PartFormat
+    from adanalytics_cli.sync.planning import Via
 
 
 @click.pass_context
@@ -23,6 +24,7 @@ def run(
     start: Span | None,
     end: Span | None,
     place: str,
+    via: "Via",
     part_format: "PartFormat | None",
     repull: int,
     max_requests: int | None,
@@ -32,12 +34,13 @@ def run(
     from adanalytics_cli.limits import Limits
     from adanalytics_cli.sync.dataset import Dataset
     from adanalytics_cli.sync.identity import settle_identity
-    from adanalytics_cli.sync.run import Order, Sync
+    from adanalytics_cli.sync.outcome import Order
+    from adanalytics_cli.sync.run import Sync
     from adanalytics_cli.sync.store import open_store
     from adanalytics_cli.sync.telling import again, closing, partly_done, warn
 
     invocation = current_invocation(context)
-    order = Order(Span(*period(start, end)) if start else None, repull)
+    order = Order(Span(*period(start, end)) if start else None, repull, via)
     service = find_place(invocation, os.environ)
     store = open_store(place)
     with store.lock(), connect(context) as (client, progress):
@@ -74,6 +77,13 @@ sync = ExampleCommand(
             metavar="DIR|URL",
             required=True,
             help="The dataset: a folder, or an address such as s3://bucket/events.",
+        ),
+        click.Option(
+            ["--via"],
+            type=click.Choice(["auto", "pages", "export"]),
+            default="auto",
+            show_default=True,
+            help="Page by page, as bulk exports, or what costs less.",
         ),
         click.Option(
             ["--format", "part_format"],

@@ -22,6 +22,9 @@ _NAMES = (
 )
 PAIRS = "key_values"
 _MARK = f'"{PAIRS}":'
+TEXT = "_text"
+"""The column of the events' own texts, in tables that carry them."""
+
 # Different sets of pairs that are remembered, of a few hundred bytes each.
 _MOST_REMEMBERED = 10_000
 
@@ -31,9 +34,13 @@ class EventTables:
 
     Money is `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, the date is `date32`, numbers
     are `int64` and `key_values` is a map of strings.
+
+    Args:
+        with_texts: let tables that come from texts carry these too, in the column `TEXT`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_texts: bool = False) -> None:
+        self._with_texts = with_texts
         self._arrow = arrow = arrow_module()
         self._json = arrow_module("pyarrow.json")
         kinds = dict.fromkeys(_NAMES, arrow.string())
@@ -68,7 +75,10 @@ class EventTables:
         )
         kind = self.schema.field(PAIRS).type
         pairs = self._arrow.array([self._pairs_of(text) for text in texts], kind)
-        return table.append_column(PAIRS, pairs).cast(self.schema)
+        table = table.append_column(PAIRS, pairs).cast(self.schema)
+        if self._with_texts:
+            return table.append_column(TEXT, self._arrow.array(texts, self._arrow.string()))
+        return table
 
     def _pairs_of(self, text: str) -> list[tuple[str, str]] | None:
         """The pairs of an event's text; few sets of them repeat over and over.

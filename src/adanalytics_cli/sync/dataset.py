@@ -46,11 +46,10 @@ class Dataset:
         self._present = sizes.keys()
         return found
 
-    def commit(self, done: Iterable[FinishedHour], asked_at: datetime, fingerprint: str) -> None:
-        """Put hours of one day in place of what was there, one after the other, for good."""
-        for finished in done:
-            with self._lock, as_failure(self.store.place):
-                self._exchange(finished, asked_at, fingerprint)
+    def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
+        """Put an hour in place of what was there, for good."""
+        with self._lock, as_failure(self.store.place):
+            self._exchange(finished, asked_at, fingerprint)
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Know without a request that hours have no events; a file that nobody committed goes."""

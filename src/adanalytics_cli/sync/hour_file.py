@@ -1,6 +1,5 @@
 """One hour on its way to its file: its rows, ids and tally, table by table."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,13 +47,15 @@ class HourFile:
         self._ids = Ids()
         self._tally: Tally | None = Tally()
 
-    def add(self, table: Table, texts: Sequence[str] | None = None) -> None:
-        """Add events, with the texts they came as where those are known."""
+    def add(self, table: Table) -> None:
+        """Add events."""
         if not table.num_rows:
             return
         if self._writer is None:
+            # What an attempt that was given up has left.
+            self._path.unlink(missing_ok=True)
             self._writer = open_part(self._path, self._form, self._schema)
-        self._writer.add(table, texts)
+        self._writer.add(table)
         self._rows += table.num_rows
         self._ids.add(table)
         more = tally_of(table)
@@ -62,16 +63,15 @@ class HourFile:
 
     def finish(self) -> FinishedHour:
         """Close the file and say what is in it."""
-        if self._writer is None:
+        if not self._rows:
             return FinishedHour(self._hour, 0, tally=Tally())
-        self._writer.close()
+        self.close()
         size, sha256 = measure_file(self._path)
         repeated = self._ids.repeated()
         return FinishedHour(self._hour, self._rows, self._path, size, sha256, self._tally, repeated)
 
-    def discard(self) -> None:
-        """Give up what was written."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        self._path.unlink(missing_ok=True)
+    def close(self) -> None:
+        """Close the file if it is open, whatever is in it; the folder is for unfinished files."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()

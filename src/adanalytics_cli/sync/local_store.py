@@ -85,6 +85,10 @@ class LocalStore:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def local(self, name: str) -> Path:
+        """Where a name is."""
+        return self._path(name)
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the dataset for this process."""

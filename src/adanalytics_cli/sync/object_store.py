@@ -76,6 +76,9 @@ class ObjectStore:
         with tempfile.TemporaryDirectory(prefix="adanalytics-") as folder:
             yield Path(folder)
 
+    def local(self, name: str) -> None:
+        """Nothing is on this machine."""
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the dataset by an object that says so."""

@@ -1,11 +1,10 @@
 """The file of an hour, written table by table in the form of its dataset."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from adanalytics_cli.sync.arrow_events import Table
+from adanalytics_cli.sync.arrow_events import TEXT, Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.layout import PartFormat
 from adanalytics_cli.sync.plain_text import to_cells, to_jsonl
@@ -18,9 +17,9 @@ _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
 
 
 class PartWriter(Protocol):
-    """Takes the events of an hour: as a table and, where they are known, as their texts."""
+    """Takes the events of an hour."""
 
-    def add(self, table: Table, texts: Sequence[str] | None) -> None:
+    def add(self, table: Table) -> None:
         """Write events."""
 
     def close(self) -> None:
@@ -55,7 +54,7 @@ class _ParquetPart:
         self._held: list[Table] = []
         self._rows = 0
 
-    def add(self, table: Table, texts: Sequence[str] | None) -> None:  # noqa: ARG002  for others
+    def add(self, table: Table) -> None:
         self._held.append(table)
         self._rows += table.num_rows
         while self._rows >= ROWS_A_GROUP:
@@ -79,12 +78,12 @@ class _JsonlPart:
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb")
 
-    def add(self, table: Table, texts: Sequence[str] | None) -> None:
-        if texts is None:
-            self._file.writelines(to_jsonl(table))
+    def add(self, table: Table) -> None:
+        if TEXT in table.column_names:
+            lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
+            self._file.write(lines.encode())
         else:
-            lines = "".join(f"{text}\n" for text in texts)
-            self._file.write(lines.encode("utf-8", "backslashreplace"))
+            self._file.writelines(to_jsonl(table))
 
     def close(self) -> None:
         self._file.close()
@@ -99,7 +98,7 @@ class _CsvPart:
         options = csv.WriteOptions(quoting_style="needed")
         self._file = csv.CSVWriter(path, cells, write_options=options)
 
-    def add(self, table: Table, texts: Sequence[str] | None) -> None:  # noqa: ARG002  for others
+    def add(self, table: Table) -> None:
         self._file.write(to_cells(table))
 
     def close(self) -> None:

@@ -1,17 +1,19 @@
-"""Pull an hour page by page into its file, and begin again when its data change meanwhile."""
+"""Pull a query into the files of its hours, and begin again when its data change meanwhile."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.sync.arrow_events import EventTables, Table
+from adanalytics_cli.sync.arrow_events import EventTables
 from adanalytics_cli.sync.hour_file import FinishedHour, HourFile
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.layout import PartFormat
-from adanalytics_cli.sync.measure import is_of_hour
 from adanalytics_cli.sync.pages import read_pages
+from adanalytics_cli.sync.query import Query
+from adanalytics_cli.sync.spill import HourSpill, HourUnknown
 from adanalytics_cli.sync.spool import Spool
 from adanalytics_client import ProtocolError
 
@@ -19,16 +21,16 @@ if TYPE_CHECKING:
     from adanalytics_client import Client
 
 ATTEMPTS = 3
-"""How often an hour is begun whose data change while it is paged."""
+"""How often a query is begun whose data change while it is paged."""
 
 
 class Drift(Exception):
-    """The pages of an hour do not belong together; the text says how that shows."""
+    """The pages of a query do not belong together; the text says how that shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """How hours are pulled in one run.
+    """How queries are pulled in one run.
 
     Attributes:
         client: what to ask with.
@@ -44,8 +46,8 @@ class Pull:
     tables: EventTables
     clock: Callable[[], datetime]
 
-    def hour(self, hour: Hour, spool: Spool) -> tuple[FinishedHour, datetime]:
-        """The finished file of an hour, and the moment before it was first asked for.
+    def by_pages(self, query: Query, spool: Spool) -> tuple[list[FinishedHour], datetime]:
+        """The finished files of the hours that are wanted, and when they were first asked for.
 
         Raises AdAnalyticsError when a page cannot be had; the pages before it stay spooled.
         """
@@ -56,49 +58,49 @@ class Pull:
                 began = self.clock()
                 spool.begin(began)
             try:
-                return self._read(hour, spool), began
+                return self._read_pages(query, spool), began
             except Drift as drift:
                 problem = str(drift)
         spool.clear()
         raise ProtocolError(
-            f"The pages of {hour} did not fit together in {ATTEMPTS} attempts: {problem}."
+            f"The pages of {query} did not fit together in {ATTEMPTS} attempts: {problem}."
         )
 
-    def _read(self, hour: Hour, spool: Spool) -> FinishedHour:
-        file = HourFile(hour, self.folder, self.form, self.tables)
-        try:
-            total = self._fill(file, hour, spool)
-            finished = file.finish()
-            _see_whole(finished, total)
-        except BaseException:
-            file.discard()
-            raise
+    def files_of(self, spill: HourSpill, wanted: tuple[Hour, ...]) -> Iterator[FinishedHour]:
+        """The finished files of hours, one after the other; what is not wanted is left out."""
+        for hour in wanted:
+            file = HourFile(hour, self.folder, self.form, self.tables)
+            try:
+                for table in spill.take(hour):
+                    file.add(table)
+                yield file.finish()
+            finally:
+                file.close()
+
+    def _read_pages(self, query: Query, spool: Spool) -> list[FinishedHour]:
+        only = query.wanted[0] if query.hour is not None else None
+        with TemporaryDirectory(dir=self.folder) as scratch:
+            spill = HourSpill(Path(scratch), only)
+            total = self._fill(spill, query, spool)
+            if total is not None and total != spill.rows:
+                raise Drift(f"{spill.rows:,} events came where the service counts {total:,}")
+            finished = list(self.files_of(spill, query.wanted))
+        if repeated := sum(each.repeated for each in finished):
+            raise Drift(f"{repeated:,} events came twice")
         return finished
 
-    def _fill(self, file: HourFile, hour: Hour, spool: Spool) -> int | None:
-        """Add every page, and give the number of events that the last of them told."""
+    def _fill(self, spill: HourSpill, query: Query, spool: Spool) -> int | None:
+        """Sort every page in, and give the number of events that the last of them told."""
         number, total = 0, None
         try:
-            for page in read_pages(self.client, hour, spool):
+            for page in read_pages(self.client, query, spool):
                 number, total = page.number, page.total
-                table = self.tables.from_lines(page.texts)
-                _see_hour(table, hour)
-                file.add(table, page.texts)
+                spill.add(self.tables.from_lines(page.texts))
+        except HourUnknown:
+            raise
         except ProtocolError as error:
             if not number:
                 raise
             # The first page was good, so what is wrong with a later one may pass.
             raise Drift(error.message) from error
         return total
-
-
-def _see_hour(table: Table, hour: Hour) -> None:
-    if not is_of_hour(table, hour):
-        raise ProtocolError(f"The answer to {hour} holds events of other hours.")
-
-
-def _see_whole(finished: FinishedHour, total: int | None) -> None:
-    if finished.repeated:
-        raise Drift(f"{finished.repeated:,} events came twice")
-    if total is not None and total != finished.rows:
-        raise Drift(f"{finished.rows:,} events came where the service counts {total:,}")

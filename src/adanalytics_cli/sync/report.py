@@ -5,26 +5,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.layout import REPORTS
+from adanalytics_cli.sync.query import Query
 from adanalytics_cli.sync.store import Store, as_failure
 
 
 @dataclass(frozen=True, slots=True)
-class BadHour:
-    """An hour that could not be pulled, the kind of its error and what it says."""
+class BadQuery:
+    """A query that could not be answered well, the kind of its error and what it says."""
 
-    hour: Hour
+    query: Query
     kind: str
     message: str
 
 
-def write_report(store: Store, bad: Sequence[BadHour], *, now: datetime, again: str) -> str:
+def write_report(store: Store, bad: Sequence[BadQuery], *, now: datetime, again: str) -> str:
     """Write the report of a run and give its name; `again` is the command that goes on."""
     name = f"{REPORTS}/{now:%Y%m%dT%H%M%SZ}.json"
     told = {
         "at": now.isoformat(),
-        "hours": [{"hour": str(e.hour), "kind": e.kind, "message": e.message} for e in bad],
+        "bad": [
+            {
+                "query": str(each.query),
+                "hours": [str(hour) for hour in each.query.wanted],
+                "kind": each.kind,
+                "message": each.message,
+            }
+            for each in bad
+        ],
         "again": again,
     }
     with as_failure(store.place):

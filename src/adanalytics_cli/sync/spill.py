@@ -5,16 +5,21 @@ hours are held in one piece, but nobody promises that it is.
 """
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from adanalytics_cli.sync.arrow_events import Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.hours import Hour
+from adanalytics_cli.sync.measure import is_of_hour
 from adanalytics_client import ProtocolError
 
-BYTES_HELD = 64 * 1024 * 1024
+BYTES_HELD = 32 * 1024 * 1024
 """Arrow columns that are held, over all hours, before they go to files."""
+
+
+class HourUnknown(ProtocolError):
+    """Events do not say which hour they belong to."""
 
 
 class HourSpill:
@@ -22,12 +27,13 @@ class HourSpill:
 
     Args:
         folder: for the files of hours; at most one of them is open at a time.
-        schema: of the tables.
+        only: the one hour that all events are of, where that is known beforehand.
     """
 
-    def __init__(self, folder: Path, schema: Any) -> None:  # noqa: ANN401  no types
+    def __init__(self, folder: Path, only: Hour | None = None) -> None:
         self._folder = folder
-        self._schema = schema
+        self._only = only
+        self.rows = 0
         self._held: dict[Hour, list[Table]] = {}
         self._bytes = 0
         self._spilled: set[Hour] = set()
@@ -35,9 +41,13 @@ class HourSpill:
     def add(self, table: Table) -> None:
         """Sort the events of a table in.
 
-        Raises ProtocolError for events that do not say which hour they belong to.
+        Raises HourUnknown for events that do not say which hour they belong to, and ProtocolError
+        for those of another hour than the only one.
         """
-        for hour, part in _by_hour(table):
+        if self._only and not is_of_hour(table, self._only):
+            raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
+        self.rows += table.num_rows
+        for hour, part in [(self._only, table)] if self._only else _by_hour(table):
             self._held.setdefault(hour, []).append(part)
             self._bytes += part.nbytes
         if self._bytes > BYTES_HELD:
@@ -60,12 +70,13 @@ class HourSpill:
         """Append what is held to the files, as one stream of Arrow each."""
         arrow, ipc = arrow_module(), arrow_module("pyarrow.ipc")
         for hour, tables in self._held.items():
-            with self._path(hour).open("ab") as file, ipc.new_stream(file, self._schema) as out:
-                # In one batch: a slice of a table would otherwise be written with all around it.
-                out.write_table(arrow.concat_tables(tables).combine_chunks())
+            table = arrow.concat_tables(tables)
+            with self._path(hour).open("ab") as file, ipc.new_stream(file, table.schema) as out:
+                out.write_table(table)
         self._spilled |= self._held.keys()
         self._held = {}
         self._bytes = 0
+        arrow.default_memory_pool().release_unused()
 
     def _path(self, hour: Hour) -> Path:
         return self._folder / f"{hour}.arrows"
@@ -85,9 +96,9 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
     if not table.num_rows:
         return
     if table["event_date"].null_count or table["event_hour"].null_count:
-        raise ProtocolError(
-            "Some events have no event_date and event_hour, so their hour is not known. "
-            "Use --via pages, which asks for each hour by itself."
+        raise HourUnknown(
+            "Some events have no event_date and event_hour; with --via pages each hour is asked "
+            "for by itself."
         )
     days = table["event_date"].cast(arrow.int32())
     keys = compute.add(compute.multiply(days, 24), table["event_hour"].cast(arrow.int32()))
@@ -105,7 +116,5 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
 
 
 def _hour_of(key: int) -> Hour:
-    from datetime import date, timedelta
-
     days, hour = divmod(key, 24)
     return Hour(date(1970, 1, 1) + timedelta(days), hour)

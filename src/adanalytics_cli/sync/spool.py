@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from adanalytics_cli.sync.begun import HEAD, Begun, drop, read_head, write_head
 from adanalytics_cli.sync.layout import SPOOL
-from adanalytics_cli.sync.sealed import Damaged, seal, unseal
+from adanalytics_cli.sync.query import Query
 from adanalytics_cli.sync.store import Store
 
 
@@ -19,9 +20,9 @@ class SpooledPage:
     Attributes:
         number: from 1.
         texts: each event as JSON.
-        last: whether it is the last of its hour.
+        last: whether it is the last of its query.
         token: the client's word for going on after it.
-        total: events of the hour, where the service says so.
+        total: events of the query, where the service says so.
     """
 
     number: int
@@ -36,30 +37,26 @@ class Spool:
 
     Args:
         store: the dataset.
-        query: a name for the query, which is one for each set of hours.
-        basis: what the pages are only good for together, such as the fingerprint of the day.
-            Pages that were spooled on another basis are thrown away.
+        query: the query.
+        basis: what the pages are only good for together: the fingerprints of the days. Pages
+            that were spooled on another basis are thrown away.
     """
 
-    def __init__(self, store: Store, query: str, basis: str) -> None:
+    def __init__(self, store: Store, query: Query, basis: str) -> None:
         self._store = store
+        self._query = query
         self._folder = f"{SPOOL}/{query}"
         self._basis = basis
 
     def began(self) -> datetime | None:
         """When the first page was about to be asked for; None when there is nothing to go on."""
-        try:
-            head = unseal(self._store.read(self._head) or b"")
-            moment = datetime.fromisoformat(head["began"])
-        except (Damaged, KeyError, TypeError, ValueError):
-            return None
-        return moment if head.get("basis") == self._basis else None
+        begun = read_head(self._store, self._head)
+        return begun.at if begun and begun.basis == self._basis else None
 
     def begin(self, now: datetime) -> None:
         """Start anew, with nothing spooled."""
         self.clear()
-        head = {"began": now.isoformat(), "basis": self._basis}
-        self._store.write(self._head, seal(head), lasting=False)
+        write_head(self._store, self._head, Begun(self._query, now, self._basis))
 
     def put(self, page: SpooledPage) -> None:
         """Keep a page. It need not survive a loss of power: a damaged one is asked for again."""
@@ -96,12 +93,11 @@ class Spool:
 
     def clear(self) -> None:
         """Throw everything away."""
-        for name in self._store.sizes(self._folder):
-            self._store.remove(name)
+        drop(self._store, self._folder)
 
     @property
     def _head(self) -> str:
-        return f"{self._folder}/query.json"
+        return f"{self._folder}/{HEAD}"
 
     def _name(self, number: int) -> str:
         return f"{self._folder}/page-{number:06}.jsonl"

@@ -40,6 +40,9 @@ class Store(Protocol):
     def scratch(self) -> AbstractContextManager[Path]:
         """A local folder for files that `move_in` will take; empty at first, gone at the end."""
 
+    def local(self, name: str) -> Path | None:
+        """Where a name is on this machine's disk, or None when it is elsewhere."""
+
     def lock(self) -> AbstractContextManager[None]:
         """Keep other processes away while it lasts. Raises DatasetBusy."""
 

@@ -11,7 +11,7 @@ from adanalytics_cli.sync.report import write_report
 if TYPE_CHECKING:
     from adanalytics_cli.invocation import Invocation
     from adanalytics_cli.progress import Progress
-    from adanalytics_cli.sync.run import Order, Outcome
+    from adanalytics_cli.sync.outcome import Order, Outcome
     from adanalytics_cli.sync.store import Store
 
 
@@ -28,6 +28,8 @@ def again(invocation: "Invocation", place: str, order: "Order") -> str:
     if order.span:
         words += [str(order.span.first), str(order.span.last)]
     words += ["--to", place]
+    if order.via != "auto":
+        words += ["--via", order.via]
     if order.repull:
         words += ["--repull", str(order.repull)]
     return shlex.join(words)
@@ -57,6 +59,6 @@ def partly_done(store: "Store", outcome: "Outcome", command: str) -> PartlyDone:
     more = f", and {len(outcome.bad) - 1} more" if len(outcome.bad) > 1 else ""
     return PartlyDone(
         f"{outcome.left:,} of {outcome.wanted:,} hours are not done: "
-        f"{first.hour}: {first.message}{more}. Report: {store.place}/{report}",
+        f"{first.query}: {first.message}{more}. Report: {store.place}/{report}",
         remedy=f"Finish with: {command}",
     )

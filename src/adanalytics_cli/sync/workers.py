@@ -1,4 +1,4 @@
-"""Work on several hours at a time; one that fails leaves the others alone."""
+"""Work on several queries at a time; one that fails leaves the others alone."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from adanalytics_cli.errors import UsedUp
-from adanalytics_client import AdAnalyticsError, ProtocolError, ServerError, TransportError
+from adanalytics_client import (
+    AdAnalyticsError,
+    DownloadError,
+    ExportError,
+    ProtocolError,
+    ServerError,
+    TransportError,
+)
 
 W = TypeVar("W")
 
 AT_A_TIME = 4
-"""Hours in work at a time, and so requests in flight."""
+"""Queries in work at a time, and so requests in flight."""
 
 FAILURES_IN_A_ROW = 4
 """After so many failures without a success between them the service counts as gone."""
 
-# What one hour can have while others do not; a refused credential, for one, is not of them.
-_OF_ONE_HOUR = (ProtocolError, ServerError, TransportError)
+# What one piece can have while others do not; a refused credential, for one, is not of them.
+_OF_ONE_PIECE = (DownloadError, ExportError, ProtocolError, ServerError, TransportError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class Workers(Generic[W]):
         except UsedUp as error:
             # What others have sent already is not thrown away.
             self._spent = error
-        except _OF_ONE_HOUR as error:
+        except _OF_ONE_PIECE as error:
             with self._lock:
                 self.failed.append(Failed(piece, error))
                 self._in_a_row += 1

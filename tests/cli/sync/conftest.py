@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from adanalytics_cli.invocation import Invocation
 from adanalytics_cli.root import cli
+from adanalytics_cli.sync import pages
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample
 
@@ -50,6 +51,11 @@ class Shop:
         self.server.journal.clear()
         return rows
 
+    def price(self, day: str, hours: range = range(24)) -> int:
+        """Requests for hours of a day, each by itself."""
+        counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
+        return sum(max(1, -(-counts[hour] // pages.EVENTS_A_PAGE)) for hour in hours)
+
     def load(self, rows: list[Row], folder: Path, *, replace: bool = False) -> None:
         """Load events; `replace` takes away what their hours had."""
         file = folder / "load.jsonl"
@@ -74,6 +80,12 @@ def shop(running: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("ADANALYTICS_API_KEY", running.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", running.partner)
     return Shop(running)
+
+
+@pytest.fixture
+def hourly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages so small that a day is asked for by the hour, as a large one is."""
+    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 25)
 
 
 @pytest.fixture

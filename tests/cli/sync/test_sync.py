@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 
 from adanalytics_cli.sync import pages
+from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_client import Client
 from adanalytics_server.fault import Fault
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
 LOOK = {"dates": 1, "summary": 1}
+FIRST, SECOND = "2026-01-15", "2026-01-16"
+
+pytestmark = pytest.mark.usefixtures("hourly")
 
 
 def everything_in(folder: Path) -> dict[str, tuple[int, int]]:
@@ -32,8 +36,49 @@ def files_in(folder: Path) -> set[str]:
 
 def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Path) -> None:
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": 48}
+    assert shop.asked() == {**LOOK, "events": shop.price(FIRST) + shop.price(SECOND)}
     assert held(folder) == shop.rows()
+
+
+def test_small_days_are_asked_for_together(
+    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 500)
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == {**LOOK, "events": 3}
+    assert held(folder) == shop.rows()
+
+
+def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
+    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 500)
+    commit = Dataset.commit
+    committed: list[object] = []
+
+    def commit_some(*args: Any) -> None:
+        if len(committed) == 30:
+            raise MemoryError
+        committed.append(args)
+        commit(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Dataset, "commit", commit_some)
+        assert shop.sync("--to", folder).exit_code == 1
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == LOOK
+    assert held(folder) == shop.rows()
+
+
+def test_a_bulk_export_is_split_into_the_same_hours(shop: Shop, held: Held, folder: Path) -> None:
+    assert shop.sync("--to", folder, "--via", "export").exit_code == 0
+    asked = shop.asked()
+    assert (asked["events"], asked["bulk-export"]) == (0, 1)
+    assert held(folder) == shop.rows()
+    assert not list((folder / "_adanalytics").glob("exports/*"))
+    shop.sync("--to", folder, "--via", "export")
+    assert shop.asked() == LOOK
 
 
 def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folder: Path) -> None:
@@ -47,7 +92,7 @@ def test_the_second_time_costs_two_requests_and_writes_nothing(shop: Shop, folde
 def test_only_finished_files_are_under_data(shop: Shop, folder: Path) -> None:
     """Not even for hours without events, of which the manifest alone knows."""
     shop.sync("2026-01-14", "2026-01-15", "--to", folder)
-    assert shop.asked()["events"] == 24
+    assert shop.asked()["events"] == shop.price(FIRST)
     names = files_in(folder)
     parts = {name for name in names if name.startswith("data/")}
     assert parts == {f"data/date=2026-01-15/hour={hour:02}/part-0.parquet" for hour in range(24)}
@@ -64,7 +109,7 @@ def test_a_restated_day_is_found_and_pulled_as_a_whole(
     fewer = [row for row in rows if row["event_hour"] == 13 and not row["is_filtered"]][1:]
     shop.load(fewer, folder.parent, replace=True)
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked() == {**LOOK, "events": 24}
+    assert shop.asked() == {**LOOK, "events": shop.price(FIRST)}
     assert held(folder) == shop.rows()
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
@@ -89,16 +134,16 @@ def test_an_open_hour_is_asked_for_again_once_it_is_over(
     shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
     shop.sync("--to", folder)
     # Hours that have not begun are not asked for.
-    assert shop.asked()["events"] == 24 + 11
+    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND, range(11))
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
     shop.now += timedelta(hours=2)
     shop.sync("--to", folder)
     # 09:00 and 10:00 were open before, 11:00 and 12:00 are new; 10:00 is over since 12:00.
-    assert shop.asked()["events"] == 4
+    assert shop.asked()["events"] == shop.price(SECOND, range(9, 13))
     shop.now += timedelta(days=1)
     shop.sync("--to", folder)
-    assert shop.asked()["events"] == 2 + 11
+    assert shop.asked()["events"] == shop.price(SECOND, range(11, 24))
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
     assert held(folder) == shop.rows()
@@ -116,7 +161,7 @@ def test_a_change_that_the_open_hours_do_not_explain_is_found(
     shop.now += timedelta(days=1)
     shop.sync("--to", folder)
     # First what was open or missing, and then, as the sum is not right, the nine others.
-    assert shop.asked() == {**LOOK, "events": 24}
+    assert shop.asked() == {**LOOK, "events": shop.price(SECOND)}
     assert held(folder) == shop.rows()
     shop.sync("--to", folder)
     assert shop.asked() == LOOK
@@ -126,18 +171,19 @@ def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Pat
     shop.sync("--to", folder)
     shop.asked()
     assert shop.sync("--to", folder, "--repull", "1").exit_code == 0
-    assert shop.asked()["events"] == 24
+    assert shop.asked()["events"] == shop.price(SECOND)
     assert held(folder) == shop.rows()
 
 
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
-    assert "12 requests of --max-requests are used up; 10 of 48 hours are done" in result.stderr
+    assert "the 12 requests of --max-requests are used up; " in result.stderr
+    assert " of 48 hours are done" in result.stderr
     assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
     assert sum(shop.asked().values()) == 12
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked()["events"] == 38
+    assert shop.asked()["events"] == shop.price(FIRST) + shop.price(SECOND) - 10
     assert held(folder) == shop.rows()
 
 
@@ -164,10 +210,10 @@ def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Pa
     assert f"Finish with: adanalytics sync --to {folder}" in result.stderr
     (report,) = (folder / "_adanalytics/reports").iterdir()
     told = json.loads(report.read_text())
-    assert [each["kind"] for each in told["hours"]] == ["ProtocolError"]
+    assert [(each["kind"], len(each["hours"])) for each in told["bad"]] == [("ProtocolError", 1)]
     shop.asked()
     assert shop.sync("--to", folder).exit_code == 0
-    assert shop.asked()["events"] == 1
+    assert shop.asked()["events"] <= 3
     assert held(folder) == shop.rows()
 
 
@@ -181,7 +227,6 @@ def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
 def test_drift_begins_an_hour_again(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 20)
     shop.server.faults.add("page drift 2 once on events")
     result = shop.sync("2026-01-15", "--to", folder)
     assert result.exit_code == 0, result.stderr
@@ -191,7 +236,6 @@ def test_drift_begins_an_hour_again(
 def test_drift_that_goes_on_is_told(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 50)
     shop.server.faults.add("page drift 2 always on events")
     result = shop.sync("2026-01-15", "--to", folder)
     assert result.exit_code == 3

@@ -1,0 +1,53 @@
+"""What a run was asked for, and what it did."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from adanalytics_cli.periods import Span
+from adanalytics_cli.sync.hours import Hour
+from adanalytics_cli.sync.planning import Via
+from adanalytics_cli.sync.report import BadQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a run is asked for.
+
+    Attributes:
+        span: the days, or None for all that the service has.
+        repull: how many of the last days to ask for in any case.
+        via: how hours may be asked for.
+    """
+
+    span: Span | None = None
+    repull: int = 0
+    via: Via = "auto"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did so far.
+
+    Attributes:
+        began: when it began.
+        pulled: hours that were put in place, with their events.
+        damaged: what was found broken, and was pulled again.
+        bad: queries that could not be answered well.
+        wanted: how many hours were to be pulled.
+    """
+
+    began: datetime
+    pulled: dict[Hour, int] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    bad: list[BadQuery] = field(default_factory=list)
+    wanted: int = 0
+
+    @property
+    def left(self) -> int:
+        """Hours that were to be pulled and are not."""
+        return self.wanted - len(self.pulled)
+
+    @property
+    def events(self) -> int:
+        """Events of the hours that were put in place."""
+        return sum(self.pulled.values())

@@ -1,0 +1,120 @@
+"""A dataset in object storage: in memory, and on a real server that speaks S3."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+Shop = Any
+
+PARTS = ("fsspec", "s3fs", "moto", "flask")
+MISSING = [name for name in PARTS if find_spec(name) is None]
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    files = import_module("fsspec").filesystem("memory")
+    yield "memory://tests/events"
+    files.rm("/tests", recursive=True)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    if MISSING:
+        pytest.skip(f"not installed: {', '.join(MISSING)}")
+    server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    s3fs = import_module("s3fs")
+    s3fs.S3FileSystem.clear_instance_cache()
+    files = s3fs.S3FileSystem()
+    if files.exists("bucket"):
+        files.rm("bucket", recursive=True)
+    files.mkdir("bucket")
+    return "s3://bucket/events"
+
+
+@pytest.fixture(params=["memory", "bucket"])
+def place(request: pytest.FixtureRequest) -> str:
+    if request.param == "memory" and "fsspec" in MISSING:
+        pytest.skip("not installed: fsspec")
+    address: str = request.getfixturevalue(request.param)
+    return address
+
+
+def files_of(place: str) -> Any:
+    return import_module("fsspec").core.url_to_fs(place)[0]
+
+
+def read(place: str) -> tuple[int, Decimal]:
+    files, root = import_module("fsspec").core.url_to_fs(place)
+    dataset = import_module("pyarrow.dataset")
+    table = dataset.dataset(
+        f"{root}/data", filesystem=files, format="parquet", partitioning="hive"
+    ).to_table()
+    return table.num_rows, sum(table["revenue"].to_pylist(), Decimal(0))
+
+
+def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
+    assert shop.sync("--to", place).exit_code == 0
+    rows = shop.rows()
+    assert read(place) == (len(rows), sum((Decimal(row["revenue"]) for row in rows), Decimal(0)))
+    assert shop.sync("--to", place).exit_code == 0
+    assert shop.asked() == {"dates": 1, "summary": 1}
+    assert shop.run("verify", place).exit_code == 0
+    names = files_of(place).find(place.partition("://")[2])
+    ours = {name.partition("/_adanalytics/")[2].partition("/")[0] for name in names}
+    assert ours == {"", "dataset.json", "manifest"}
+
+
+def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
+    shop.sync("--to", place)
+    part = f"{place}/data/date=2026-01-15/hour=13/part-0.parquet"
+    files_of(place).pipe_file(part.partition("://")[2], b"PAR1")
+    assert "2026-01-15T13" in shop.run("verify", place).stdout
+    result = shop.sync("--to", place)
+    assert result.exit_code == 0
+    assert "Damaged, pulled again: data/date=2026-01-15/hour=13" in result.stderr
+    assert shop.run("verify", place).exit_code == 0
+
+
+def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
+    shop: Shop, place: str
+) -> None:
+    lock = f"{place.partition('://')[2]}/_adanalytics/lock"
+    held = {"host": "elsewhere", "process": 4711, "token": "t", "until": 4e12}
+    files_of(place).pipe_file(lock, json.dumps(held).encode())
+    result = shop.sync("--to", place)
+    assert result.exit_code == 1
+    assert "process 4711 on elsewhere works on" in result.stderr
+    files_of(place).pipe_file(lock, json.dumps({**held, "until": 1.0}).encode())
+    assert shop.sync("--to", place).exit_code == 0
+
+
+def test_an_unknown_kind_of_address_is_refused(shop: Shop) -> None:
+    result = shop.sync("--to", "nowhere://bucket/events")
+    assert result.exit_code == 1
+    assert "nowhere://bucket/events" in result.stderr
+
+
+def test_without_the_library_the_extra_is_named(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(import_module("sys").modules, "fsspec", None)
+    result = shop.sync("--to", "s3://bucket/events")
+    assert result.exit_code == 1
+    assert "adanalytics[s3]" in result.stderr

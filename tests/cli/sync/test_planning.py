@@ -1,0 +1,83 @@
+"""Which queries bring the hours that are needed: tables of what is known and what is asked."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from adanalytics_cli.sync.hours import Hour, hours_of
+from adanalytics_cli.sync.planning import DAYS_OF_AN_EXPORT, Outlook, Via, plan_queries
+from adanalytics_client import QuotaState
+
+FIRST = date(2026, 1, 1)
+PLENTY = QuotaState(1000, 1000, None)
+PAGE = 10_000
+
+
+def day(number: int) -> date:
+    return FIRST + timedelta(number)
+
+
+def planned(
+    counts: dict[date, int],
+    *,
+    hours: list[Hour] | None = None,
+    via: Via = "pages",
+    quota: QuotaState = PLENTY,
+) -> list[str]:
+    whole = set(counts) if hours is None else set()
+    asked = hours or [hour for each in counts for hour in hours_of(each)]
+    queries = plan_queries(asked, Outlook(counts, whole, PAGE), via=via, quota=quota)
+    assert sorted(hour for query in queries for hour in query.wanted) == sorted(asked)
+    return [f"{query.way} {query}" for query in queries]
+
+
+def test_thirty_small_days_are_one_query() -> None:
+    assert planned({day(n): 5_000 for n in range(30)}) == ["pages 2026-01-01..2026-01-30"]
+
+
+def test_a_large_day_is_asked_for_by_the_hour() -> None:
+    queries = planned({day(0): 5_000, day(1): 900_000, day(2): 5_000})
+    assert queries[0] == "pages 2026-01-01"
+    assert queries[1:25] == [f"pages 2026-01-02T{hour:02}" for hour in range(24)]
+    assert queries[25] == "pages 2026-01-03"
+
+
+def test_a_day_of_unknown_size_is_asked_for_by_the_hour() -> None:
+    assert planned({day(0): 0}) == [f"pages 2026-01-01T{hour:02}" for hour in range(24)]
+
+
+def test_a_query_spans_days_without_data_but_not_days_that_are_held() -> None:
+    gap = {day(0): 5_000, day(4): 5_000}
+    assert planned(gap) == ["pages 2026-01-01..2026-01-05"]
+    counts = {**gap, day(2): 5_000}
+    asked = [hour for each in gap for hour in hours_of(each)]
+    queries = plan_queries(asked, Outlook(counts, set(gap), PAGE), via="pages", quota=PLENTY)
+    assert [str(query) for query in queries] == ["2026-01-01", "2026-01-05"]
+
+
+@pytest.mark.parametrize(
+    ("count", "hours", "told"),
+    [
+        (50_000, 2, ["pages 2026-01-01T00", "pages 2026-01-01T01"]),
+        (5_000, 2, ["pages 2026-01-01"]),
+        (0, 1, ["pages 2026-01-01T00"]),
+    ],
+)
+def test_a_few_hours_are_asked_for_in_the_cheaper_way(
+    count: int, hours: int, told: list[str]
+) -> None:
+    assert planned({day(0): count}, hours=[Hour(day(0), n) for n in range(hours)]) == told
+
+
+def test_exports_are_of_a_bounded_number_of_days() -> None:
+    queries = planned({day(n): 1 for n in range(DAYS_OF_AN_EXPORT + 2)}, via="export")
+    assert queries == ["export 2026-01-01..2026-01-31", "export 2026-02-01..2026-02-02"]
+
+
+def test_auto_takes_an_export_only_where_pages_would_wait_for_quota_longer() -> None:
+    month = {day(n): 400_000 for n in range(30)}
+    assert planned(month, via="auto") == ["export 2026-01-01..2026-01-30"]
+    assert len(planned({day(0): 400_000}, via="auto")) == 24
+    assert planned({day(0): 5_000}, via="auto") == ["pages 2026-01-01"]
+    tight = QuotaState(1000, 100, None)
+    assert planned({day(0): 4_000_000}, via="auto", quota=tight) == ["export 2026-01-01"]
