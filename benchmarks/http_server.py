@@ -1,6 +1,6 @@
 """The server of the HTTP benchmark, as a process of its own.
 
-    python benchmarks/http_server.py FOLDER
+    python benchmarks/http_server.py FOLDER [REQUESTS_AN_HOUR]
 
 The reference server, with routes for fixed bytes, the plainest answers there are, from memory
 and from a file, and one for the CPU seconds this process has used.
@@ -19,11 +19,11 @@ from adanalytics_server.running import listen, serve, url_of
 from adanalytics_server.settings import Settings
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, rate_limit: int) -> None:
     """Serve a folder; ``page.json`` in it is what ``/memory`` and ``/file`` answer."""
     page = folder / "page.json"
-    body = page.read_bytes()
-    app = create_app(Settings(data=folder, rate_limit=0))
+    body = page.read_bytes() if page.exists() else b""
+    app = create_app(Settings(data=folder, rate_limit=rate_limit))
 
     async def from_memory(_request: Request) -> Response:
         return Response(body, media_type="application/json")
@@ -42,4 +42,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)

@@ -110,12 +110,15 @@ class SendLog:
         return self.record(number)
 
     def records(self, numbers: range) -> Iterator[Record | None]:
-        """Several sends, each as by `record`, with one look at the ring."""
-        ring = self._blocks.read(HEAD_SIZE, self.head.capacity * RECORD_SIZE)
-        for number in numbers:
-            place = number % self.head.capacity * RECORD_SIZE
-            found = Record.decode(ring[place : place + RECORD_SIZE])
-            yield found if found and found.number == number else self.record(number)
+        """Several sends, each as by `record`, with one look at the ring, or two at its end."""
+        while numbers:
+            count = min(len(numbers), self.head.capacity - numbers.start % self.head.capacity)
+            ring = self._blocks.read(self._place(numbers.start), count * RECORD_SIZE)
+            for index, number in enumerate(numbers[:count]):
+                place = index * RECORD_SIZE
+                found = Record.decode(ring[place : place + RECORD_SIZE])
+                yield found if found and found.number == number else self.record(number)
+            numbers = numbers[count:]
 
     def open_sends(self) -> int:
         """How many sends are on their way; `open_from` keeps the search for them short."""

@@ -1,0 +1,116 @@
+"""What the client adds to an httpx request, and to the import of httpx and pydantic.
+
+    python benchmarks/client_overhead.py [REQUESTS]
+
+CPU time of this process only; the server runs in a process of its own. The client's log of sends
+is a file, as it is for everybody.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer, Sample
+
+ROUNDS = 7
+# More than are sent: the server then tells what is left with each answer, as it always does.
+LIMIT = 100_000
+IMPORTS = 7
+PEERS = "import httpx, pydantic"
+OURS = "from adanalytics_client import Client"
+WITHOUT_PEERS = "import adanalytics_client"
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[tuple[str, str]]:
+    """A reference server in a process of its own: its address and a key."""
+    with LocalServer(data=folder, sample=Sample(events_per_day=100), rate_limit=0) as local:
+        key = local.api_key
+    program = str(Path(__file__).with_name("http_server.py"))
+    command = [sys.executable, program, str(folder), str(LIMIT)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is None:
+            raise RuntimeError("the server's output is not connected")
+        try:
+            yield process.stdout.readline().strip(), key
+        finally:
+            process.terminate()
+
+
+def cost(work: Callable[[], object], requests: int) -> float:
+    """CPU seconds of one run of some work."""
+    before = time.process_time()
+    for _ in range(requests):
+        work()
+    return (time.process_time() - before) / requests
+
+
+def requesting(url: str, key: str, state: Path, requests: int) -> None:
+    """Ask for the days with data, by turns with httpx alone and with the client; best rounds."""
+    address = f"{url}/api/partners/acme/ad-analytics/dates"
+    headers = {"Authorization": f"Bearer {key}"}
+    with (
+        httpx.Client(headers=headers) as bare,
+        Client(url, api_key=key, partner="acme", limit=LIMIT, quota_log=state) as shared,
+        Client(url, api_key=key, partner="acme", limit=LIMIT, quota_log="memory") as alone,
+    ):
+        ways: dict[str, Callable[[], object]] = {
+            "bare": lambda: bare.get(address).raise_for_status(),
+            "shared": shared.dates,
+            "memory": alone.dates,
+        }
+        best = dict.fromkeys(ways, float("inf"))
+        for _ in range(ROUNDS):
+            for name, work in ways.items():
+                best[name] = min(best[name], cost(work, requests))
+    print(f"{best['bare'] * 1e6:.0f} microseconds of CPU for one request of httpx alone")
+    say("what the client adds / one httpx request", added(best, "shared"), "at most 0.3")
+    say("the same with the log in memory", added(best, "memory"), "for information")
+
+
+def added(best: dict[str, float], name: str) -> float:
+    return (best[name] - best["bare"]) / best["bare"]
+
+
+def importing() -> None:
+    """Import in fresh processes, by turns; the least CPU time of each."""
+    best = dict.fromkeys(("pass", PEERS, OURS, WITHOUT_PEERS), float("inf"))
+    for _ in range(IMPORTS):
+        for code in best:
+            best[code] = min(best[code], import_cost(code))
+    nothing = best.pop("pass")
+    peers, ours, bare = (value - nothing for value in best.values())
+    say("import of Client / import of httpx and pydantic", ours / peers, "at most 1.3")
+    say("import of the package alone / the same", bare / peers, "for information")
+
+
+def import_cost(code: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def say(what: str, value: float, limit: str) -> None:
+    print(f"{what:<58} {value:>7.2f}   {limit}")
+
+
+def main(requests: int) -> None:
+    """Measure requests, then imports."""
+    with TemporaryDirectory() as name, server(Path(name, "data")) as (url, key):
+        requesting(url, key, Path(name, "state"), requests)
+    importing()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
