@@ -44,6 +44,7 @@ bench: $(STAMP)  ## run the benchmarks in their short variants
 	@$(BIN)/python benchmarks/server_exports.py
 	@$(BIN)/python benchmarks/server_http.py
 	@$(BIN)/python benchmarks/client_outputs.py 50000
+	@$(BIN)/python benchmarks/client_overhead.py
 
 lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
@@ -18,7 +19,9 @@ from adanalytics_client.errors import (
     RateLimited,
     StatusError,
 )
-from adanalytics_client.models import Summary
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ def _total(page: Fetched) -> int | None:
     return None if says.pages is None else says.pages * len(page)
 
 
-def _summary_of(session: Session, start: date, end: date) -> Operation[Summary | None]:
+def _summary_of(session: Session, start: date, end: date) -> "Operation[Summary | None]":
     """The summary by day; None when the service has none, for it only tells how to ask."""
     try:
         return (yield from summary(session, start, end, group_by="day"))

@@ -2,8 +2,11 @@
 
 import re
 from datetime import date
+from typing import TYPE_CHECKING
 
-from adanalytics_client.models import Summary, SummaryRow
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary, SummaryRow
+
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
 _DAY_FIELDS = ("date", "day", "event_date")
@@ -14,7 +17,7 @@ _TYPES = (
 )
 
 
-def day_counts(summary: Summary) -> dict[date, int]:
+def day_counts(summary: "Summary") -> dict[date, int]:
     """Events by day from a summary grouped by day; empty when its rows do not say that.
 
     Filtered events are not in it, so it is a lower bound.
@@ -28,7 +31,7 @@ def day_counts(summary: Summary) -> dict[date, int]:
     return counts
 
 
-def _day(row: SummaryRow) -> date | None:
+def _day(row: "SummaryRow") -> date | None:
     fields = (row[name] for name in _DAY_FIELDS if name in row.model_fields_set)
     found = (_DAY.match(value) for value in fields if isinstance(value, str))
     text = next((each.group() for each in found if each), "")
@@ -38,7 +41,7 @@ def _day(row: SummaryRow) -> date | None:
         return None
 
 
-def _events(row: SummaryRow) -> int | None:
+def _events(row: "SummaryRow") -> int | None:
     counts = [row[name] for name in _TYPES]
     known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
     return sum(max(0, each) for each in known) if known else None

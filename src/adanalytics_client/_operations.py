@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, issued_token, read_json
 from adanalytics_client._config import Login
@@ -16,7 +16,9 @@ from adanalytics_client._rows import Found, find_rows, fold
 from adanalytics_client._session import Session
 from adanalytics_client._url import with_query
 from adanalytics_client.errors import ConfigurationError, ProtocolError
-from adanalytics_client.models import Summary
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
 """What a summary may be grouped by."""
@@ -79,7 +81,7 @@ def dates(session: Session) -> Operation[list[date]]:
 
 def summary(
     session: Session, start: Day, end: Day | None, *, group_by: str | None
-) -> Operation[Summary]:
+) -> "Operation[Summary]":
     """Aggregated metrics of a range.
 
     Raises:
@@ -131,7 +133,9 @@ def _read_dates(content: Json) -> list[date]:
         raise ProtocolError(f"The list of dates holds something else: {error}") from None
 
 
-def _read_summary(content: Json) -> Summary:
+def _read_summary(content: Json) -> "Summary":
+    from adanalytics_client.models import Summary
+
     found = find_rows(content, also="summary")
     fields = {key: value for each in found.around for key, value in each.items()}
     inner = (found.rows, *found.around)

@@ -95,9 +95,6 @@ class MemoryStore:
 class FileStore:
     """A log in a file, locked for the few microseconds of an action.
 
-    The file is opened anew each time. That costs a few microseconds more and leaves nothing to
-    close, nothing that a fork would share, and no old file in use after somebody removed it.
-
     Nothing is synced to the disk: what a process wrote survives its own death at once, and only a
     power cut may take the last seconds of it, as long as a restart takes anyway.
 
@@ -107,6 +104,7 @@ class FileStore:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
+        self._file: _OpenFile | None = None
         self._memory: MemoryStore | None = None
 
     def run(self, action: Callable[[Blocks], T]) -> T:
@@ -126,35 +124,52 @@ class FileStore:
 
     def _run(self, action: Callable[[Blocks], T]) -> T:
         while True:
-            number = _opened(self._path)
-            try:
-                fcntl.flock(number, fcntl.LOCK_EX)
-                # Between opening and locking, another may have put a new file in its place.
-                if os.fstat(number).st_nlink:
-                    return action(_LockedFile(number, self._path))
-            finally:
-                # Closing alone would leave the lock with a child that was forked meanwhile.
-                fcntl.flock(number, fcntl.LOCK_UN)
-                os.close(number)
+            file = self._file
+            if file is None or file.process != os.getpid():
+                file = self._file = _OpenFile(self._path)
+            with file:
+                # Before it was locked, another may have put a new file in its place.
+                if file.is_current():
+                    return action(file)
+            self._file = None
 
 
-class _LockedFile:
-    """An open file that is ours until the action ends."""
+class _OpenFile:
+    """An open file, ours alone within a `with` block; it closes when nothing uses it any more.
 
-    def __init__(self, number: int, path: Path) -> None:
-        self._number = number
+    A lock belongs to what one `open` opened, and a forked child has that in common with its parent.
+    So `process` says whose it is, and the child opens the file anew.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self.process = os.getpid()
         self._path = path
+        self._number = -1
+        self._number = _opened(path)
 
-    @property
-    def name(self) -> str:
-        return str(self._path)
+    def __del__(self) -> None:
+        if self._number >= 0:
+            os.close(self._number)
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._number, fcntl.LOCK_EX)
+
+    def __exit__(self, *_error: object) -> None:
+        fcntl.flock(self._number, fcntl.LOCK_UN)
+
+    def is_current(self) -> bool:
+        """Whether the file still has a name."""
+        return os.fstat(self._number).st_nlink > 0
 
     def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes, or all of them with -1."""
         if size < 0:
             size = max(0, os.fstat(self._number).st_size - offset)
         return os.pread(self._number, size, offset)
 
     def write(self, offset: int, data: bytes) -> None:
+        """Put bytes in their place."""
         if os.pwrite(self._number, data, offset) < len(data):
             raise OSError(ENOSPC, os.strerror(ENOSPC))
 

@@ -8,16 +8,19 @@ from contextvars import ContextVar
 from adanalytics_client._url import redact_url
 
 _OURS: ContextVar[bool] = ContextVar("adanalytics_client_request", default=False)
-_LOGGERS = (
-    "httpx",
-    "httpcore.connection",
-    "httpcore.http11",
-    "httpcore.http2",
-    "httpcore.proxy",
-    "httpcore.socks",
-    # HTTP/2 of a lent client: hpack shows every header that it packs.
-    "hpack.hpack",
-    "hpack.table",
+_LOGGERS = tuple(
+    logging.getLogger(name)
+    for name in (
+        "httpx",
+        "httpcore.connection",
+        "httpcore.http11",
+        "httpcore.http2",
+        "httpcore.proxy",
+        "httpcore.socks",
+        # HTTP/2 of a lent client: hpack shows every header that it packs.
+        "hpack.hpack",
+        "hpack.table",
+    )
 )
 
 
@@ -41,9 +44,10 @@ _FILTER = _Filter()
 @contextmanager
 def quiet_logs() -> Iterator[None]:
     """Within this block httpx and httpcore log no query string and no header."""
-    for name in _LOGGERS:
-        # addFilter does nothing when the filter is already there.
-        logging.getLogger(name).addFilter(_FILTER)
+    for logger in _LOGGERS:
+        # Each time, because whoever sets up logging may take filters away.
+        if _FILTER not in logger.filters:
+            logger.addFilter(_FILTER)
     token = _OURS.set(True)
     try:
         yield

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from adanalytics_client import _operations
 from adanalytics_client._async import AsyncDriver
@@ -24,7 +24,9 @@ from adanalytics_client._session import Session
 from adanalytics_client._typed import M
 from adanalytics_client.aevents import AsyncEventQuery
 from adanalytics_client.ajobs import AsyncExportJob
-from adanalytics_client.models import Summary
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
 
 
 class AsyncClient:
@@ -165,7 +167,7 @@ class AsyncClient:
 
     async def summary(
         self, start: Day, end: Day | None = None, *, group_by: str | None = None
-    ) -> Summary:
+    ) -> "Summary":
         """Aggregated metrics of the days from `start` to `end`, both included.
 
         Args:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from adanalytics_client import _operations
 from adanalytics_client._clock import SystemClock
@@ -24,7 +24,9 @@ from adanalytics_client._sync import SyncDriver
 from adanalytics_client._typed import M
 from adanalytics_client.events import EventQuery
 from adanalytics_client.jobs import ExportJob
-from adanalytics_client.models import Summary
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
 
 
 class Client:
@@ -165,7 +167,7 @@ class Client:
 
     def summary(
         self, start: Day, end: Day | None = None, *, group_by: str | None = None
-    ) -> Summary:
+    ) -> "Summary":
         """Aggregated metrics of the days from `start` to `end`, both included.
 
         Args:

@@ -7,7 +7,7 @@ The service says nothing about its speed or the size of an event, so times and s
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
@@ -16,7 +16,9 @@ from adanalytics_client._plan import LARGEST_PAGE, Stretch
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_records import WINDOW
 from adanalytics_client._waiting import questions_within
-from adanalytics_client.models import Summary
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary
 
 Way = Literal["hourly", "auto", "export"]
 """Pages of every hour, pages as `split="auto"` asks for them, or a bulk export."""
@@ -62,7 +64,7 @@ class Estimate:
     known_days: frozenset[date] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, summary: Summary, start: date, end: date) -> "Estimate":
+    def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """From `client.summary(start, end, group_by="day")`, which leaves filtered events out.
 
         `counts` is None when the rows do not tell days and events; an answer without rows cannot
