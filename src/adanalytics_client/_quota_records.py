@@ -62,9 +62,12 @@ class Record:
     answered: bool
 
     def free_in(self, now: Moment) -> float:
-        """Seconds until it no longer counts; zero or less when it does not."""
-        counts = WINDOW if self.answered else WINDOW + UNANSWERED
-        return self.at.steady + counts - now.steady
+        """Seconds until it no longer counts; zero or less when it does not.
+
+        What is on its way is taken to be answered within the hour, since most of it is at once.
+        """
+        left = self.at.steady + WINDOW - now.steady
+        return left if self.answered or left > 0 else left + UNANSWERED
 
     def encode(self) -> bytes:
         """The 32 bytes of the record."""

@@ -43,7 +43,8 @@ class Client:
         limit: requests an hour that the service allows this key, or None for no count.
         reserve: how many of them to leave for people and programs that use the same key.
         on_limit: `wait` for the hour to go on, or `raise` QuotaExceeded or RateLimited.
-        max_wait: seconds; a longer wait for requests raises instead.
+        max_wait: seconds; a longer wait for requests raises instead. By default two hours: the
+            hour of the limit can take longer when others are quicker, or were killed.
         quota_log: where sends are counted: `shared` by all processes of this user, in
             `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
             another folder to share.
@@ -77,7 +78,7 @@ class Client:
         limit: int | None = 1000,
         reserve: int = 0,
         on_limit: str = "wait",
-        max_wait: float = 3600.0,
+        max_wait: float = 7200.0,
         quota_log: QuotaLog = "shared",
         observer: Observer | None = None,
         http: HttpClient | None = None,
