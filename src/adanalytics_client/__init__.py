@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from adanalytics_client._hooks import (
         BytesReceived,
         Observer,
+        PageDrift,
         PageReceived,
         RequestDue,
         RequestSent,
@@ -84,6 +85,7 @@ __all__ = [
     "NotFound",
     "Observer",
     "Page",
+    "PageDrift",
     "PageReceived",
     "PermissionDenied",
     "Plan",
@@ -128,6 +130,7 @@ _HOMES = {
     "RetryPolicy": "_retry",
     "BytesReceived": "_hooks",
     "Observer": "_hooks",
+    "PageDrift": "_hooks",
     "PageReceived": "_hooks",
     "RequestDue": "_hooks",
     "RequestSent": "_hooks",

@@ -1,8 +1,11 @@
 """Which page to ask for next and which to hand out, for many slices at once; no I/O."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
+from adanalytics_client._drift import Watch
+from adanalytics_client._hooks import PageDrift
 from adanalytics_client._layout import Division
 from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Plan
@@ -23,6 +26,7 @@ class Turned:
     page: Fetched
     last: bool
     left: Position
+    drift: PageDrift | None = None
 
 
 @dataclass(slots=True)
@@ -37,7 +41,10 @@ class _Lane:
     resume: Cursor | None
     index: int | None = None
     flying: bool = False
-    pages: deque[tuple[Cursor, Fetched, Cursor | None]] = field(default_factory=deque)
+    watch: Watch = field(default_factory=Watch)
+    pages: deque[tuple[Cursor, Fetched, Cursor | None, PageDrift | None]] = field(
+        default_factory=deque
+    )
     error: BaseException | None = None
 
     @property
@@ -60,6 +67,7 @@ class Fanout:
         enough: events after which nothing more is fetched, or None for all. With a bound, pages
             are fetched one at a time: a page ahead might turn out not to be needed.
         begin: where an earlier run of the same plan stopped; by default at the beginning.
+        drifted: told when a page that moved is handed out.
     """
 
     def __init__(
@@ -70,6 +78,7 @@ class Fanout:
         ordered: bool,
         enough: int | None = None,
         begin: Position | None = None,
+        drifted: Callable[[PageDrift], None] = lambda _: None,
     ) -> None:
         begin = begin or Position(plan.slices, plan.stretches)
         self._slices, self._stretches, self._begun = begin.slices, begin.stretches, begin.begun
@@ -81,6 +90,7 @@ class Fanout:
         self._received = 0
         self._largest = begin.largest
         self._failed = False
+        self._drifted = drifted
 
     @property
     def finished(self) -> bool:
@@ -120,13 +130,16 @@ class Fanout:
             self._divide(lane, outcome)
             return
         self._largest = max(self._largest, len(outcome))
-        self._received += len(outcome)
         try:
-            lane.cursor = following(cursor, outcome, self._largest)
+            ahead = following(cursor, outcome, self._largest)
+            kept = lane.watch.kept(cursor, outcome)
         except ProtocolError as error:
             self._fail(lane, error)
             return
-        lane.pages.append((cursor, outcome, lane.cursor))
+        drift = lane.watch.verdict(cursor, outcome, kept, last=ahead is None)
+        lane.cursor = ahead and replace(ahead, repeated=lane.watch.repeated)
+        self._received += len(kept)
+        lane.pages.append((cursor, kept, lane.cursor, drift))
 
     def ready(self) -> Turned | None:
         """The next page to hand out, or None when it has not arrived.
@@ -136,9 +149,11 @@ class Fanout:
         """
         for lane in list(self._lanes):
             if lane.pages:
-                cursor, page, lane.resume = lane.pages.popleft()
+                cursor, page, lane.resume, drift = lane.pages.popleft()
                 self._close(lane)
-                return Turned(cursor, page, lane.resume is None, self._left())
+                if drift:
+                    self._drifted(drift)
+                return Turned(cursor, page, lane.resume is None, self._left(), drift)
             if lane.error is not None:
                 raise lane.error
             self._close(lane)

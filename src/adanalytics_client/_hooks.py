@@ -64,6 +64,37 @@ class PageReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class PageDrift:
+    """The pages of a slice moved while they were read, so events may be missing.
+
+    Attributes:
+        slice: the query.
+        number: the page, from 1, that showed it.
+        repeated: events of this page that had come before; they were left out.
+        distinct: events of the slice so far, each counted once.
+        total: events that the service counts in the slice, where it says so.
+        last: whether this is the last page; then `distinct` should be `total`.
+    """
+
+    slice: str
+    number: int
+    repeated: int
+    distinct: int
+    total: int | None
+    last: bool
+
+    def __str__(self) -> str:
+        told = f"Page {self.number} of {self.slice}"
+        if self.repeated:
+            events = "an event" if self.repeated == 1 else f"{self.repeated} events"
+            told += f" brought {events} again, left out here;"
+        if self.last and self.total is not None and self.total != self.distinct:
+            counted = f"the service counts {self.total} events and {self.distinct} came"
+            told += f" is the last, but {counted};" if not self.repeated else f" {counted};"
+        return f"{told} the data changed meanwhile. Pull {self.slice} again to be sure."
+
+
+@dataclass(frozen=True, slots=True)
 class BytesReceived:
     """Bytes of a file arrived: `received` so far, of `expected` where that is known."""
 
@@ -98,6 +129,9 @@ class Observer:
 
     def page(self, info: PageReceived) -> None:
         """After each page of events."""
+
+    def drift(self, info: PageDrift) -> None:
+        """After a page that shows that pages moved; the log has it as a warning, too."""
 
     def bytes(self, info: BytesReceived) -> None:
         """After each piece of a file."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from adanalytics_client._hooks import PageDrift
 from adanalytics_client._json import Json, NotJson
 from adanalytics_client._lines import Lines
 from adanalytics_client._plan import Slice
@@ -54,12 +55,20 @@ class Cursor:
         number: the page, from 1.
         seen: events on the pages before.
         mark: fingerprint of the page before.
+        repeated: events on the pages before that came more than once.
+        total: what the page before said of the number of events.
+        before: the page before, as it came.
+        tail: digests of its last ids, where a token is all that is left of it.
     """
 
     slice: Slice
     number: int = 1
     seen: int = 0
     mark: str = ""
+    repeated: int = 0
+    total: int | None = None
+    before: "Fetched | None" = field(default=None, repr=False, compare=False)
+    tail: tuple[str, ...] = field(default=(), repr=False)
 
     def parameters(self, per_page: int) -> dict[str, str]:
         """The query parameters of this page, all of them documented ones."""
@@ -78,6 +87,7 @@ class Page:
         token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
             after this page, also in another process.
         total: events on all pages of the slice, where the service says so.
+        drift: what shows that pages moved while they were read; None when nothing does.
     """
 
     slice: Slice
@@ -86,6 +96,7 @@ class Page:
     last: bool
     token: str = field(default="", repr=False)
     total: int | None = None
+    drift: PageDrift | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -164,7 +175,17 @@ def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
         more = seen < says.total
     else:
         more = not says.ends and count >= largest
-    return replace(cursor, number=cursor.number + 1, seen=seen, mark=page.mark) if more else None
+    if not more:
+        return None
+    return replace(
+        cursor,
+        number=cursor.number + 1,
+        seen=seen,
+        mark=page.mark,
+        total=says.total or cursor.total,
+        before=page,
+        tail=(),
+    )
 
 
 def fingerprint(found: Found) -> str:

@@ -4,10 +4,12 @@ import base64
 import binascii
 import hashlib
 import json
+import textwrap
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from adanalytics_client._drift import DIGEST, tail_of
 from adanalytics_client._pages import Cursor
 from adanalytics_client._plan import Plan, Slice, Stretch, slices_of
 from adanalytics_client.errors import ConfigurationError
@@ -117,12 +119,19 @@ def _content(token: object) -> dict[str, Any]:
 
 
 def _from_cursor(cursor: Cursor) -> list[Any]:
-    return [str(cursor.slice.start), str(cursor.slice.end), cursor.slice.hour, cursor.number,
-            cursor.seen, cursor.mark]  # fmt: skip
+    place = [str(cursor.slice.start), str(cursor.slice.end), cursor.slice.hour, cursor.number]
+    known = [cursor.seen, cursor.mark, cursor.repeated, cursor.total]
+    return [*place, *known, "".join(tail_of(cursor))]
 
 
 def _to_cursor(fields: list[Any]) -> Cursor:
-    start, end, hour, number, seen, mark = fields
+    start, end, hour, number, seen, mark, repeated, total, tail = fields
     return Cursor(
-        Slice(date.fromisoformat(start), date.fromisoformat(end), hour), number, seen, mark
+        Slice(date.fromisoformat(start), date.fromisoformat(end), hour),
+        number,
+        seen,
+        mark,
+        repeated,
+        total,
+        tail=tuple(textwrap.wrap(tail, DIGEST)),
     )

@@ -8,6 +8,7 @@ from typing import Generic
 from adanalytics_client._auto import Scout
 from adanalytics_client._checks import check_text, is_whole
 from adanalytics_client._dates import Day, to_range
+from adanalytics_client._drift import announce
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._operations import PageReader
@@ -56,7 +57,7 @@ class Pull(Generic[M]):
             )
         return replace(self, plan=self.plan.only_days(days))
 
-    def fanout(self) -> Fanout:
+    def fanout(self, session: Session) -> Fanout:
         """A fresh fan-out over the plan."""
         return Fanout(
             self.plan,
@@ -64,6 +65,7 @@ class Pull(Generic[M]):
             ordered=self.ordered,
             enough=self.left(self.passed),
             begin=self.begin,
+            drifted=partial(announce, session.observer),
         )
 
     def fetcher(self, session: Session) -> Callable[[Cursor], Operation[Arrived]]:
@@ -88,7 +90,7 @@ class Pull(Generic[M]):
         after = replace(turned.left, passed=passed + len(rows))
         token = token_of(after, self.plan, self.partner)
         total = turned.page.signals.total
-        return Page(cursor.slice, cursor.number, rows, turned.last, token, total)
+        return Page(cursor.slice, cursor.number, rows, turned.last, token, total, turned.drift)
 
 
 def make_pull(

@@ -170,7 +170,9 @@ class AsyncEventQuery(Generic[M]):
     async def _each(self, take: Callable[[Turned, int], T]) -> AsyncGenerator[T, None]:
         """What `take` makes of each page, told how many events passed before it."""
         passed = self._pull.passed
-        stream = self._driver.stream(self._pull.fanout(), self._pull.fetcher(self._session))
+        stream = self._driver.stream(
+            self._pull.fanout(self._session), self._pull.fetcher(self._session)
+        )
         async with aclosing(stream) as pages:
             async for turned in pages:
                 before, passed = passed, passed + len(turned.page)

@@ -168,7 +168,9 @@ class EventQuery(Generic[M]):
     def _each(self, take: Callable[[Turned, int], T]) -> Generator[T, None, None]:
         """What `take` makes of each page, told how many events passed before it."""
         passed = self._pull.passed
-        stream = self._driver.stream(self._pull.fanout(), self._pull.fetcher(self._session))
+        stream = self._driver.stream(
+            self._pull.fanout(self._session), self._pull.fetcher(self._session)
+        )
         with closing(stream) as pages:
             for turned in pages:
                 before, passed = passed, passed + len(turned.page)

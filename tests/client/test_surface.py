@@ -36,6 +36,7 @@ PURE = [
     "_config",
     "_credentials",
     "_dates",
+    "_drift",
     "_effects",
     "_exchange",
     "_export",

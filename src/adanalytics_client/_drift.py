@@ -1,0 +1,117 @@
+"""Notice that pages moved while they were read, and leave out what had come before; no I/O.
+
+When events arrive in front of the page that is asked for next, the last events of the page before
+come again at its beginning, and the new ones are missed. Two signs are looked for, both cheap:
+an event on both sides of the seam between two pages, and a total that changed. Without a sign no
+page is read closely. From the first sign on, the ids of a slice are kept until its end.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from adanalytics_client._hooks import Observer, PageDrift
+from adanalytics_client._json import parse_text
+from adanalytics_client._lines import Lines
+from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._rows import Found
+
+TAIL = 32
+"""The events of a page that a resume token remembers, to know them when they come again."""
+
+DIGEST = 12
+"""Characters of a digest; by chance one agrees with another on a page once in 10^9 pages."""
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+@dataclass(slots=True)
+class Watch:
+    """Repeats within one slice.
+
+    In memory are the page before and, after the first sign of drift or when the slice goes on after
+    a token, the ids of the slice.
+    """
+
+    repeated: int = 0
+    ids: set[str] | None = field(default=None, repr=False)
+
+    def kept(self, cursor: Cursor, page: Fetched) -> Fetched:
+        """The page without the events that pages before it had.
+
+        Raises:
+            ProtocolError: when pages moved and an event is not JSON.
+        """
+        self.repeated = max(self.repeated, cursor.repeated)
+        if self.ids is None:
+            if not (cursor.tail or _shows_drift(cursor, page)):
+                return page
+            self.ids = {each for each in ids_of(cursor.before) if each is not None}
+        found = ids_of(page)
+        tail = frozenset(cursor.tail)
+        known = [
+            each is not None and (each in self.ids or (bool(tail) and digest(each) in tail))
+            for each in found
+        ]
+        self.ids.update(each for each in found if each is not None)
+        if not any(known):
+            return page
+        self.repeated += sum(known)
+        return replace(page, found=_without(page.found, known))
+
+    def verdict(
+        self, cursor: Cursor, page: Fetched, kept: Fetched, *, last: bool
+    ) -> PageDrift | None:
+        """What to tell of the page, as it came and as it was kept: repeats, or a wrong sum."""
+        repeated = len(page) - len(kept)
+        total = page.signals.total or cursor.total
+        distinct = cursor.seen + len(page) - self.repeated
+        if repeated or (last and total is not None and total != distinct):
+            return PageDrift(str(cursor.slice), cursor.number, repeated, distinct, total, last)
+        return None
+
+
+def announce(observer: Observer, drift: PageDrift) -> None:
+    """Tell the observer and the log."""
+    _LOG.warning("%s", drift)
+    observer.drift(drift)
+
+
+def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:
+    """The ids of a page's events, or of its last ones; None for an event without."""
+    lines = page.lines if page else None
+    if page is None or lines is None:
+        return []
+    rows = [parse_text(lines[at]) for at in range(len(lines))[-last:]] if last else page.rows()
+    found = (row.get("event_id") for row in rows)
+    return [each if isinstance(each, str) else None for each in found]
+
+
+def tail_of(cursor: Cursor) -> tuple[str, ...]:
+    """Digests of the last ids before a cursor, for its token."""
+    if cursor.before is None:
+        return cursor.tail
+    return tuple(digest(each) for each in ids_of(cursor.before, TAIL) if each is not None)
+
+
+def digest(event_id: str) -> str:
+    """`DIGEST` characters that stand for an id."""
+    text = event_id.encode("utf-8", "backslashreplace")
+    return hashlib.blake2b(text, digest_size=DIGEST // 2).hexdigest()
+
+
+def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
+    before, after = cursor.before.lines if cursor.before else None, page.lines
+    if before is None or after is None:
+        return False
+    if cursor.total is not None and page.signals.total not in {None, cursor.total}:
+        return True
+    return before[len(before) - 1] in after.text or after[0] in before.text
+
+
+def _without(found: Found, known: Sequence[bool]) -> Found:
+    if not isinstance(found.rows, Lines):
+        return found
+    texts = [found.rows[at] for at, gone in enumerate(known) if not gone]
+    return replace(found, rows=Lines.of(texts) if texts else [])
