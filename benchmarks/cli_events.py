@@ -121,9 +121,8 @@ def main() -> int:
     ratio = min(ours) / min(theirs)
     print(f"{events:,} events, {len(pages)} pages, {size:.0f} MB of JSON lines")
     print(f"bare httpx           {min(theirs):6.2f} s of CPU   1.00 x")
-    print(
-        f"adanalytics events   {min(ours):6.2f} s of CPU   {ratio:.2f} x   limit {LIMIT} x at {EVENTS:,}"
-    )
+    print(f"adanalytics events   {min(ours):6.2f} s of CPU   {ratio:.2f} x")
+    print(f"limit at {EVENTS:,} events: {LIMIT} x")
     return 0 if short or ratio <= LIMIT else 1
 
 
