@@ -47,6 +47,9 @@ bench: $(STAMP)  ## run the benchmarks in their short variants
 	@$(BIN)/python benchmarks/client_outputs.py 50000
 	@$(BIN)/python benchmarks/client_overhead.py
 
+soak: $(STAMP)  ## pull five million events, twice, and see how much memory it takes
+	@$(BIN)/python benchmarks/client_soak.py
+
 lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema
+from adanalytics_client._arrow_text import batch_of_text
 from adanalytics_client._arrow_values import Unfit, shown, to_array
 from adanalytics_client._columns import Columns
 from adanalytics_client._extras import import_extra
@@ -34,6 +35,7 @@ class ArrowRows:
         self._kinds = kinds
         self._chosen = Columns(columns, kinds) if columns else None
         self._names = dict.fromkeys(columns or kinds)
+        self._quick = kinds is EVENT_KINDS and self._names.keys() <= kinds.keys()
         self.schema: pa.Schema = arrow_schema(self._names, kinds)
 
     def page(self, page: Fetched, most: int | None) -> "pa.RecordBatch":
@@ -43,6 +45,11 @@ class ArrowRows:
             ProtocolError: for a value that its column cannot hold exactly.
             ConfigurationError: for a chosen column that nobody knows.
         """
+        if page.lines is not None and self._quick:
+            known = batch_of_text(page.lines, most)
+            if known is not None:
+                names = [name for name in self._names if name in self._kinds]
+                return self.widened(known.select(names))
         return self.batch(page.rows(most))
 
     def batch(self, rows: Sequence[Row]) -> "pa.RecordBatch":

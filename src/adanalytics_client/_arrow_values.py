@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NULL = type(None)
-# pyarrow's own exceptions are kinds of these.
-_REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
+REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
+"""What is raised for a value that does not fit; pyarrow's own exceptions are kinds of these."""
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
@@ -45,7 +45,7 @@ def to_array(kind: Kind, values: Sequence[Json]) -> "pa.Array":
     """
     try:
         return _whole_array(kind, values)
-    except _REFUSALS:
+    except REFUSALS:
         # The whole column says only that something is wrong, so the values are tried alone.
         return _array_one_by_one(kind, values)
 
@@ -67,7 +67,7 @@ def _array_one_by_one(kind: Kind, values: Sequence[Json]) -> "pa.Array":
         try:
             careful = _time(value) if kind is Kind.TIME and value is not None else value
             ready.append(_whole_array(kind, [careful])[0])
-        except _REFUSALS:
+        except REFUSALS:
             raise Unfit(index, value) from None
     return arrow.array(ready, arrow_type(kind))
 

@@ -16,9 +16,14 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adanalytics_client import Event, _arrow_output, errors
+from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._arrow_schema import EVENT_KINDS, arrow_schema
+from adanalytics_client._arrow_text import batch_of_text
+from adanalytics_client._lines import Lines
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -266,3 +271,50 @@ def test_a_missing_library_is_named_with_its_extra(
     with pytest.raises(errors.ConfigurationError, match=told):
         world.on(world.client.events(DAY, split="none"), reading)
     assert stand_in.asked == []
+
+
+SIMPLE = {
+    "event_id": "e-1",
+    "event_time": "2026-01-15T00:00:00.213Z",
+    "event_hour": 3,
+    "revenue": "0.004500000",
+    "is_filtered": False,
+    "country": None,
+    "key_values": {},
+}
+VALUES = [
+    *('"x"', "7", '"7"', "1.5", "0.25", "null", "true", '"2026-01-15T01:00:00+01:00"'),
+    *('"\\ud83d\\ude00"', '{"a":"b"}', '{"a":null}', '{"a":1.50}', "{}"),
+    '",\\"key_values\\":{"',
+]
+ODD = st.tuples(st.sampled_from([*SIMPLE, "cost", "new"]), st.sampled_from(VALUES))
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows=st.lists(st.lists(ODD, max_size=2), min_size=1, max_size=4), behind=st.booleans())
+def test_a_batch_read_from_text_is_the_one_made_of_values(
+    rows: list[list[tuple[str, str]]], behind: bool
+) -> None:
+    """Names that come twice, other types, other orders: the same batch, or no batch."""
+    simple = json.dumps(SIMPLE, separators=(",", ":"))[1:-1]
+    texts = []
+    for row in rows:
+        odd = "".join(f',"{name}":{value}' for name, value in row)
+        texts.append(f"{{{simple}{odd}}}" if behind else f'{{"os":"a"{odd},{simple}}}')
+    lines = Lines.of(texts)
+    for most in (None, 1):
+        quick = batch_of_text(lines, most)
+        if quick is not None:
+            careful = ArrowRows().batch(lines.rows(most))
+            assert quick.schema == careful.schema
+            assert quick.to_pylist() == careful.to_pylist()
+
+
+def test_pages_of_the_reference_are_read_from_their_text(
+    reference_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ArrowRows, "batch", None)
+    query = reference_world.client.events("2026-01-15", split="daily", per_page=700)
+    assert reference_world.on(query, "to_arrow").num_rows == 1_500
+    some = reference_world.on(query, "to_arrow", columns=["cost", "event_id"])
+    assert some.column_names == ["cost", "event_id"]

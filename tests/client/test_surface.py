@@ -29,6 +29,7 @@ PURE = [
     "_auto",
     "_arrow_rows",
     "_arrow_schema",
+    "_arrow_text",
     "_arrow_values",
     "_body",
     "_call",

@@ -1,0 +1,76 @@
+"""How much memory a long pull takes: millions of events through one client, one at a time.
+
+    python benchmarks/client_soak.py [EVENTS]
+
+A day of 250,000 events is pulled again and again, hour by hour with four requests in flight, until
+so many events have passed. The growth is that of the most memory ever resident, from before the
+first request.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adanalytics_client import Client, EventQuery
+from adanalytics_server.local import LocalServer, Sample
+
+DAY = date(2026, 1, 15)
+EVENTS_OF_A_DAY = 250_000
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The address of a server of a folder, in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is None:
+            raise RuntimeError("the server's output is not connected")
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def most_megabytes() -> float:
+    """The most memory of this process that was ever resident."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("VmHWM:")]
+    return int(line.split()[1]) / 1024
+
+
+def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[object]]) -> int:
+    """Pull until so many events have passed; gives how many did."""
+    passed = 0
+    while passed < events:
+        for _event in read(client.events(DAY)):
+            passed += 1
+    return passed
+
+
+def main(events: int) -> None:
+    """Serve a day from a process of its own and pull it, first as dicts and then typed."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        sample = Sample(start=DAY, days=1, events_per_day=EVENTS_OF_A_DAY, seed=1)
+        with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
+            key = local.api_key
+        (folder / "page.json").write_bytes(b"{}")
+        with (
+            server(folder) as url,
+            Client(url, api_key=key, partner="acme", limit=None) as client,
+        ):
+            client.dates()
+            before = most_megabytes()
+            for what, read in (("rows()", EventQuery.rows), ("typed", iter)):
+                passed = pull(client, events, read)
+                grown = most_megabytes() - before
+                measured = f"megabytes of growth after {passed:,} events, {what}"
+                print(f"{measured:<66} {grown:>6.0f}   at most 150", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5_000_000)
