@@ -101,4 +101,6 @@ class Body:
         """
         if self._gunzip and self._pieces:
             self._gunzip.finish()
-        return b"".join(self._pieces)
+        body = b"".join(self._pieces)
+        self._pieces.clear()
+        return body

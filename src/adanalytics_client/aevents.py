@@ -70,6 +70,8 @@ class AsyncEventQuery(Generic[M]):
             async for events in pages:
                 for event in events:
                     yield event
+                # Not kept while the next page is read.
+                del events
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
@@ -77,6 +79,8 @@ class AsyncEventQuery(Generic[M]):
             async for page in pages:
                 for row in page.rows:
                     yield row
+                # Not kept while the next page is read.
+                del page
 
     def pages(self) -> AsyncGenerator[Page, None]:
         """Events page by page, as they were fetched."""

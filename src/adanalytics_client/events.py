@@ -70,12 +70,16 @@ class EventQuery(Generic[M]):
         with closing(self._cut(self._pull.typed.read)) as pages:
             for events in pages:
                 yield from events
+                # Not kept while the next page is read.
+                del events
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
         with closing(self.pages()) as pages:
             for page in pages:
                 yield from page.rows
+                # Not kept while the next page is read.
+                del page
 
     def pages(self) -> Generator[Page, None, None]:
         """Events page by page, as they were fetched."""
