@@ -6,7 +6,6 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
-from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
@@ -17,12 +16,14 @@ from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M
-from adanalytics_client.output import Output, open_output
 
+# Outputs and tables are imported where they are made: they need the models, and so pydantic.
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from adanalytics_client.output import Output
 
 T = TypeVar("T")
 
@@ -101,6 +102,8 @@ class AsyncEventQuery(Generic[M]):
             ProtocolError: for a value that its column cannot hold exactly.
             AdAnalyticsError: when a page cannot be had.
         """
+        from adanalytics_client._arrow_rows import ArrowRows
+
         table = ArrowRows(columns)
         async with aclosing(self._cut(table.page)) as batches:
             return table.table([batch async for batch in batches])
@@ -113,6 +116,8 @@ class AsyncEventQuery(Generic[M]):
         There is at least one batch. A column that nobody knows and that first appears later is
         at the end of the batches from then on.
         """
+        from adanalytics_client._arrow_rows import ArrowRows
+
         table, given = ArrowRows(columns), False
         async with aclosing(self._cut(table.page)) as batches:
             async for batch in batches:
@@ -154,6 +159,8 @@ class AsyncEventQuery(Generic[M]):
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
         """
         # Opened here and not in a thread: a cancellation then would leave the file to nobody.
+        from adanalytics_client.output import open_output
+
         output = open_output(to, format, columns)
         try:
             written = await self._fill(output)
@@ -163,7 +170,7 @@ class AsyncEventQuery(Generic[M]):
             raise
         return written
 
-    async def _fill(self, output: Output) -> int:
+    async def _fill(self, output: "Output") -> int:
         async with aclosing(self._cut(output.add)) as counts:
             return sum([count async for count in counts])
 

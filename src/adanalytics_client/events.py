@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
-from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
@@ -16,12 +15,14 @@ from adanalytics_client._pull import Pull
 from adanalytics_client._session import Session
 from adanalytics_client._sync import SyncDriver
 from adanalytics_client._typed import M
-from adanalytics_client.output import Output, open_output
 
+# Outputs and tables are imported where they are made: they need the models, and so pydantic.
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from adanalytics_client.output import Output
 
 T = TypeVar("T")
 
@@ -100,6 +101,8 @@ class EventQuery(Generic[M]):
             ProtocolError: for a value that its column cannot hold exactly.
             AdAnalyticsError: when a page cannot be had.
         """
+        from adanalytics_client._arrow_rows import ArrowRows
+
         table = ArrowRows(columns)
         with closing(self._cut(table.page)) as batches:
             return table.table(list(batches))
@@ -112,6 +115,8 @@ class EventQuery(Generic[M]):
         There is at least one batch. A column that nobody knows and that first appears later is
         at the end of the batches from then on.
         """
+        from adanalytics_client._arrow_rows import ArrowRows
+
         table, given = ArrowRows(columns), False
         with closing(self._cut(table.page)) as batches:
             for batch in batches:
@@ -152,6 +157,8 @@ class EventQuery(Generic[M]):
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
         """
+        from adanalytics_client.output import open_output
+
         output = open_output(to, format, columns)
         try:
             written = self._fill(output)
@@ -161,7 +168,7 @@ class EventQuery(Generic[M]):
             raise
         return written
 
-    def _fill(self, output: Output) -> int:
+    def _fill(self, output: "Output") -> int:
         with closing(self._cut(output.add)) as counts:
             return sum(counts)
 

@@ -153,6 +153,11 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert run(code) == "[]"
 
 
+def test_a_client_needs_no_pydantic_before_it_makes_models() -> None:
+    code = "import sys; from adanalytics_client import Client; print('pydantic' in sys.modules)"
+    assert run(code) == "False"
+
+
 def test_every_public_name_is_there() -> None:
     for name in package.__all__:
         assert getattr(package, name) is not None
