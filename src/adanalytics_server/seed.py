@@ -13,6 +13,7 @@ from adanalytics_server.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progre
 from adanalytics_server.ranges import day_number
 from adanalytics_server.seed_auction import Auctions
 from adanalytics_server.seed_catalogue import NAMES
+from adanalytics_server.seed_funnel import LONGEST
 from adanalytics_server.store import PartnerStore
 from adanalytics_server.timestamps import FIRST_DAY
 
@@ -125,6 +126,7 @@ def _days(start: date, days: int) -> tuple[date, ...]:
 def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
     """Give a day's records by time and id, one slot of an hour after the other."""
     pending: list[Record] = []
+    day_end = (day + 1) * MILLISECONDS_PER_DAY
     for hour, wanted in enumerate(events_by_hour(events)):
         start = day * MILLISECONDS_PER_DAY + hour * MILLISECONDS_PER_HOUR
         slots = ceil(wanted / SLOT_EVENTS)
@@ -137,7 +139,8 @@ def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
                 missing -= len(records)
                 pending += records
             pending.sort()
-            done = bisect_left(pending, (end,))
+            # An auction near midnight is moved forward so that its last event is of the day.
+            done = bisect_left(pending, (min(end, day_end - LONGEST),))
             yield from pending[:done]
             del pending[:done]
     yield from pending

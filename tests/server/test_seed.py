@@ -222,3 +222,13 @@ def test_impossible_wishes(
 ) -> None:
     with pytest.raises(GenerateError, match=message):
         fill(store, start=start, days=days, events_per_day=count)
+
+
+def test_slots_shorter_than_an_auction_keep_the_order(
+    store: PartnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As with twenty million events a day: a slot of the last hour has seconds only.
+    monkeypatch.setattr("adanalytics_server.seed.SLOT_EVENTS", 8)
+    fill(store, events_per_day=60_000, seed=0)
+    times = [decode_event(body).event_time for body in bodies(store, "2026-01")]
+    assert times == sorted(times)
