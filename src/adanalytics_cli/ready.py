@@ -40,7 +40,7 @@ class Ready:
                 logging.getLogger(__name__).info(place)
             else:
                 click.echo(place, err=True)
-            # With the demo's key in them, so they are for a terminal and no part of the log.
+            # With the demo's secrets in them, so they are for a terminal and no part of the log.
             for line in commands:
                 click.echo(line, err=True)
         if self._ready_file:
@@ -56,6 +56,7 @@ class Ready:
         place = f"Serving {self._url} from {self._data}."
         if self._access:
             commands = [f"  {each}" for each in self._access.commands(self._url)]
-            return [place, "In another terminal:", *commands]
+            sign_in = self._access.sign_in(self._url)
+            return [place, "In another terminal:", *commands, sign_in]
         create = f"adanalytics server key create --user EMAIL --name NAME --data {self._data}"
         return [f"{place} Get a key: {create}"]

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import Result
 
 from adanalytics_cli.demo.check import Check, compare_files, compare_summary
-from adanalytics_cli.demo.data import EMAIL
+from adanalytics_cli.demo.data import EMAIL, prepare_demo_data
 from adanalytics_cli.demo.rates import rates
 from adanalytics_cli.demo.run import Demo
 from adanalytics_cli.demo.story import Story
@@ -17,6 +18,7 @@ from adanalytics_cli.demo.tally import Fact, Metrics, Tally, read_csv, read_json
 from adanalytics_cli.invocation import Invocation
 from adanalytics_client import Summary
 from adanalytics_server.admin import list_users
+from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
 
@@ -61,6 +63,18 @@ def test_the_demo_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert all(len(line) <= 80 for line in told.splitlines())
     # The test server's own admin has a known password and must not stay behind.
     assert [user.email for user in list_users(demo.data)] == [EMAIL]
+
+
+def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
+    first = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
+    second = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
+    assert first.password is not None
+    assert first.sign_in("http://here").endswith(f"as {EMAIL} with the password {first.password}")
+    assert "the password shown when it was made" in second.sign_in("http://here")
+    assert first.password not in repr(first)
+    body = {"email": EMAIL, "password": first.password}
+    with LocalServer(data=tmp_path) as server:
+        assert httpx.post(f"{server.url}/api/auth/login", json=body).status_code == httpx.codes.OK
 
 
 def test_both_files_count_the_same_whatever_their_format(tmp_path: Path) -> None:

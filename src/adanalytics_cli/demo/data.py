@@ -21,9 +21,16 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class DemoAccess:
-    """What is needed to use the demo's data."""
+    """What is needed to use the demo's data.
+
+    Attributes:
+        api_key: a fresh key.
+        password: of :data:`EMAIL`, to sign in to the web area; ``None`` when it was made before.
+        partner: whose data they are.
+    """
 
     api_key: str = field(repr=False)
+    password: str | None = field(default=None, repr=False)
     partner: str = PARTNER
 
     def commands(self, url: str) -> Iterator[str]:
@@ -32,6 +39,12 @@ class DemoAccess:
         yield f"export ADANALYTICS_PARTNER={self.partner}"
         yield f"export ADANALYTICS_API_KEY={self.api_key}"
         yield f"adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
+
+    def sign_in(self, url: str) -> str:
+        """Tell how to sign in to the web area."""
+        if self.password is None:
+            return f"Web area: {url}/, as {EMAIL} with the password shown when it was made."
+        return f"Web area: {url}/, as {EMAIL} with the password {self.password}"
 
 
 def last_day() -> date:
@@ -57,9 +70,10 @@ def prepare_demo_data(
         from adanalytics_server.seed import generate
     if PARTNER not in {each.id for each in list_partners(data)}:
         add_partner(data, PARTNER, name="Acme Media", currency="USD")
+    password = None
     if EMAIL not in {each.email for each in list_users(data)}:
-        # Nobody signs in with it: the demo works with the key.
-        add_user(data, EMAIL, password=secrets.token_urlsafe(24), role="admin")
+        password = secrets.token_urlsafe(12)
+        add_user(data, EMAIL, password=password, role="admin")
     with (
         open_partner_store(data, PARTNER) as (partner, store),
         show_stages("demo data", invocation) as progress,
@@ -74,4 +88,4 @@ def prepare_demo_data(
             seed=SEED,
             progress=progress,
         )
-    return DemoAccess(create_key(data, EMAIL, name="demo"))
+    return DemoAccess(create_key(data, EMAIL, name="demo"), password)
