@@ -8,6 +8,10 @@ from adanalytics_server.load_errors import LoadError
 from adanalytics_server.row_source import NumberedRow
 from adanalytics_server.text_lines import TextLines
 
+# Characters of one cell. The module's own limit is 131,072; a line has one of 1 MiB, but a quoted
+# cell may have many lines.
+MOST_CELL_CHARACTERS = 1 << 20
+
 
 class CsvRows:
     """Rows of an open CSV file; lines that are blank are no rows."""
@@ -15,6 +19,8 @@ class CsvRows:
     has_header = True
 
     def __init__(self, path: Path) -> None:
+        # The limit is one for the whole process, so it is raised and never lowered.
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_CELL_CHARACTERS))
         self._lines = TextLines(path)
         self._reader = csv.reader(iter(self._lines), strict=True)
         try:
@@ -66,4 +72,6 @@ class CsvRows:
 def _explained(error: csv.Error) -> str:
     if str(error) == "unexpected end of data":
         return "a quoted cell is never closed"
+    if "field limit" in str(error):
+        return f"a cell has more than {csv.field_size_limit():,} characters"
     return f"invalid CSV, {error}"

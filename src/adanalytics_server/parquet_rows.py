@@ -68,7 +68,7 @@ class ParquetRows:
 
     def _plain(self, columns: list[Any]) -> Iterator[list[object]]:
         types = self._arrow.types
-        for stored in columns:
+        for name, stored in zip(self.columns, columns, strict=True):
             column = stored.dictionary_decode() if types.is_dictionary(stored.type) else stored
             if types.is_timestamp(column.type):
                 # As text: Python's times have neither nanoseconds nor years after 9999.
@@ -76,9 +76,22 @@ class ParquetRows:
                 column = column.cast(self._arrow.timestamp(column.type.unit, tz=zone))
                 column = column.cast(self._arrow.string())
             if types.is_map(column.type):
-                yield [None if pairs is None else dict(pairs) for pairs in column.to_pylist()]
+                yield list(self._mappings(name, column.to_pylist()))
             else:
                 yield [_json_value(value) for value in column.to_pylist()]
+
+    def _mappings(
+        self, name: str, column: list[list[tuple[str, object]] | None]
+    ) -> Iterator[dict[str, object] | None]:
+        """Turn maps into mappings; Arrow lets a key be there twice."""
+        for row, pairs in enumerate(column, start=self._done + 1):
+            found = None if pairs is None else dict(pairs)
+            if found is not None and pairs is not None and len(found) < len(pairs):
+                keys = [key for key, _ in pairs]
+                twice = sorted({key for key in keys if keys.count(key) > 1})
+                message = f"{', '.join(map(repr, twice))} is there more than once"
+                raise LoadError(self._path, row, name, message)
+            yield found
 
     def _unreadable(self, error: Exception) -> LoadError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -106,6 +106,11 @@ def test_a_bad_cell_names_its_line_and_field(
         ("day.csv", f"{HEADER}\n{GOOD}\n\0", ":3: the line holds a NUL byte"),
         ("day.csv", f"{HEADER}\n{'x' * (1 << 20)}\n", ":2: the line is longer than 1048576 bytes"),
         (
+            "day.csv",
+            f'{HEADER},os\n{GOOD},"' + f"{'x' * 1000}\n" * 1100 + '"\n',
+            "a cell has more than 1,048,576 characters",
+        ),
+        (
             "day.csv.gz",
             gzip.compress(HEADER.encode(), mtime=0)[:-9],
             ": the gzip data are damaged after",
@@ -205,3 +210,7 @@ def test_a_bad_row_leaves_what_was_loaded_before(load: Load, store: PartnerStore
     load("a.csv", f"{HEADER}\n{GOOD}\n")
     refused(load, "b.csv", f"{HEADER}\n2020-01-01T00:00:00Z,click,1\nbad,click,1\n")
     assert read_dates(store) == ["2019-11-24"]
+
+
+def test_a_cell_may_be_longer_than_the_csv_module_has_it(load: Load) -> None:
+    assert load("day.csv", f"{HEADER},note\n{GOOD},{'x' * 200_000}\n").stored == 1

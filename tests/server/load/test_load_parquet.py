@@ -113,6 +113,22 @@ def test_a_bad_value_names_its_row(
 
 
 @needs_arrow
+def test_a_key_of_a_map_that_is_there_twice_names_its_row(
+    store: PartnerStore, tmp_path: Path
+) -> None:
+    arrow = import_module("pyarrow")
+    pairs = [[("a", "1")], [("a", "1"), ("b", "1"), ("a", "2")]]
+    columns = {
+        "event_time": ["2019-11-24T13:00:00Z"] * 2,
+        "event_type": ["impression"] * 2,
+        "supply_tag_id": [1, 1],
+        "key_values": arrow.array(pairs, arrow.map_(arrow.string(), arrow.string())),
+    }
+    with pytest.raises(LoadError, match=r":2: key_values: 'a' is there more than once"):
+        load_columns(store, tmp_path / "day.parquet", columns)
+
+
+@needs_arrow
 @pytest.mark.parametrize("content", [b"", b"PAR1 but no more", b"event_time\n"])
 def test_a_file_that_is_no_parquet(load: Load, content: bytes) -> None:
     with pytest.raises(LoadError, match=r"cannot be read as parquet, .+; nothing was"):
