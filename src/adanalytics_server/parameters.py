@@ -13,7 +13,8 @@ from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, Detail, bad_parameter
 from adanalytics_server.ranges import DayRange, parse_date
 
-_INTEGER = re.compile(r"-?[0-9]{1,40}")
+# A zero has no sign.
+_INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")
 LARGEST_INTEGER = 2**63 - 1
 MOST_PER_PAGE = 10_000
 

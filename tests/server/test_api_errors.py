@@ -25,6 +25,7 @@ RANGE = "start_date=2026-01-01&end_date=2026-01-02"
         (f"events?{RANGE}&hour=24", "hour", "less than or equal to 23"),
         (f"events?{RANGE}&hour=-1", "hour", "greater than or equal to 0"),
         (f"events?{RANGE}&hour=1.0", "hour", "whole number"),
+        (f"events?{RANGE}&hour=-0", "hour", "whole number"),
         (f"events?{RANGE}&hour=", "hour", "whole number"),
         (f"events?{RANGE}&page=0", "page", "greater than or equal to 1"),
         (f"events?{RANGE}&page=1e3", "page", "whole number"),
