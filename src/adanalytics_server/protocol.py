@@ -5,6 +5,7 @@ application, without a limit and with an answer of its own to what it cannot rea
 head has a limit, and the answer has the shape of all others.
 """
 
+import asyncio
 from uuid import uuid4
 
 import msgspec
@@ -12,6 +13,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 # What other servers take is 8 to 64 KiB. Two reads of the socket may come on top of it.
 MOST_HEAD_BYTES = 64 * 1024
+# For a whole request, head and body, of which the largest has a mebibyte; also for its first
+# byte on a new connection. Between two requests it is uvicorn that waits, for 5 s.
+MOST_SECONDS = 60.0
+
+
+_TOO_LONG = (431, "Request Header Fields Too Large")
+_TOO_SLOW = (408, "Request Timeout")
 
 
 class HeadTooLong(ValueError):
@@ -19,24 +27,41 @@ class HeadTooLong(ValueError):
 
 
 class StrictProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with bounded heads and errors as JSON."""
+    """uvicorn's protocol with bounded heads, a time limit for requests, and errors as JSON."""
 
     _in_head = False
     _head_bytes = 0
-    _too_long = False
+    _refusal: tuple[int, str] | None = None
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Give a new connection time for its first request."""
+        super().connection_made(transport)
+        self._begin_to_wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time limit."""
+        self._stop_waiting()
+        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin to count."""
+        """Begin to count bytes and seconds."""
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
+        self._begin_to_wait()
+
+    def on_message_complete(self) -> None:
+        """Take as long as it takes to answer."""
+        self._stop_waiting()
+        super().on_message_complete()
 
     def on_headers_complete(self) -> None:
         """Refuse a head that is too long, or start the application."""
         self._in_head = False
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MOST_HEAD_BYTES:
-            self._too_long = True
+            self._refusal = _TOO_LONG
             raise HeadTooLong
         super().on_headers_complete()
 
@@ -47,12 +72,12 @@ class StrictProtocol(HttpToolsProtocol):
         if goes_on and self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
-                self._too_long = True
+                self._refusal = _TOO_LONG
                 self.send_400_response("The head of a request is too long.")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request: 400 with ``msg``, or 431 to a head that is too long."""
-        status, text = (431, "Request Header Fields Too Large") if self._too_long else (400, msg)
+        """Answer what is no request: 400 with ``msg``, or what was noted before."""
+        status, text = self._refusal or (400, msg)
         body = msgspec.json.encode({"error": text})
         self.transport.write(
             b"%bcontent-type: application/json\r\ncontent-length: %d\r\n"
@@ -60,3 +85,24 @@ class StrictProtocol(HttpToolsProtocol):
             % (STATUS_LINE[status], len(body), uuid4().hex.encode(), body)
         )
         self.transport.close()
+
+    def _begin_to_wait(self) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(MOST_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        """End a connection whose request does not come to its end."""
+        if self.pipeline:
+            # It is the server that does not read on, busy with the request before.
+            self._begin_to_wait()
+        elif self._in_head:
+            self._refusal = _TOO_SLOW
+            self.send_400_response("")
+        else:
+            # Nothing was asked yet, or the application is in the middle of the body.
+            self.transport.close()

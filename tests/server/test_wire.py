@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from adanalytics_server import protocol
 from adanalytics_server.local import LocalServer
 
 API = "/api/partners/acme/ad-analytics"
@@ -131,6 +132,35 @@ def test_a_key_of_a_body_that_is_there_twice_is_refused(http: httpx.Client) -> N
     )
     assert answer.status_code == 400
     assert answer.json()["details"] == [{"field": "format", "message": "must not be repeated"}]
+
+
+def test_a_request_that_does_not_come_to_its_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, server: LocalServer, connect: Connect
+) -> None:
+    monkeypatch.setattr(protocol, "MOST_SECONDS", 0.05)
+    silent, head, body = connect(), connect(), connect()
+    head.sendall(b"GET /livez HTTP/1.1\r\nHost: loc")
+    body.sendall(post(server, b"Content-Length: 100") + b"{")
+    status, headers, text = read_answer(head)
+    assert (status, json.loads(text)) == (408, {"error": "Request Timeout"})
+    assert len(headers["x-request-id"]) == 32
+    assert silent.recv(1) == b""
+    assert body.recv(1) == b""
+
+
+def test_the_time_limit_is_for_requests_and_not_for_answers(
+    monkeypatch: pytest.MonkeyPatch, server: LocalServer, connect: Connect
+) -> None:
+    monkeypatch.setattr(protocol, "MOST_SECONDS", 0.05)
+    server.faults.add("latency 0.3s")
+    connection = connect()
+    request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+    # The second one waits for the first.
+    connection.sendall(request + b"\r\n" + request + b"Connection: close\r\n\r\n")
+    received = b""
+    while piece := connection.recv(65_536):
+        received += piece
+    assert received.count(b"HTTP/1.1 200 ") == 2
 
 
 def test_idle_and_half_said_requests_do_not_keep_others_waiting(
