@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-kill check bench lint format types docs test-lowest clean
+.PHONY: help install demo test test-kill check bench bench-long lint format types docs test-lowest clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,11 +44,18 @@ bench: $(STAMP)  ## run the benchmarks in their short variants
 	@$(BIN)/python benchmarks/server_store.py
 	@$(BIN)/python benchmarks/server_exports.py
 	@$(BIN)/python benchmarks/server_http.py
+	@$(BIN)/python benchmarks/server_start.py
 	@$(BIN)/python benchmarks/client_outputs.py 50000
 	@$(BIN)/python benchmarks/client_overhead.py
 
 soak: $(STAMP)  ## pull five million events, twice, and see how much memory it takes
 	@$(BIN)/python benchmarks/client_soak.py
+
+bench-long: $(STAMP)  ## run the server's benchmarks on 2 and on 10 million events
+	@$(BIN)/python benchmarks/server_store.py 2000000
+	@$(BIN)/python benchmarks/server_exports.py 2000000
+	@$(BIN)/python benchmarks/server_http.py 2000000
+	@$(BIN)/python benchmarks/server_memory.py 10000000
 
 lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .

@@ -22,8 +22,10 @@ MOST_WASTE = 4 << 20
 _BUFFER_BYTES = 1 << 20
 
 # Between two events, and nowhere else: in a JSON string a quote has a backslash before it, and
-# no field of an event is a list.
-_BETWEEN = b'},{"'
+# no field of an event is a list. The name of the first field makes it longer than it need be,
+# which makes it faster to find.
+_BEGIN = b'{"event_id":"'
+_BETWEEN = b"}," + _BEGIN
 
 
 class Chunk(NamedTuple):
@@ -54,14 +56,14 @@ def generation_of(connection: sqlite3.Connection) -> int:
 def split_rows(text: bytes) -> list[bytes]:
     """Cut joined rows apart.
 
-    >>> split_rows(b'{"a":1},{"a":2}')
-    [b'{"a":1}', b'{"a":2}']
+    >>> split_rows(b'{"event_id":"a"},{"event_id":"b"}')
+    [b'{"event_id":"a"}', b'{"event_id":"b"}']
     """
     inner = text.split(_BETWEEN)
     if len(inner) == 1:
         return inner if text else []
-    rows = [b'{"%b}' % row for row in inner]
-    rows[0], rows[-1] = inner[0] + b"}", b'{"' + inner[-1]
+    rows = [b'{"event_id":"%b}' % row for row in inner]
+    rows[0], rows[-1] = inner[0] + b"}", _BEGIN + inner[-1]
     return rows
 
 
@@ -73,10 +75,10 @@ def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
 def as_lines(text: bytes) -> bytes:
     """Turn joined rows into lines.
 
-    >>> as_lines(b'{"a":1},{"a":2}')
-    b'{"a":1}\\n{"a":2}\\n'
+    >>> as_lines(b'{"event_id":"a"},{"event_id":"b"}')
+    b'{"event_id":"a"}\\n{"event_id":"b"}\\n'
     """
-    return text.replace(_BETWEEN, b'}\n{"') + b"\n"
+    return text.replace(_BETWEEN, b"}\n" + _BEGIN) + b"\n"
 
 
 class TextWriter:
