@@ -273,18 +273,20 @@ def test_killed_at_any_instant_the_log_is_whole_and_counts_every_send(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Two processes write as fast as they can and are killed, again and again."""
-    path, seen, chance = tmp_path / "one.log", set[str](), random.Random(7)
+    path, seen, chance = tmp_path / "one.log", list[str](), random.Random(7)
     for _ in range(4):
         command = [sys.executable, "-c", HAMMER, str(path)]
         processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for process in processes:
             assert process.stdout is not None
             for _ in range(chance.randrange(1, 60)):
-                seen.add(process.stdout.readline().strip())
+                seen.append(process.stdout.readline().strip())
             process.kill()
         for process in processes:
-            seen.update(each for each in process.communicate()[0].split("\n")[:-1] if each)
-    numbers = {int(each) for each in seen - {"held"}}
+            seen.extend(each for each in process.communicate()[0].split("\n")[:-1] if each)
+    told = [int(each) for each in seen if each != "held"]
+    numbers = set(told)
+    assert len(told) == len(numbers)
     blocks = FileStore(path)
     head = blocks.run(lambda each: SendLog.open(each, _now(), capacity=400).head)
     assert len(numbers) <= head.following <= 400
