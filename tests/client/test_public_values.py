@@ -30,6 +30,7 @@ from adanalytics_client import (
     ExportOrder,
     ExportStatus,
     Observer,
+    PageDrift,
     PageReceived,
     QuotaState,
     RequestDue,
@@ -80,6 +81,7 @@ VALUES: dict[str, Callable[[], Any]] = {
         Phase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
+    "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
     "Plan": _plan,
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
