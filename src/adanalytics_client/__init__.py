@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         RetryPlanned,
         WaitStarted,
     )
-    from adanalytics_client._pages import Page
+    from adanalytics_client._pages import Page, TextPage
     from adanalytics_client._plan import Plan, Slice
     from adanalytics_client._quota import QuotaState
     from adanalytics_client._retry import RetryPolicy
@@ -103,6 +103,7 @@ __all__ = [
     "StatusError",
     "Summary",
     "SummaryRow",
+    "TextPage",
     "TransportError",
     "WaitStarted",
     "__version__",
@@ -124,6 +125,7 @@ _HOMES = {
     "SummaryRow": "models",
     "Clock": "_effects",
     "Page": "_pages",
+    "TextPage": "_pages",
     "Plan": "_plan",
     "Slice": "_plan",
     "QuotaState": "_quota",

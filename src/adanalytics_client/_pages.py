@@ -103,6 +103,29 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class TextPage:
+    """One page of events as the text they came as; the rest as for `Page`.
+
+    Attributes:
+        slice, number, last, token, total, drift: as for `Page`.
+        jsonl: each event on a line of its own, with the service's own digits.
+        events: how many they are.
+    """
+
+    slice: Slice
+    number: int
+    jsonl: bytes = field(repr=False)
+    events: int
+    last: bool
+    token: str = field(default="", repr=False)
+    total: int | None = None
+    drift: PageDrift | None = None
+
+    def __len__(self) -> int:
+        return self.events
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """A page that arrived: its events as text, what it says, and its fingerprint.
 
@@ -120,6 +143,10 @@ class Fetched:
     def lines(self) -> Lines | None:
         """The events as text; None when there are none."""
         return self.found.rows if isinstance(self.found.rows, Lines) else None
+
+    def jsonl(self, most: int | None = None) -> bytes:
+        """The events, or the first `most`, as JSON lines."""
+        return b"".join(self.lines.jsonl(most)) if self.lines else b""
 
     def rows(self, most: int | None = None) -> list[dict[str, Json]]:
         """The events, or the first `most`, as dicts in which amounts are Decimal.

@@ -12,7 +12,7 @@ from adanalytics_client._drift import announce
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._operations import PageReader
-from adanalytics_client._pages import Cursor, Page
+from adanalytics_client._pages import Cursor, Page, TextPage
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
 from adanalytics_client._session import Session
@@ -85,12 +85,28 @@ class Pull(Generic[M]):
         Raises:
             ProtocolError: when an event is not JSON.
         """
-        cursor = turned.cursor
         rows = turned.page.rows(self.left(passed))
-        after = replace(turned.left, passed=passed + len(rows))
-        token = token_of(after, self.plan, self.partner)
-        total = turned.page.signals.total
+        token, total = self._token(turned, passed + len(rows)), turned.page.signals.total
+        cursor = turned.cursor
         return Page(cursor.slice, cursor.number, rows, turned.last, token, total, turned.drift)
+
+    def text_page(self, turned: Turned, passed: int) -> TextPage:
+        """The same without reading the events."""
+        most, count = self.left(passed), len(turned.page)
+        events = count if most is None else min(most, count)
+        return TextPage(
+            turned.cursor.slice,
+            turned.cursor.number,
+            turned.page.jsonl(most),
+            events,
+            turned.last,
+            self._token(turned, passed + events),
+            turned.page.signals.total,
+            turned.drift,
+        )
+
+    def _token(self, turned: Turned, passed: int) -> str:
+        return token_of(replace(turned.left, passed=passed), self.plan, self.partner)
 
 
 def make_pull(

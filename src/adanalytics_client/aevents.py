@@ -11,7 +11,7 @@ from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
-from adanalytics_client._pages import Fetched, Page
+from adanalytics_client._pages import Fetched, Page, TextPage
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
 from adanalytics_client._session import Session
@@ -86,6 +86,10 @@ class AsyncEventQuery(Generic[M]):
     def pages(self) -> AsyncGenerator[Page, None]:
         """Events page by page, as they were fetched."""
         return self._each(self._pull.page)
+
+    def text_pages(self) -> AsyncGenerator[TextPage, None]:
+        """Events page by page as the text they came as, for those who keep or read it otherwise."""
+        return self._each(self._pull.text_page)
 
     async def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":
         """All events as one Arrow table, whose schema is the same for any events.

@@ -1,11 +1,15 @@
 """Events as Arrow tables of one schema, whatever form they came in."""
 
-import io
 import json
+import re
+import threading
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from adanalytics_cli.sync.arrow_library import arrow_module
+from adanalytics_client import ProtocolError
+from adanalytics_client._arrow_rows import ArrowRows
 
 Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""
@@ -21,12 +25,12 @@ _NAMES = (
     "key_values",
 )
 PAIRS = "key_values"
-_MARK = f'"{PAIRS}":'
 TEXT = "_text"
 """The column of the events' own texts, in tables that carry them."""
 
-# Different sets of pairs that are remembered, of a few hundred bytes each.
-_MOST_REMEMBERED = 10_000
+# The last member of an event, as the documents have it. A brace inside of it, which could be any
+# brace, is not looked for: then the event is read as a whole.
+_PAIRS_AT_THE_END = re.compile(rb',"key_values":(\{[^{}]*\})\}\n')
 
 
 class EventTables:
@@ -41,6 +45,7 @@ class EventTables:
 
     def __init__(self, *, with_texts: bool = False) -> None:
         self._with_texts = with_texts
+        self._reading = threading.Lock()
         self._arrow = arrow = arrow_module()
         self._json = arrow_module("pyarrow.json")
         kinds = dict.fromkeys(_NAMES, arrow.string())
@@ -59,47 +64,88 @@ class EventTables:
                 if name != PAIRS
             ]
         )
-        self._pairs: dict[str, list[tuple[str, str]]] = {}
 
-    def from_lines(self, texts: Sequence[str]) -> Table:
-        """The events of JSON texts, one event each."""
-        if not texts:
-            return self.schema.empty_table()
-        body = "\n".join(texts).encode("utf-8", "backslashreplace")
+    def from_jsonl(self, body: bytes) -> Table:
+        """The events of JSON lines.
+
+        Raises ProtocolError for a line that is no event, or a value that its column cannot hold.
+        """
+        if not body:
+            return self._with_text(self.schema.empty_table(), body)
+        try:
+            # One at a time: what the reader needs for a page is several times the page.
+            with self._reading:
+                table = self._read_fast(body)
+        except (ValueError, TypeError, AttributeError, NotImplementedError):
+            # Types that Arrow's reader does not expect; the careful one knows more, or says what.
+            table = self._read_carefully(_lines(body))
+        return self._with_text(table, body)
+
+    def _with_text(self, table: Table, body: bytes) -> Table:
+        if not self._with_texts:
+            return table
+        return table.append_column(TEXT, self._arrow.array(_lines(body), self._arrow.string()))
+
+    def _read_fast(self, body: bytes) -> Table:
         table = self._json.read_json(
-            io.BytesIO(body),
+            self._arrow.BufferReader(body),
             read_options=self._json.ReadOptions(use_threads=False, block_size=len(body) + 1),
             parse_options=self._json.ParseOptions(
                 explicit_schema=self._read_as, unexpected_field_behavior="ignore"
             ),
         )
-        kind = self.schema.field(PAIRS).type
-        pairs = self._arrow.array([self._pairs_of(text) for text in texts], kind)
-        table = table.append_column(PAIRS, pairs).cast(self.schema)
-        if self._with_texts:
-            return table.append_column(TEXT, self._arrow.array(texts, self._arrow.string()))
-        return table
+        return table.append_column(PAIRS, self._read_pairs(body)).cast(self.schema)
 
-    def _pairs_of(self, text: str) -> list[tuple[str, str]] | None:
-        """The pairs of an event's text; few sets of them repeat over and over.
+    def _read_pairs(self, body: bytes) -> Any:  # noqa: ANN401  no types
+        """The column of pairs; few sets of them repeat over and over, and each is read once."""
+        pieces: Sequence[bytes | str] = _PAIRS_AT_THE_END.findall(body)
+        if len(pieces) != body.count(b"\n"):
+            pieces = [_pairs_of(text) for text in _lines(body)]
+        return pairs_column(self._arrow.array(pieces, self._arrow.string()), self.schema)
 
-        They are looked for at the end, where a service that sorts its fields as the documents do
-        has them. What is found there is only believed if it is JSON as a whole.
-        """
-        at = text.find(_MARK)
-        piece = text[at + len(_MARK) : -1] if at >= 0 else ""
-        if (known := self._pairs.get(piece)) is not None:
-            return known
+    def _read_carefully(self, texts: Sequence[str]) -> Table:
         try:
-            found = _pairs(json.loads(piece))
-        except ValueError:
-            return _pairs(json.loads(text).get(PAIRS))
-        if found is not None and len(self._pairs) < _MOST_REMEMBERED:
-            self._pairs[piece] = found
-        return found
+            rows = [json.loads(text, parse_float=Decimal) for text in texts]
+        except ValueError as error:
+            raise ProtocolError(f"An event of the page is not JSON: {error}.") from None
+        batch = ArrowRows(self.schema.names).batch(rows)
+        return self._arrow.table(batch).cast(self.schema)
 
 
-def _pairs(value: object) -> list[tuple[str, str]] | None:
-    if not isinstance(value, dict):
-        return None
-    return [(str(key), str(each)) for key, each in value.items()]
+def _lines(body: bytes) -> list[str]:
+    return body.decode().split("\n")[:-1]
+
+
+def pairs_column(texts: Any, schema: Any) -> Any:  # noqa: ANN401  no types
+    """A column of pairs from one of their JSON texts, of which each different one is read once.
+
+    Raises ProtocolError for a text that is neither null nor an object.
+    """
+    arrow = arrow_module()
+    kind = schema.field(PAIRS).type
+    encoded = texts.dictionary_encode()
+    chunks = [
+        arrow.array(map(_pairs, chunk.dictionary.to_pylist()), kind).take(chunk.indices)
+        for chunk in (encoded.chunks if isinstance(encoded, arrow.ChunkedArray) else [encoded])
+    ]
+    return arrow.chunked_array(chunks, kind)
+
+
+def _pairs_of(text: str) -> str:
+    value = json.loads(text, parse_float=str, parse_int=str)
+    return json.dumps(value.get(PAIRS))
+
+
+def _pairs(text: str) -> list[tuple[str, str | None]] | None:
+    try:
+        # Numbers as their digits: nothing may pass through a float.
+        value = json.loads(text, parse_float=str, parse_int=str)
+    except ValueError:
+        value = text
+    if value is not None and not isinstance(value, dict):
+        raise ProtocolError(f"An event has {PAIRS} that are no JSON object: {text}")
+    return None if value is None else [(key, _text(each)) for key, each in value.items()]
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)

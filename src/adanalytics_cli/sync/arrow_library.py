@@ -12,3 +12,13 @@ def arrow_module(name: str = "pyarrow") -> Any:  # noqa: ANN401  a library witho
         return import_module(name)
     except ImportError:
         raise MissingExtra("arrow", needed_for="a dataset") from None
+
+
+def give_memory_back() -> None:
+    """Let Arrow take memory from the system for the rest of the process.
+
+    Its own pools keep what was freed, for each thread by itself; a sync would then need half as
+    much again.
+    """
+    arrow = arrow_module()
+    arrow.set_memory_pool(arrow.system_memory_pool())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adanalytics_cli.sync import pages
 from adanalytics_cli.sync.arrow_events import EventTables
+from adanalytics_cli.sync.arrow_library import give_memory_back
 from adanalytics_cli.sync.begun import take_up
 from adanalytics_cli.sync.bulk import BulkExport
 from adanalytics_cli.sync.dataset import Dataset
@@ -68,6 +69,7 @@ class Bringer:
         self._outcome.wanted += len(asked)
         queries = self._queries(asked)
         expect(len(queries))
+        give_memory_back()
         with self._dataset.store.scratch() as folder:
             form = self._dataset.identity.form
             tables = EventTables(with_texts=form == "jsonl")

@@ -1,11 +1,10 @@
 """Events of a CSV file as tables, read in pieces by pyarrow with the types of the schema."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from adanalytics_cli.sync.arrow_events import PAIRS, EventTables, Table
+from adanalytics_cli.sync.arrow_events import PAIRS, EventTables, Table, pairs_column
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_client import ProtocolError
 
@@ -50,23 +49,8 @@ def read_csv(source: Path | BinaryIO, tables: EventTables) -> Iterator[Table]:
 
 
 def _with_pairs(table: Table, tables: EventTables) -> Table:
-    """The table with its pairs read from their JSON text; each different text is read once."""
-    arrow = arrow_module()
+    """The table with its pairs read from their JSON text."""
     at = table.schema.get_field_index(PAIRS)
-    kind = tables.schema.field(PAIRS).type
-    chunks = []
-    for chunk in table[PAIRS].dictionary_encode().chunks:
-        values = [_pairs(text) for text in chunk.dictionary.to_pylist()]
-        chunks.append(arrow.array(values, kind).take(chunk.indices))
-    pairs: Any = arrow.chunked_array(chunks, kind)
-    return table.set_column(at, tables.schema.field(PAIRS), pairs)
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise ProtocolError(f"The file of events has key_values that are no JSON object: {text}")
-    return [(str(key), str(each)) for key, each in value.items()]
+    return table.set_column(
+        at, tables.schema.field(PAIRS), pairs_column(table[PAIRS], tables.schema)
+    )

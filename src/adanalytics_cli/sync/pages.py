@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.json_text import encode_json
 from adanalytics_cli.sync.query import Query
 from adanalytics_cli.sync.spool import Spool, SpooledPage
 
@@ -15,8 +14,15 @@ EVENTS_A_PAGE = 10_000
 """The most that the service sends at a time, so that requests are fewest."""
 
 
+class Drift(Exception):
+    """The pages of a query do not belong together; the text says how that shows."""
+
+
 def read_pages(client: "Client", query: Query, spool: Spool) -> Iterator[SpooledPage]:
-    """Every page of a query in order; a page that comes from the service is spooled first."""
+    """Every page of a query in order; a page that comes from the service is spooled first.
+
+    Raises Drift when the pages moved while they were read.
+    """
     token = None
     for page in spool.pages():
         yield page
@@ -32,9 +38,12 @@ def read_pages(client: "Client", query: Query, spool: Spool) -> Iterator[Spooled
         concurrency=1,
         resume=token,
     )
-    with closing(asked.pages()) as fresh:
+    with closing(asked.text_pages()) as fresh:
         for each in fresh:
-            texts = [encode_json(row).decode() for row in each.rows]
-            page = SpooledPage(each.number, texts, each.last, each.token, each.total)
+            if each.drift:
+                raise Drift(str(each.drift))
+            page = SpooledPage(
+                each.number, each.jsonl, each.events, each.last, each.token, each.total
+            )
             spool.put(page)
             yield page

@@ -30,4 +30,4 @@ def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -
             yield from read_csv(file, tables)
         else:
             while lines := list(islice(file, ROWS_A_GROUP)):
-                yield tables.from_lines([line.decode().rstrip("\n") for line in lines])
+                yield tables.from_jsonl(b"".join(lines))

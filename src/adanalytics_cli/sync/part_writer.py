@@ -9,8 +9,8 @@ from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.layout import PartFormat
 from adanalytics_cli.sync.plain_text import to_cells, to_jsonl
 
-ROWS_A_GROUP = 65_536
-"""Rows of a row group of parquet, and the most that are held as Arrow columns: about 30 MB."""
+ROWS_A_GROUP = 32_768
+"""Rows of a row group of parquet, and the most that are held as Arrow columns: about 15 MB."""
 
 # Different in nearly every row, so that a dictionary of them only costs.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})

@@ -11,7 +11,7 @@ from adanalytics_cli.sync.arrow_events import EventTables
 from adanalytics_cli.sync.hour_file import FinishedHour, HourFile
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.layout import PartFormat
-from adanalytics_cli.sync.pages import read_pages
+from adanalytics_cli.sync.pages import Drift, read_pages
 from adanalytics_cli.sync.query import Query
 from adanalytics_cli.sync.spill import HourSpill, HourUnknown
 from adanalytics_cli.sync.spool import Spool
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How often a query is begun whose data change while it is paged."""
-
-
-class Drift(Exception):
-    """The pages of a query do not belong together; the text says how that shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ class Pull:
         try:
             for page in read_pages(self.client, query, spool):
                 number, total = page.number, page.total
-                spill.add(self.tables.from_lines(page.texts))
+                spill.add(self.tables.from_jsonl(page.jsonl))
         except HourUnknown:
             raise
         except ProtocolError as error:

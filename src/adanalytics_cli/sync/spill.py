@@ -14,7 +14,7 @@ from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.measure import is_of_hour
 from adanalytics_client import ProtocolError
 
-BYTES_HELD = 32 * 1024 * 1024
+BYTES_HELD = 16 * 1024 * 1024
 """Arrow columns that are held, over all hours, before they go to files."""
 
 
@@ -76,7 +76,6 @@ class HourSpill:
         self._spilled |= self._held.keys()
         self._held = {}
         self._bytes = 0
-        arrow.default_memory_pool().release_unused()
 
     def _path(self, hour: Hour) -> Path:
         return self._folder / f"{hour}.arrows"

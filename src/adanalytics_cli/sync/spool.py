@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,14 +19,16 @@ class SpooledPage:
 
     Attributes:
         number: from 1.
-        texts: each event as JSON.
+        jsonl: each event as a line of JSON.
+        events: how many they are.
         last: whether it is the last of its query.
         token: the client's word for going on after it.
         total: events of the query, where the service says so.
     """
 
     number: int
-    texts: Sequence[str]
+    jsonl: bytes
+    events: int
     last: bool
     token: str
     total: int | None = None
@@ -60,10 +62,10 @@ class Spool:
 
     def put(self, page: SpooledPage) -> None:
         """Keep a page. It need not survive a loss of power: a damaged one is asked for again."""
-        body = "\n".join(page.texts).encode("utf-8", "backslashreplace")
+        body = page.jsonl
         head = {
             "number": page.number,
-            "events": len(page.texts),
+            "events": page.events,
             "last": page.last,
             "token": page.token,
             "total": page.total,
@@ -84,12 +86,13 @@ class Spool:
         head, _, body = (content or b"").partition(b"\n")
         try:
             told: dict[str, Any] = json.loads(head)
-            texts = body.decode().split("\n") if body else []
         except ValueError:
             return None
-        if told["sha256"] != hashlib.sha256(body).hexdigest() or told["events"] != len(texts):
+        if told["sha256"] != hashlib.sha256(body).hexdigest():
             return None
-        return SpooledPage(told["number"], texts, told["last"], told["token"], told["total"])
+        return SpooledPage(
+            told["number"], body, told["events"], told["last"], told["token"], told["total"]
+        )
 
     def clear(self) -> None:
         """Throw everything away."""

@@ -18,8 +18,8 @@ from adanalytics_client import (
 
 W = TypeVar("W")
 
-AT_A_TIME = 4
-"""Queries in work at a time, and so requests in flight."""
+AT_A_TIME = 2
+"""Queries in work at a time, each of which holds some 60 MB and asks for one page ahead."""
 
 FAILURES_IN_A_ROW = 4
 """After so many failures without a success between them the service counts as gone."""

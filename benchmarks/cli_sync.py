@@ -1,0 +1,102 @@
+"""What a sync costs: CPU of the whole process and its memory, pages and bulk, against limits.
+
+    python benchmarks/cli_sync.py [EVENTS]
+
+Each way is a process of its own, `adanalytics sync` from its start to its end, against a server in
+this process. The ratio is events for a CPU second against the limit that the project sets itself:
+100,000 by hourly pages, and 200,000 rows from the csv of a bulk export to hourly parquet.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adanalytics_cli.sync.arrow_events import EventTables
+from adanalytics_cli.sync.csv_events import read_csv
+from adanalytics_cli.sync.hour_file import HourFile
+from adanalytics_cli.sync.spill import HourSpill
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer, Sample
+
+PAGES_A_SECOND = 100_000
+ROWS_A_SECOND = 200_000
+MOST_MEGABYTES = 300
+
+
+def sync(server: LocalServer, folder: Path, via: str) -> tuple[float, float]:
+    """Run a sync and return its CPU seconds and its largest resident megabytes."""
+    environment = {
+        **os.environ,
+        "ADANALYTICS_BASE_URL": server.url,
+        "ADANALYTICS_API_KEY": server.api_key,
+        "ADANALYTICS_PARTNER": server.partner,
+        "XDG_STATE_HOME": str(folder / "state"),
+    }
+    words = ["sync", "--to", str(folder / via), "--via", via]
+    process = subprocess.Popen([sys.executable, "-m", "adanalytics_cli", *words], env=environment)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def split(file: Path, folder: Path) -> float:
+    """Split a csv into hourly parquet and return the CPU seconds."""
+    folder.mkdir()
+    tables = EventTables()
+    before = time.process_time()
+    spill = HourSpill(folder)
+    for table in read_csv(file, tables):
+        spill.add(table)
+    for hour in spill.hours():
+        part = HourFile(hour, folder, "parquet", tables)
+        for table in spill.take(hour):
+            part.add(table)
+        part.finish()
+    return time.process_time() - before
+
+
+def say(what: str, ratio: float, limit: str) -> None:
+    print(f"{what:<64} {ratio:>6.2f}   {limit}")
+
+
+def main(events: int) -> None:
+    """Generate a day and bring it in each way."""
+    sample = Sample(days=1, events_per_day=events, seed=1)
+    with (
+        TemporaryDirectory() as name,
+        LocalServer(sample=sample, rate_limit=0) as server,
+        Client(server.url, api_key=server.api_key, partner=server.partner) as client,
+    ):
+        folder = Path(name)
+        print(f"{events:,} events of one day")
+        for via in ("pages", "export"):
+            seconds, megabytes = sync(server, folder, via)
+            rate = events / seconds
+            say(
+                f"{via}: {rate:,.0f} events a CPU second / {PAGES_A_SECOND:,}",
+                rate / PAGES_A_SECOND,
+                "at least 1" if via == "pages" else "for information",
+            )
+            say(
+                f"{via}: {megabytes:.0f} MB resident / {MOST_MEGABYTES}",
+                megabytes / MOST_MEGABYTES,
+                "at most 1" if via == "pages" else "for information",
+            )
+        file = client.export(sample.start, to=folder / "day.csv")
+        split(file, folder / "warm")
+        rate = events / split(file, folder / "split")
+        say(
+            f"csv to hourly parquet: {rate:,.0f} rows a CPU second / {ROWS_A_SECOND:,}",
+            rate / ROWS_A_SECOND,
+            "at least 1",
+        )
+    print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
