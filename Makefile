@@ -41,6 +41,7 @@ check: lint types test  ## lint, format check, types and tests
 bench: $(STAMP)  ## run the benchmarks in their short variants
 	@$(BIN)/python benchmarks/cli_start.py --short
 	@$(BIN)/python benchmarks/cli_events.py --short
+	@$(BIN)/python benchmarks/cli_sync.py 200000
 	@$(BIN)/python benchmarks/server_store.py
 	@$(BIN)/python benchmarks/server_exports.py
 	@$(BIN)/python benchmarks/server_http.py

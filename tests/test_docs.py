@@ -1,5 +1,6 @@
 """The Python in the documents runs: each page from top to bottom, against a real server."""
 
+import os
 import re
 import subprocess
 import sys
@@ -47,6 +48,8 @@ def test_a_page_runs_from_top_to_bottom(
     monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
     monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    # As in a shell where the environment of the tests is active.
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names = {"__name__": "page"}
     for block in code_of(page, tests=False):
         exec(compile(block, name_of(page), "exec"), names)

@@ -23,7 +23,7 @@ _MOST_RUNS = 3
 
 
 @click.pass_context
-def run(context: click.Context, place: str) -> None:
+def run(context: click.Context, place: str, deep: bool) -> None:
     """Check everything, name what is wrong on stdout, and say how to mend it."""
     from adanalytics_cli.sync.dataset import Dataset
     from adanalytics_cli.sync.identity import Identity, settle_identity
@@ -47,6 +47,11 @@ def run(context: click.Context, place: str) -> None:
         problems = list(verification.files())
         view = ServiceView(client, None, dataset.manifest.days())
         problems += verification.against(view)
+        if deep:
+            from adanalytics_cli.sync.deep import compare_with_export
+
+            broken = frozenset(problem.day for problem in problems)
+            problems += compare_with_export(client, dataset, broken)
         progress.finish()
         if problems:
             raise _damaged(place, problems)
@@ -83,13 +88,18 @@ def _mending(place: str, problems: "Sequence[Problem]") -> str:
 verify = ExampleCommand(
     "verify",
     callback=run,
-    params=[click.Argument(["place"], metavar="DIR|URL")],
+    params=[
+        click.Argument(["place"], metavar="DIR|URL"),
+        click.Option(
+            ["--deep"], is_flag=True, help="Compare every event with a bulk export as well."
+        ),
+    ],
     summary="See that a dataset is whole and says what the service says.",
     details=(
         "Reads every file: its checksum, its events, their ids and hours; looks for days and "
         "hours that are missing, and compares the sums of each day with the summary. What is "
         "wrong is named on stdout, a line each, and the exit status is 7."
     ),
-    examples=["adanalytics verify events", "adanalytics verify s3://bucket/events"],
+    examples=["adanalytics verify events", "adanalytics verify s3://bucket/events --deep"],
     connects=True,
 )

@@ -118,6 +118,18 @@ def test_verify_compares_with_the_summary(shop: Shop, dataset: Path) -> None:
     assert "sync 2026-01-16 2026-01-16" in result.stderr
 
 
+def test_a_deep_look_compares_every_event_with_an_export(shop: Shop, dataset: Path) -> None:
+    assert shop.run("verify", dataset, "--deep").exit_code == 0
+    assert shop.asked()["bulk-export"] == 1
+    rows = [row for row in shop.rows() if row["event_date"] == "2026-01-16"]
+    nine = [row for row in rows if row["event_hour"] == 9]
+    # The sums stay as they are: only a look at every event can tell.
+    shop.load([{**row, "os": "plan9"} for row in nine], dataset.parent, replace=True)
+    result = shop.run("verify", dataset, "--deep")
+    assert result.exit_code == 7
+    assert result.stdout == "2026-01-16T09  its events are not those of the export: os\n"
+
+
 def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, held: Held) -> None:
     identity = dataset / "_adanalytics/dataset.json"
     identity.write_text(json.dumps({"partner": "acme"}))
