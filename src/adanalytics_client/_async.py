@@ -50,7 +50,7 @@ class AsyncDriver:
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._exclusive = asyncio.Lock()
         self._closed = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Arrived]] = set()
 
     async def close(self) -> None:
         """Cancel what is under way and close the connections, if they are ours."""
@@ -104,24 +104,20 @@ class AsyncDriver:
     ) -> AsyncGenerator[Turned, None]:
         """Run a fan-out as tasks and give its pages as they become ready."""
         done: asyncio.Queue[tuple[Cursor, Arrived | BaseException]] = asyncio.Queue()
-        tasks: set[asyncio.Task[None]] = set()
+        tasks: set[asyncio.Task[Arrived]] = set()
 
-        async def work(cursor: Cursor) -> None:
-            try:
-                done.put_nowait((cursor, await self.run(fetch(cursor))))
-            except asyncio.CancelledError:
-                done.put_nowait((cursor, TransportError("The client was closed meanwhile.")))
-                raise
-            except Exception as error:  # noqa: BLE001 - raised again by the consumer
-                done.put_nowait((cursor, error))
+        def launch(cursor: Cursor) -> None:
+            task = asyncio.create_task(self.run(fetch(cursor)))
+            # Called also for a task that was cancelled before its first step.
+            task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
+            for group in (tasks, self._tasks):
+                group.add(task)
+                task.add_done_callback(group.discard)
 
         try:
             while not fanout.finished:
                 while (cursor := fanout.start()) is not None:
-                    task = asyncio.create_task(work(cursor))
-                    for group in (tasks, self._tasks):
-                        group.add(task)
-                        task.add_done_callback(group.discard)
+                    launch(cursor)
                 if (page := fanout.ready()) is not None:
                     yield page
                     arrived = [done.get_nowait() for _ in range(done.qsize())]
@@ -177,7 +173,13 @@ class AsyncDriver:
         return receiver.finish()
 
 
-async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+def _outcome(ended: asyncio.Task[Arrived]) -> Arrived | BaseException:
+    if ended.cancelled():
+        return TransportError("The client was closed meanwhile.")
+    return ended.exception() or ended.result()
+
+
+async def _cancel(tasks: set[asyncio.Task[Arrived]]) -> None:
     pending = list(tasks)
     for task in pending:
         task.cancel()

@@ -85,7 +85,7 @@ class SyncDriver:
                 if stop.is_set():
                     # Closing the client stops us, too, and then the consumer waits for an answer.
                     done.put((cursor, _stopped()))
-                    return
+                    continue
                 try:
                     done.put((cursor, context.run(self._run, fetch(cursor), stop)))
                 except BaseException as error:  # noqa: BLE001 - raised again by the consumer

@@ -205,3 +205,25 @@ def test_closing_the_client_before_a_thread_takes_its_page_up(
     thread.start()
     thread.join(10)
     assert len(caught) == 1
+
+
+def test_closing_the_client_before_a_task_takes_its_page_up(many_pages: StandIn) -> None:
+    """A task that is cancelled before its first step answers, too."""
+
+    async def main() -> tuple[object, object]:
+        client = AsyncClient(many_pages.url, api_key="k", partner="acme")
+
+        async def read() -> None:
+            async for _row in client.events(DAY).rows():
+                pass
+
+        pulled = asyncio.ensure_future(read())
+        # It makes its tasks in this turn of the loop, and the client is closed before the next.
+        closed = asyncio.ensure_future(client.close())
+        async with asyncio.timeout(10):
+            return await asyncio.gather(pulled, closed, return_exceptions=True)
+
+    pulled, closed = asyncio.run(main())
+    assert isinstance(pulled, TransportError)
+    assert closed is None
+    assert many_pages.asked == []
