@@ -49,7 +49,11 @@ login_router = APIRouter()
 async def readable_partner(request: Request, partner_id: str) -> Partner:
     """Authenticate, count the request against the limit, and check the access; in this order."""
     context = context_of(request)
-    caller = await context.authenticator.caller(request.headers.get("authorization"))
+    authorizations = request.headers.getlist("authorization")
+    # Of two of them, a proxy in front may have looked at the other one.
+    caller = await context.authenticator.caller(
+        authorizations[0] if len(authorizations) == 1 else None
+    )
     note_credential(request, caller.credential)
     settings = context.settings
     limit = settings.login_rate_limit if caller.key is None else settings.rate_limit
@@ -194,7 +198,7 @@ async def start_export(request: Request, partner: ReadablePartner) -> Response:
 )
 async def export_status(request: Request, partner: ReadablePartner, export_id: str) -> Response:
     """Tell how far an export is."""
-    job = await context_of(request).exports.job(export_id)
+    job = await context_of(request).exports.table.job(export_id)
     if job is None or job.partner != partner.number:
         raise ApiError(404, "Not Found")
     return _export_answer(request, partner, job, status=200)

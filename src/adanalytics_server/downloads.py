@@ -41,7 +41,7 @@ async def download(request: Request, export_id: str) -> Response:
         now=context.clock.now() // 1000,
     ):
         raise ApiError(403, "Forbidden")
-    job = await context.exports.job(export_id)
+    job = await context.exports.table.job(export_id)
     if job is None:
         raise ApiError(404, "Not Found")
     if job.is_waiting:

@@ -3,6 +3,19 @@
 from dataclasses import dataclass
 from datetime import date
 
+from adanalytics_server.ranges import DayRange
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What somebody wants a file of; ``fingerprint`` changes with the events of the range."""
+
+    partner: int
+    days: DayRange
+    format: str
+    compression: str
+    fingerprint: str
+
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:

@@ -27,7 +27,7 @@ async def ready(request: Request) -> JSONResponse:
 async def metrics(request: Request) -> Response:
     """Tell a Prometheus what was counted; no partner, user or credential is in it."""
     context = context_of(request)
-    exports = await context.exports.count_by_status()
+    exports = await context.exports.table.count_by_status()
     return Response(
         metrics_text(context.metrics, exports=exports), headers={"Content-Type": CONTENT_TYPE}
     )

@@ -86,7 +86,7 @@ def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
 async def _exports(request: Request, partner: Partner) -> list[ListedExport]:
     context = context_of(request)
     listed = []
-    for job in await context.exports.latest(partner.number, most=MOST_EXPORTS):
+    for job in await context.exports.table.latest(partner.number, most=MOST_EXPORTS):
         url = None
         if job.status == "completed":
             path = request.url_for("download", export_id=job.id).path

@@ -45,6 +45,12 @@ def test_a_wrong_login_is_the_one_401(server: LocalServer, email: str, password:
     assert answer.content == b'{"error":"Unauthorized"}'
 
 
+def test_two_credentials_in_one_request_are_none(server: LocalServer) -> None:
+    good, other = (("Authorization", f"Bearer {key}") for key in (server.api_key, "aak_other"))
+    for headers in ([good, other], [other, good], [good, good]):
+        assert httpx.get(server.url + DATES, headers=headers).status_code == 401
+
+
 def test_a_token_ends_after_seven_days_to_the_second(server: LocalServer, clock: Clock) -> None:
     token = sign_in(server, server.email, server.password).json()["token"]
     clock.advance(seconds=TOKEN_LIFETIME - 1)

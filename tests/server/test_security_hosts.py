@@ -27,6 +27,12 @@ def test_only_own_names_and_addresses_are_answered(
         assert ("another host than localhost" in answer.text) == (status == 400)
 
 
+def test_a_foreign_name_behind_an_own_one_is_refused(server: LocalServer) -> None:
+    for hosts in (["localhost", "evil.example"], ["evil.example", "localhost"]):
+        answer = httpx.get(f"{server.url}/livez", headers=[("Host", host) for host in hosts])
+        assert answer.status_code == 400
+
+
 def test_a_server_that_others_reach_answers_to_any_name(tmp_path: Path) -> None:
     app = create_app(Settings(data=tmp_path, any_host=True))
 

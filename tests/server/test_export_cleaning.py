@@ -1,0 +1,136 @@
+"""What is left of exports: files and rows go in time, and nobody waits for another's file."""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from adanalytics_server import exports
+from adanalytics_server.clock import Clock
+from adanalytics_server.export_table import LIFETIMES_REMEMBERED, ExportTable
+from adanalytics_server.exportfiles import ExportedFile, write_export
+from adanalytics_server.local import LocalServer, Sample
+
+API = "/api/partners/acme/ad-analytics"
+ORDER = {"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "csv"}
+LIFETIME = 86_400
+
+
+def ids(server: LocalServer) -> list[str]:
+    with closing(sqlite3.connect(server.settings.data / "state.db")) as state:
+        return [export_id for (export_id,) in state.execute("SELECT id FROM exports")]
+
+
+def test_the_row_of_a_job_goes_some_lifetimes_after_its_file(
+    http: httpx.Client, server: LocalServer, clock: Clock
+) -> None:
+    first = http.post(f"{API}/bulk-export", json=ORDER).json()
+    clock.advance(seconds=LIFETIMES_REMEMBERED * LIFETIME - 1)
+    second = http.post(f"{API}/bulk-export", json=ORDER).json()
+    assert http.get(first["status_url"]).json()["status"] == "expired"
+    clock.advance(seconds=1)
+    third = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
+    assert http.get(first["status_url"]).status_code == 404
+    assert httpx.get(first["download_url"]).status_code == 403
+    assert sorted(ids(server)) == sorted([second["export_id"], third["export_id"]])
+
+
+def test_what_expired_goes_without_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "CLEANING_SECONDS", 0.01)
+    with LocalServer() as server:
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        job = httpx.post(f"{server.url}{API}/bulk-export", json=ORDER, headers=headers).json()
+        file = server.settings.data / "exports" / f"{job['export_id']}.csv"
+        assert file.is_file()
+        server.clock.advance(seconds=(LIFETIMES_REMEMBERED + 1) * LIFETIME)
+        for _ in range(1000):
+            httpx.get(f"{server.url}/livez")
+            if not file.exists() and not ids(server):
+                break
+        assert not file.exists()
+        assert ids(server) == []
+
+
+def test_a_file_without_a_finished_job_goes_at_the_start(tmp_path: Path) -> None:
+    with LocalServer(data=tmp_path) as server:
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        job = httpx.post(f"{server.url}{API}/bulk-export", json=ORDER, headers=headers).json()
+    stray = tmp_path / "exports" / "11111111-2222-3333-4444-555555555555.csv"
+    stray.write_text("event_id")
+    with LocalServer(data=tmp_path):
+        assert not stray.exists()
+        assert (tmp_path / "exports" / f"{job['export_id']}.csv").is_file()
+
+
+class Held:
+    """Stands in front of :func:`write_export`: holds up CSV files until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.release = threading.Event()
+        self.calls = 0
+
+    def __call__(
+        self, *values: Any, form: str, stopping: Callable[[], bool], compression: str
+    ) -> ExportedFile:
+        self.calls += 1
+        if form == "csv":
+            self.began.set()
+            assert self.release.wait(20)
+        return write_export(*values, form=form, stopping=stopping, compression=compression)
+
+
+def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = Held()
+    monkeypatch.setattr(exports, "write_export", held)
+    with (
+        LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
+        httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {server.api_key}"}
+        ) as http,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        first = pool.submit(http.post, f"{API}/bulk-export", json=ORDER)
+        assert held.began.wait(20)
+        same = pool.submit(http.post, f"{API}/bulk-export", json=ORDER)
+        other = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"})
+        assert (other.status_code, other.json()["status"]) == (200, "completed")
+        assert not first.done()
+        held.release.set()
+        answers = [first.result(), same.result()]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].content == answers[1].content
+        assert held.calls == 2
+
+
+def test_a_job_whose_state_cannot_be_noted_is_taken_up_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exports, "CLEANING_SECONDS", 0.01)
+    complete = ExportTable.complete
+    refusals = iter([sqlite3.OperationalError("database or disk is full")] * 2)
+
+    async def full(*values: Any) -> None:
+        for refusal in refusals:
+            raise refusal
+        await complete(*values)
+
+    monkeypatch.setattr(ExportTable, "complete", full)
+    with (
+        LocalServer(sample=Sample(days=1, events_per_day=30), rate_limit=0) as server,
+        httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {server.api_key}"}
+        ) as http,
+    ):
+        assert http.post(f"{API}/bulk-export", json=ORDER).status_code == 500
+        answers = (http.post(f"{API}/bulk-export", json=ORDER) for _ in range(1000))
+        answer = next(answer for answer in answers if answer.status_code != 202)
+        assert (answer.status_code, answer.json()["row_count"]) == (200, 30)
