@@ -12,6 +12,7 @@ from adanalytics_server.dialect_shapes import retry_after
 from adanalytics_server.errors import ApiError
 from adanalytics_server.file_answer import file_answer
 from adanalytics_server.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETERS
+from adanalytics_server.parameters import only
 
 RETRY_SECONDS = 1
 _MEDIA_TYPES = {
@@ -27,6 +28,7 @@ router = APIRouter()
     "/exports/{export_id}",
     response_class=Response,
     responses=DOWNLOAD,
+    dependencies=[only("expires", "signature")],
     openapi_extra={"parameters": DOWNLOAD_PARAMETERS},
 )
 async def download(request: Request, export_id: str) -> Response:

@@ -100,6 +100,31 @@ def test_a_pipe_that_is_closed_from_the_start(spawn: Spawn) -> None:
     assert finish(process) == (141, "", "")
 
 
+@pytest.mark.parametrize("words", ["--version", "--help"])
+def test_a_stdout_that_takes_nothing_is_one_error_also_at_the_exit(
+    tmp_path: Path, words: str
+) -> None:
+    target = tmp_path / "out"
+    line = f"ulimit -f 0; exec {sys.executable} -m adanalytics_cli {words} > {target}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT)
+    shown = done.stderr.decode().splitlines()
+    assert done.returncode not in (0, 120)
+    assert [text[:6] for text in shown[:1]] == ["Error:"]
+    assert "File too large" in shown[0]
+    assert not any("Traceback" in text or "ignored" in text for text in shown)
+
+
+@pytest.mark.parametrize("words", ["--version", "dates -f csv"])
+def test_a_pipe_closed_before_the_last_write_is_not_mentioned_at_the_exit(
+    spawn: Spawn, service: LocalServer, words: str
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = spawn(*words.split(), stdout=writing)
+    os.close(writing)
+    assert finish(process) == (141, "", "")
+
+
 @pytest.fixture
 def stuck_service() -> Iterator[tuple[str, Event]]:
     """A service that takes a request and never answers, and the sign that it has one."""

@@ -1,6 +1,7 @@
 """Names that lead here without being this machine's own are refused."""
 
 import asyncio
+import socket
 from pathlib import Path
 
 import httpx
@@ -27,10 +28,13 @@ def test_only_own_names_and_addresses_are_answered(
         assert ("another host than localhost" in answer.text) == (status == 400)
 
 
-def test_a_foreign_name_behind_an_own_one_is_refused(server: LocalServer) -> None:
-    for hosts in (["localhost", "evil.example"], ["evil.example", "localhost"]):
-        answer = httpx.get(f"{server.url}/livez", headers=[("Host", host) for host in hosts])
-        assert answer.status_code == 400
+def test_a_foreign_name_beside_an_own_one_is_refused(server: LocalServer) -> None:
+    own, foreign = b"Host: localhost\r\n", b"Host: evil.example\r\n"
+    address = httpx.URL(server.url)
+    for hosts in (own + foreign, foreign + own):
+        with socket.create_connection((address.host, address.port), timeout=20) as connection:
+            connection.sendall(b"GET /livez HTTP/1.1\r\n" + hosts + b"\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_server_that_others_reach_answers_to_any_name(tmp_path: Path) -> None:
