@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from adanalytics_cli.sync.arrow_library import arrow_module
+from adanalytics_cli.sync.arrow_library import arrow_module, offsets_of, text_array
 from adanalytics_client import ProtocolError
 from adanalytics_client._arrow_rows import ArrowRows
 
@@ -25,6 +25,9 @@ _NAMES = (
     "key_values",
 )
 PAIRS = "key_values"
+Pairs = list[tuple[str, str | None]]
+"""The key_values of an event."""
+
 TEXT = "_text"
 """The column of the events' own texts, in tables that carry them."""
 
@@ -98,10 +101,10 @@ class EventTables:
 
     def _read_pairs(self, body: bytes) -> Any:  # noqa: ANN401  no types
         """The column of pairs; few sets of them repeat over and over, and each is read once."""
-        pieces: Sequence[bytes | str] = _PAIRS_AT_THE_END.findall(body)
+        pieces: list[bytes] = _PAIRS_AT_THE_END.findall(body)
         if len(pieces) != body.count(b"\n"):
-            pieces = [_pairs_of(text) for text in _lines(body)]
-        return pairs_column(self._arrow.array(pieces, self._arrow.string()), self.schema)
+            pieces = [_pairs_of(text).encode() for text in _lines(body)]
+        return pairs_column(text_array(pieces), self.schema)
 
     def _read_carefully(self, texts: Sequence[str]) -> Table:
         try:
@@ -125,10 +128,20 @@ def pairs_column(texts: Any, schema: Any) -> Any:  # noqa: ANN401  no types
     kind = schema.field(PAIRS).type
     encoded = texts.dictionary_encode()
     chunks = [
-        arrow.array(map(_pairs, chunk.dictionary.to_pylist()), kind).take(chunk.indices)
+        _map_array(list(map(_pairs, chunk.dictionary.to_pylist())), kind).take(chunk.indices)
         for chunk in (encoded.chunks if isinstance(encoded, arrow.ChunkedArray) else [encoded])
     ]
     return arrow.chunked_array(chunks, kind)
+
+
+def _map_array(values: Sequence[Pairs | None], kind: Any) -> Any:  # noqa: ANN401  no types
+    if any(each is None or any(text is None for _, text in each) for each in values):
+        return arrow_module().array(values, kind)
+    pairs = [pair for each in values if each for pair in each]
+    keys = text_array([key.encode() for key, _ in pairs])
+    texts = text_array([(text or "").encode() for _, text in pairs])
+    ends = offsets_of(len(each or ()) for each in values)
+    return arrow_module().MapArray.from_arrays(ends, keys, texts)
 
 
 def _pairs_of(text: str) -> str:
@@ -136,7 +149,7 @@ def _pairs_of(text: str) -> str:
     return json.dumps(value.get(PAIRS))
 
 
-def _pairs(text: str) -> list[tuple[str, str | None]] | None:
+def _pairs(text: str) -> Pairs | None:
     try:
         # Numbers as their digits: nothing may pass through a float.
         value = json.loads(text, parse_float=str, parse_int=str)

@@ -8,7 +8,7 @@ from adanalytics_cli.sync.arrow_events import PAIRS, EventTables, Table, pairs_c
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_client import ProtocolError
 
-BYTES_AT_A_TIME = 4 * 1024 * 1024
+BYTES_AT_A_TIME = 1024 * 1024
 """The piece of a file that is read at a time, and so the longest row that can be read."""
 
 
@@ -41,7 +41,7 @@ def read_csv(source: Path | BinaryIO, tables: EventTables) -> Iterator[Table]:
             convert_options=options,
         )
         for batch in reader:
-            yield _with_pairs(arrow.table(batch), tables)
+            yield _with_pairs(arrow.Table.from_batches([batch]), tables)
     except arrow.ArrowInvalid as error:
         if "Empty CSV file" in str(error):
             return

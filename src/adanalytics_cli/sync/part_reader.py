@@ -25,7 +25,7 @@ def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -
                 .ParquetFile(file)
                 .iter_batches(batch_size=ROWS_A_GROUP)
             ):
-                yield arrow.table(batch)
+                yield arrow.Table.from_batches([batch])
         elif form == "csv":
             yield from read_csv(file, tables)
         else:

@@ -100,7 +100,10 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
             "for by itself."
         )
     days = table["event_date"].cast(arrow.int32())
-    keys = compute.add(compute.multiply(days, 24), table["event_hour"].cast(arrow.int32()))
+    keys = compute.add(
+        compute.multiply(days, 24),
+        table["event_hour"].cast(arrow.int32()),
+    )
     runs = compute.run_end_encode(keys.combine_chunks())
     runs = runs.chunk(0) if hasattr(runs, "num_chunks") else runs
     values, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
