@@ -1,4 +1,4 @@
-"""Leave a pull early in one of several ways, then print what is left a second later.
+"""Leave a pull early in one of several ways, then print what is still left after a while.
 
 python leak_scenario.py URL sync|async break|exception|interrupt|cancel
 """
@@ -74,7 +74,9 @@ def main() -> None:
     except (ZeroDivisionError, KeyboardInterrupt) as error:
         # A traceback would keep the frames of the pull.
         error.__traceback__ = None
-    until = time.monotonic() + 1
+    # A second is enough on a machine of one's own. The service never answers what is left, so
+    # ten prove as much, and a busy machine cannot fail them.
+    until = time.monotonic() + 10
     while time.monotonic() < until and (threading.active_count() > 1 or len(sockets()) > before):
         time.sleep(0.01)
     threads = [each.name for each in threading.enumerate()][1:]

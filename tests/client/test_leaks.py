@@ -1,4 +1,4 @@
-"""A second after a pull was left, however it was left, nothing of it is there any more."""
+"""Soon after a pull was left, however it was left, nothing of it is there any more."""
 
 from __future__ import annotations
 
