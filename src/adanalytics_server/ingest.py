@@ -118,6 +118,10 @@ class _MonthWriter:
         """Append the records of an hour behind its rows, or in place of the ``replaced`` ones."""
         before = replaced or _visible(self._ledger, hour)
         self._remove_unseen(hour, before)
+        if replaced is None:
+            self._texts.join_small_chunks(
+                first_key(hour, before.first), first_key(hour, before.end)
+            )
         end = before.end
         while batch := list(islice(records, BATCH)):
             fresh = self._without_known(batch)

@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -100,6 +101,68 @@ class TextWriter:
             self._end += len(text)
         self._connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?)", chunks)
 
+    def join_small_chunks(self, low: int, high: int) -> None:
+        """Make full chunks of those that many small loads left among the keys of one hour.
+
+        Texts that stand apart in the file are written once more, behind its end, so that whoever
+        reads from it meanwhile reads on. All rows of the range have to be visible ones.
+
+        Raises:
+            DamagedFile: the texts are not where they should be.
+        """
+        bounds = (low, high)
+        count, rows = self._connection.execute(
+            "SELECT COUNT(*), SUM(n) FROM chunks WHERE key >= ? AND key < ?", bounds
+        ).fetchone()
+        # After a join any two neighbours have more rows than fit into one chunk. So there are
+        # as many new chunks between two joins as fit into the first term.
+        if count <= CHUNK_ROWS + 2 * (rows or 0) // CHUNK_ROWS:
+            return
+        found = self._connection.execute(
+            "SELECT * FROM chunks WHERE key >= ? AND key < ? ORDER BY key", bounds
+        )
+        for group in list(_joinable(Chunk(*row) for row in found)):
+            if len(group) > 1:
+                joined = self._joined(group)
+                remove_rows(self._connection, group[0].key, group[-1].key + 1)
+                self._connection.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", joined)
+
+    def _joined(self, group: list[Chunk]) -> Chunk:
+        key, rows = group[0].key, sum(chunk.n for chunk in group)
+        if all(one.end + 1 == other.position for one, other in pairwise(group)):
+            return Chunk(key, rows, group[0].position, group[-1].end - group[0].position)
+        path = Path(self._file.name)
+        with path.open("rb") as file:
+            texts = [_text_of(file, chunk) for chunk in group]
+        if not all(map(_is_sound, texts, group)):
+            raise DamagedFile(path, "what is in it are no events")
+        text = b",".join(texts)
+        self._file.write(text + b",")
+        joined = Chunk(key, rows, self._end, len(text))
+        self._end += len(text) + 1
+        return joined
+
+
+def _joinable(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    """Group neighbours as long as their rows fit into one chunk."""
+    group: list[Chunk] = []
+    for chunk in chunks:
+        if group and sum(each.n for each in group) + chunk.n > CHUNK_ROWS:
+            yield group
+            group = []
+        group.append(chunk)
+    if group:
+        yield group
+
+
+def _is_sound(text: bytes, chunk: Chunk) -> bool:
+    return text.startswith(_BEGIN) and text[-1:] == b"}" and len(split_rows(text)) == chunk.n
+
+
+def _text_of(file: IO[bytes], chunk: Chunk) -> bytes:
+    file.seek(chunk.position)
+    return file.read(chunk.length)
+
 
 @contextmanager
 def appending(connection: sqlite3.Connection, folder: Path, month: str) -> Iterator[TextWriter]:
@@ -149,8 +212,7 @@ def rewrite(connection: sqlite3.Connection, folder: Path, month: str) -> None:
             connection.execute(
                 "UPDATE chunks SET position = ? WHERE key = ?", (new.tell(), chunk.key)
             )
-            old.seek(chunk.position)
-            new.write(old.read(chunk.length) + b",")
+            new.write(_text_of(old, chunk) + b",")
         new.flush()
         os.fsync(new.fileno())
     connection.execute("UPDATE text_file SET generation = generation + 1")

@@ -1,0 +1,108 @@
+"""Many small loads into the same hours: their rows stay in order, and pages stay cheap."""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from itertools import count
+from random import Random
+
+import pytest
+
+from adanalytics_server import month_text
+from adanalytics_server.damage import DamagedFile
+from adanalytics_server.events import Record
+from adanalytics_server.ingest import ingest
+from adanalytics_server.paging import read_page
+from adanalytics_server.ranges import DayRange
+from adanalytics_server.store import PartnerStore
+
+MakeRecord = Callable[..., Record]
+HOUR = 3_600_000
+START = 1_769_896_800_000  # 2026-01-31T22:00:00Z, two hours before another month
+DAYS = DayRange(date(2026, 1, 31), date(2026, 1, 31))
+CHUNK = 4
+
+
+@pytest.fixture(autouse=True)
+def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(month_text, "CHUNK_ROWS", CHUNK)
+
+
+def served(store: PartnerStore, *, per_page: int = 100_000) -> list[bytes]:
+    found: list[bytes] = []
+    pages = (read_page(store, DAYS, page=page, per_page=per_page) for page in count(1))
+    for page in pages:
+        found += month_text.split_pieces(page.pieces)
+        if len(found) == page.total:
+            break
+    return found
+
+
+def chunks(store: PartnerStore) -> int:
+    with store.reading_month("2026-01") as connection:
+        return int(connection.execute("SELECT COUNT(*) FROM chunks").fetchone()[0])
+
+
+def killed(records: list[Record], make_record: MakeRecord) -> Iterator[Record]:
+    """Give the records, then one of the next month, then nothing any more: the process is gone."""
+    yield from records
+    yield make_record(START + 2 * HOUR, 999_999)
+    raise KeyboardInterrupt
+
+
+def test_rows_of_many_small_loads_stay_in_order_and_in_few_chunks(
+    store: PartnerStore, make_record: MakeRecord
+) -> None:
+    draw = Random(1)
+    expected: list[list[Record]] = [[], []]
+    number = 0
+    bodies: list[bytes] = []
+    for load in range(60):
+        new = []
+        for hour in range(2):
+            rows = draw.randrange(3)
+            records = [make_record(START + hour * HOUR + number, number + n) for n in range(rows)]
+            expected[hour] += records
+            new += records
+            number += rows
+        if load % 10 == 5:
+            unseen = [make_record(START + HOUR - 1, 500_000 + load)]
+            with pytest.raises(KeyboardInterrupt):
+                ingest(store, killed(unseen, make_record))
+        ingest(store, new)
+        bodies = [record.body for record in expected[0] + expected[1]]
+        assert served(store) == bodies
+        # For each hour: those that wait to be joined, and then two for each full one.
+        assert chunks(store) <= 2 * CHUNK + 2 * len(bodies) // CHUNK + 6
+    assert served(store, per_page=7) == bodies
+    again = [make_record(START + n, 600_000 + n) for n in range(3)]
+    ingest(store, again, replace_hours={START // HOUR})
+    assert served(store) == [record.body for record in again + expected[1]]
+
+
+def test_loads_into_one_hour_are_joined_where_they_lie(
+    store: PartnerStore, make_record: MakeRecord
+) -> None:
+    records = [make_record(START + n, n) for n in range(40)]
+    for record in records:
+        ingest(store, [record])
+    (file,) = store.folder.glob("*.events")
+    assert file.read_bytes() == b",".join([record.body for record in records] + [b""])
+    assert chunks(store) < len(records)
+
+
+def test_texts_that_are_damaged_are_not_joined(
+    store: PartnerStore, make_record: MakeRecord
+) -> None:
+    for number in range(2 * CHUNK + 1):
+        hours = (START, START + HOUR)
+        ingest(store, [make_record(hour + number, hour + number) for hour in hours])
+    with store.reading_month("2026-01") as connection:
+        query = "SELECT position FROM chunks ORDER BY key DESC LIMIT 1 OFFSET 3"
+        (joined,) = connection.execute(query).fetchone()
+    (file,) = store.folder.glob("*.events")
+    with file.open("r+b") as texts:
+        texts.seek(joined)
+        texts.write(b"x")
+    ingest(store, [make_record(START + CHUNK, 99)])
+    with pytest.raises(DamagedFile, match="no events"):
+        ingest(store, [make_record(START + HOUR + CHUNK, 100)])
