@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adanalytics_client._plan import Plan, Slice
     from adanalytics_client._quota import QuotaState
     from adanalytics_client._retry import RetryPolicy
+    from adanalytics_client._seen import SeenEvents
     from adanalytics_client.aclient import AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
@@ -98,6 +99,7 @@ __all__ = [
     "RequestTimeout",
     "RetryPlanned",
     "RetryPolicy",
+    "SeenEvents",
     "ServerError",
     "Slice",
     "StatusError",
@@ -130,6 +132,7 @@ _HOMES = {
     "Slice": "_plan",
     "QuotaState": "_quota",
     "RetryPolicy": "_retry",
+    "SeenEvents": "_seen",
     "BytesReceived": "_hooks",
     "Observer": "_hooks",
     "PageDrift": "_hooks",

@@ -58,7 +58,7 @@ class Watch:
         if not any(known):
             return page
         self.repeated += sum(known)
-        return replace(page, found=_without(page.found, known))
+        return replace(page, found=without(page.found, known))
 
     def verdict(
         self, cursor: Cursor, page: Fetched, kept: Fetched, *, last: bool
@@ -110,7 +110,8 @@ def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
     return before[len(before) - 1] in after.text or after[0] in before.text
 
 
-def _without(found: Found, known: Sequence[bool]) -> Found:
+def without(found: Found, known: Sequence[bool]) -> Found:
+    """The rows that are not marked as known."""
     if not isinstance(found.rows, Lines):
         return found
     texts = [found.rows[at] for at, gone in enumerate(known) if not gone]

@@ -68,6 +68,7 @@ class Fanout:
             are fetched one at a time: a page ahead might turn out not to be needed.
         begin: where an earlier run of the same plan stopped; by default at the beginning.
         drifted: told when a page that moved is handed out.
+        sifted: called with each page that is handed out; gives what shall be left of it.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Fanout:
         enough: int | None = None,
         begin: Position | None = None,
         drifted: Callable[[PageDrift], None] = lambda _: None,
+        sifted: Callable[[Fetched], Fetched] = lambda page: page,
     ) -> None:
         begin = begin or Position(plan.slices, plan.stretches)
         self._slices, self._stretches, self._begun = begin.slices, begin.stretches, begin.begun
@@ -91,6 +93,7 @@ class Fanout:
         self._largest = begin.largest
         self._failed = False
         self._drifted = drifted
+        self._sifted = sifted
 
     @property
     def finished(self) -> bool:
@@ -153,7 +156,9 @@ class Fanout:
                 self._close(lane)
                 if drift:
                     self._drifted(drift)
-                return Turned(cursor, page, lane.resume is None, self._left(), drift)
+                left = self._sifted(page)
+                self._received -= len(page) - len(left)
+                return Turned(cursor, left, lane.resume is None, self._left(), drift)
             if lane.error is not None:
                 raise lane.error
             self._close(lane)

@@ -15,6 +15,7 @@ from adanalytics_client._operations import PageReader
 from adanalytics_client._pages import Cursor, Page, TextPage
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
+from adanalytics_client._seen import SeenEvents, Sieve, check_seen
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M, Typed
 from adanalytics_client.errors import ConfigurationError
@@ -29,6 +30,7 @@ class Pull(Generic[M]):
     Attributes:
         plan: what is to be asked; of a resumed pull, what is left to be asked.
         begin: where a resumed pull goes on, None for one from the beginning.
+        seen: what earlier pulls brought, or None to leave nothing out.
     """
 
     plan: Plan
@@ -39,6 +41,7 @@ class Pull(Generic[M]):
     rows_key: str | None
     max_events: int | None
     begin: Position | None
+    seen: SeenEvents | None
 
     @property
     def passed(self) -> int:
@@ -57,7 +60,11 @@ class Pull(Generic[M]):
             )
         return replace(self, plan=self.plan.only_days(days))
 
-    def fanout(self, session: Session) -> Fanout:
+    def sieve(self) -> Sieve:
+        """What one reading leaves out; settle it when its events were handed out."""
+        return Sieve(self.seen, self.left(self.passed))
+
+    def fanout(self, session: Session, sieve: Sieve) -> Fanout:
         """A fresh fan-out over the plan."""
         return Fanout(
             self.plan,
@@ -66,6 +73,7 @@ class Pull(Generic[M]):
             enough=self.left(self.passed),
             begin=self.begin,
             drifted=partial(announce, session.observer),
+            sifted=sieve.kept,
         )
 
     def fetcher(self, session: Session) -> Callable[[Cursor], Operation[Arrived]]:
@@ -122,6 +130,7 @@ def make_pull(
     rows_key: str | None,
     max_events: int | None,
     resume: str | None,
+    seen: SeenEvents | None,
     partner: str | None,
 ) -> Pull[M]:
     """Check the arguments of `events` and plan the pull.
@@ -139,10 +148,13 @@ def make_pull(
             f"max_events={max_events!r}: pass a whole number, at least 1, or None for all."
         )
     check_text("rows_key", rows_key)
+    check_seen(seen)
     first, last = to_range(start, end)
-    plan = make_plan(first, last, hour=hour, split=split, per_page=per_page, max_events=max_events)
+    # Nobody knows how many pages are needed where some of their events are left out.
+    most = max_events if seen is None else None
+    plan = make_plan(first, last, hour=hour, split=split, per_page=per_page, max_events=most)
     begin = None if resume is None else position_of(resume, plan, partner)
     if begin:
         plan = replace(plan, slices=begin.left(), stretches=begin.stretches)
     typed = Typed.of(model)
-    return Pull(plan, partner, concurrency, ordered, typed, rows_key, max_events, begin)
+    return Pull(plan, partner, concurrency, ordered, typed, rows_key, max_events, begin, seen)

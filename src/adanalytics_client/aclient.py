@@ -20,6 +20,7 @@ from adanalytics_client._pull import make_pull
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
+from adanalytics_client._seen import SeenEvents
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M
 from adanalytics_client.aevents import AsyncEventQuery
@@ -200,6 +201,7 @@ class AsyncClient:
         rows_key: str | None = None,
         max_events: int | None = None,
         resume: str | None = None,
+        seen: SeenEvents | None = None,
     ) -> AsyncEventQuery[M]:
         """Log-level events of the days from `start` to `end`, both included; lazy.
 
@@ -217,6 +219,8 @@ class AsyncClient:
             rows_key: the name of the list of events, where the service's answer leaves it open.
             max_events: stop after so many; pages are then fetched one at a time, none in vain.
             resume: the `token` of a page of the same query, to go on after that page.
+            seen: leaves out events that an earlier pull brought, by `event_id`, and learns of
+                those of this one.
 
         Raises:
             ConfigurationError: naming the argument that is wrong.
@@ -233,6 +237,7 @@ class AsyncClient:
             rows_key=rows_key,
             max_events=max_events,
             resume=resume,
+            seen=seen,
             partner=self._session.config.partner,
         )
         return AsyncEventQuery(pull, self._session, self._driver)

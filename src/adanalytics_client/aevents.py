@@ -14,6 +14,7 @@ from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched, Page, TextPage
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
+from adanalytics_client._seen import Sieve
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M
 
@@ -108,9 +109,11 @@ class AsyncEventQuery(Generic[M]):
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
-        table = ArrowRows(columns)
-        async with aclosing(self._cut(table.page)) as batches:
-            return table.table([batch async for batch in batches])
+        table, sieve = ArrowRows(columns), self._pull.sieve()
+        async with aclosing(self._cut(table.page, sieve)) as batches:
+            made = table.table([batch async for batch in batches])
+        sieve.settle()
+        return made
 
     async def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -165,30 +168,40 @@ class AsyncEventQuery(Generic[M]):
         # Opened here and not in a thread: a cancellation then would leave the file to nobody.
         from adanalytics_client.output import open_output
 
-        output = open_output(to, format, columns)
+        output, sieve = open_output(to, format, columns), self._pull.sieve()
         try:
-            written = await self._fill(output)
+            written = await self._fill(output, sieve)
             await self._driver.offload(output.commit)
         except BaseException:
             output.abort()
             raise
+        sieve.settle()
         return written
 
-    async def _fill(self, output: "Output") -> int:
-        async with aclosing(self._cut(output.add)) as counts:
+    async def _fill(self, output: "Output", sieve: Sieve) -> int:
+        async with aclosing(self._cut(output.add, sieve)) as counts:
             return sum([count async for count in counts])
 
-    def _cut(self, take: Callable[[Fetched, int | None], T]) -> AsyncGenerator[T, None]:
+    def _cut(
+        self, take: Callable[[Fetched, int | None], T], whole: Sieve | None = None
+    ) -> AsyncGenerator[T, None]:
         """What `take` makes of each page, told how many of its events still count."""
-        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)))
+        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)), whole)
 
-    async def _each(self, take: Callable[[Turned, int], T]) -> AsyncGenerator[T, None]:
-        """What `take` makes of each page, told how many events passed before it."""
-        passed = self._pull.passed
+    async def _each(
+        self, take: Callable[[Turned, int], T], whole: Sieve | None = None
+    ) -> AsyncGenerator[T, None]:
+        """What `take` makes of each page, told how many events passed before it.
+
+        Who makes one thing of all pages passes a sieve and settles it when that is done.
+        """
+        passed, sieve = self._pull.passed, whole or self._pull.sieve()
         stream = self._driver.stream(
-            self._pull.fanout(self._session), self._pull.fetcher(self._session)
+            self._pull.fanout(self._session, sieve), self._pull.fetcher(self._session)
         )
         async with aclosing(stream) as pages:
             async for turned in pages:
                 before, passed = passed, passed + len(turned.page)
                 yield await self._driver.offload(partial(take, turned, before))
+                if whole is None:
+                    sieve.settle()

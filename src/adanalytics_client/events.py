@@ -12,6 +12,7 @@ from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched, Page, TextPage
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
+from adanalytics_client._seen import Sieve
 from adanalytics_client._session import Session
 from adanalytics_client._sync import SyncDriver
 from adanalytics_client._typed import M
@@ -107,9 +108,11 @@ class EventQuery(Generic[M]):
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
-        table = ArrowRows(columns)
-        with closing(self._cut(table.page)) as batches:
-            return table.table(list(batches))
+        table, sieve = ArrowRows(columns), self._pull.sieve()
+        with closing(self._cut(table.page, sieve)) as batches:
+            made = table.table(list(batches))
+        sieve.settle()
+        return made
 
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
@@ -163,30 +166,40 @@ class EventQuery(Generic[M]):
         """
         from adanalytics_client.output import open_output
 
-        output = open_output(to, format, columns)
+        output, sieve = open_output(to, format, columns), self._pull.sieve()
         try:
-            written = self._fill(output)
+            written = self._fill(output, sieve)
             output.commit()
         except BaseException:
             output.abort()
             raise
+        sieve.settle()
         return written
 
-    def _fill(self, output: "Output") -> int:
-        with closing(self._cut(output.add)) as counts:
+    def _fill(self, output: "Output", sieve: Sieve) -> int:
+        with closing(self._cut(output.add, sieve)) as counts:
             return sum(counts)
 
-    def _cut(self, take: Callable[[Fetched, int | None], T]) -> Generator[T, None, None]:
+    def _cut(
+        self, take: Callable[[Fetched, int | None], T], whole: Sieve | None = None
+    ) -> Generator[T, None, None]:
         """What `take` makes of each page, told how many of its events still count."""
-        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)))
+        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)), whole)
 
-    def _each(self, take: Callable[[Turned, int], T]) -> Generator[T, None, None]:
-        """What `take` makes of each page, told how many events passed before it."""
-        passed = self._pull.passed
+    def _each(
+        self, take: Callable[[Turned, int], T], whole: Sieve | None = None
+    ) -> Generator[T, None, None]:
+        """What `take` makes of each page, told how many events passed before it.
+
+        Who makes one thing of all pages passes a sieve and settles it when that is done.
+        """
+        passed, sieve = self._pull.passed, whole or self._pull.sieve()
         stream = self._driver.stream(
-            self._pull.fanout(self._session), self._pull.fetcher(self._session)
+            self._pull.fanout(self._session, sieve), self._pull.fetcher(self._session)
         )
         with closing(stream) as pages:
             for turned in pages:
                 before, passed = passed, passed + len(turned.page)
                 yield take(turned, before)
+                if whole is None:
+                    sieve.settle()

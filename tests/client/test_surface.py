@@ -65,6 +65,7 @@ PURE = [
     "_rows",
     "_saved",
     "_secret",
+    "_seen",
     "_session",
     "_url",
     "_validator",

@@ -1,0 +1,138 @@
+"""Events that earlier pulls brought, left out where pulls overlap; no I/O."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adanalytics_client._checks import is_whole
+from adanalytics_client._drift import ids_of, without
+from adanalytics_client._pages import Fetched
+from adanalytics_client.errors import ConfigurationError
+
+# Two different ids in a billion agree by chance less than once in 10^20 times.
+_DIGEST = 16
+
+
+class SeenEvents:
+    """The ids of events that were brought, so that pulls which overlap bring each event once.
+
+    Pass one to `events(..., seen=)`: an event whose `event_id` is in it is left out, and the ids of
+    what is handed out are added. An event without an id always passes. A page counts as handed out
+    when the next one is asked for, a file when it is whole: a pull that breaks off can bring events
+    again and never loses one. It pickles, to be used by the next process; use it in one pull at a
+    time.
+
+    Args:
+        event_ids: ids to begin with, such as those in a file of an earlier pull.
+        most: ids to remember, about 120 bytes each; beyond that the oldest are forgotten. Writing
+            a file or a table holds as many again until it is whole.
+
+    Attributes:
+        most: as above.
+        repeated: events that were left out so far.
+        forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
+
+    Raises:
+        ConfigurationError: when `most` is no whole number of at least 1.
+
+    Example:
+        >>> seen = SeenEvents()
+        >>> len(list(client.events("2026-01-15", "2026-01-16", seen=seen).rows()))
+        600
+        >>> len(list(client.events("2026-01-16", seen=seen).rows())), seen.repeated
+        (0, 300)
+    """
+
+    def __init__(self, event_ids: Iterable[str] = (), *, most: int = 1_000_000) -> None:
+        if not is_whole(most, 1):
+            raise ConfigurationError(f"most={most!r}: pass a whole number of ids, at least 1.")
+        self.most = most
+        self.repeated = 0
+        self.forgotten = 0
+        self._digests: dict[bytes, None] = {}
+        self.add(event_ids)
+
+    def __contains__(self, event_id: str) -> bool:
+        return _digest(event_id) in self._digests
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def __repr__(self) -> str:
+        return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
+
+    def add(self, event_ids: Iterable[str]) -> None:
+        """Count events as brought; one that is known already becomes no younger."""
+        for each in event_ids:
+            self._digests[_digest(each)] = None
+            self._forget()
+
+    def take(self, other: "SeenEvents") -> None:
+        """Move all ids of another one, and its count of repeats, into this one."""
+        self.repeated += other.repeated
+        self.forgotten += other.forgotten
+        digests, other._digests = other._digests, {}  # noqa: SLF001 - one of its own kind
+        other.repeated = other.forgotten = 0
+        for each in digests:
+            self._digests[each] = None
+            self._forget()
+
+    def _forget(self) -> None:
+        if len(self._digests) > self.most:
+            del self._digests[next(iter(self._digests))]
+            self.forgotten += 1
+
+
+class Sieve:
+    """What one reading of a pull lets through; `seen` learns of it when it is settled.
+
+    Args:
+        seen: what earlier readings brought, or None to let all through unread.
+        room: events that may still pass, or None for all; those beyond count as not brought.
+    """
+
+    def __init__(self, seen: SeenEvents | None, room: int | None) -> None:
+        self._seen = seen
+        self._room = room
+        self._fresh = SeenEvents(most=seen.most) if seen is not None else None
+
+    def kept(self, page: Fetched) -> Fetched:
+        """The page without events that were brought, called in the order of handing out.
+
+        Raises:
+            ProtocolError: when an event is not JSON.
+        """
+        if self._seen is None or self._fresh is None:
+            return page
+        known: list[bool] = []
+        for each in ids_of(page):
+            gone = each is not None and (each in self._seen or each in self._fresh)
+            known.append(gone)
+            if gone:
+                self._fresh.repeated += 1
+            elif self._room is None or self._room > 0:
+                self._room = None if self._room is None else self._room - 1
+                self._fresh.add([each] if each is not None else [])
+        return replace(page, found=without(page.found, known)) if any(known) else page
+
+    def settle(self) -> None:
+        """Count as brought what passed since the last time."""
+        if self._seen is not None and self._fresh is not None:
+            self._seen.take(self._fresh)
+
+
+def check_seen(seen: object) -> None:
+    """Refuse anything else than a SeenEvents, such as a set, which would grow without bound.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if seen is not None and not isinstance(seen, SeenEvents):
+        raise ConfigurationError(
+            f"seen={type(seen).__name__}: pass a SeenEvents; SeenEvents(ids) makes one of ids."
+        )
+
+
+def _digest(event_id: str) -> bytes:
+    text = event_id.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=_DIGEST).digest()

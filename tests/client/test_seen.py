@@ -1,0 +1,128 @@
+"""Pulls that overlap bring each event once, and what was not handed out comes again."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import Client, SeenEvents, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+
+FIRST, SECOND = "2026-01-15", "2026-01-16"
+
+
+@pytest.fixture
+def pages_of_two(stand_in: StandIn, say: type[Say]) -> StandIn:
+    """A day has six events on three pages; the last of them has no id."""
+
+    def script(asked: Asked) -> Say:
+        day, page = asked.query["start_date"], int(asked.query["page"])
+        ids = [{"event_id": f"{day} {number}"} for number in range(1, 6)]
+        rows = [*ids, {"nameless": day}][page * 2 - 2 : page * 2]
+        return say({"events": rows, "has_more": page < 3})
+
+    stand_in.script = script
+    return stand_in
+
+
+def test_overlapping_pulls(world: World, pages_of_two: StandIn) -> None:
+    seen = SeenEvents()
+    both = world.rows(FIRST, SECOND, split="daily", seen=seen)
+    assert (len(both), len(seen), seen.repeated) == (12, 10, 0)
+    seen = pickle.loads(pickle.dumps(seen))
+    assert world.rows(SECOND, split="none", seen=seen) == [{"nameless": SECOND}]
+    assert (seen.repeated, seen.forgotten) == (5, 0)
+    assert len(pages_of_two.asked) == 9
+    assert f"{FIRST} 1" in seen
+    assert "another" not in seen
+
+
+def test_every_form_leaves_out_the_same(
+    world: World, pages_of_two: StandIn, tmp_path: Path
+) -> None:
+    def seen() -> SeenEvents:
+        return SeenEvents([f"{FIRST} {number}" for number in (2, 3, 4)])
+
+    def query() -> Any:
+        return world.client.events(FIRST, split="none", seen=seen())
+
+    left = [f"{FIRST} 1", f"{FIRST} 5", None]
+    assert [row.get("event_id") for row in world.all_of(query().rows())] == left
+    assert [event.event_id for event in world.all_of(query())] == left
+    assert world.on(query(), "to_arrow")["event_id"].to_pylist() == left
+    assert world.on(query(), "write", tmp_path / "x.jsonl") == 3
+    lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert [line.get("event_id") for line in lines] == left
+    assert [len(page) for page in world.all_of(query().pages())] == [1, 0, 2]
+    assert [len(page) for page in world.all_of(query().text_pages())] == [1, 0, 2]
+
+
+def test_max_events_counts_what_is_left(world: World, pages_of_two: StandIn) -> None:
+    seen = SeenEvents([f"{FIRST} {number}" for number in (1, 2, 3)])
+    rows = world.rows(FIRST, SECOND, split="daily", max_events=4, seen=seen)
+    wanted = [f"{FIRST} 4", f"{FIRST} 5", None, f"{SECOND} 1"]
+    assert [row.get("event_id") for row in rows] == wanted
+    assert f"{SECOND} 2" not in seen, "it came on the page, but was not handed out"
+    assert len(pages_of_two.asked) == 4
+    assert {asked.query["per_page"] for asked in pages_of_two.asked} == {"10000"}
+
+
+def test_a_token_and_what_was_seen(world: World, pages_of_two: StandIn) -> None:
+    seen = SeenEvents([f"{FIRST} 1"])
+    page = world.pages(FIRST, split="none", seen=seen)[0]
+    rest = world.rows(FIRST, split="none", resume=page.token, seen=SeenEvents(), max_events=3)
+    # One of the three was handed out before the token.
+    assert [row.get("event_id") for row in rest] == [f"{FIRST} 3", f"{FIRST} 4"]
+
+
+def test_what_a_loop_left_comes_again(pages_of_two: StandIn) -> None:
+    seen = SeenEvents()
+    with Client(pages_of_two.url, api_key="k", partner="acme") as client:
+        query = client.events(FIRST, split="none", seen=seen)
+        with closing(query.rows()) as rows:
+            began = [next(rows)["event_id"] for _ in range(3)]
+        assert began == [f"{FIRST} {number}" for number in (1, 2, 3)]
+        assert [row.get("event_id") for row in query.rows()] == [
+            *(f"{FIRST} {number}" for number in (3, 4, 5)),
+            None,
+        ]
+
+
+def test_a_file_that_was_not_finished_counts_for_nothing(
+    open_world: OpenWorld, pages_of_two: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    world, seen, script = open_world(), SeenEvents(), pages_of_two.script
+    pages_of_two.script = lambda asked: (
+        say(status=400) if asked.query["page"] == "3" else script(asked)
+    )
+    query = world.client.events(FIRST, split="none", seen=seen)
+    with pytest.raises(errors.InvalidRequest):
+        world.on(query, "write", tmp_path / "x.jsonl")
+    with pytest.raises(errors.InvalidRequest):
+        world.on(query, "to_arrow")
+    assert len(seen) == 0
+    pages_of_two.script = script
+    assert world.on(query, "write", tmp_path / "x.jsonl") == 6
+    assert len(seen) == 5
+
+
+def test_memory_is_bounded() -> None:
+    seen = SeenEvents((str(number) for number in range(10)), most=4)
+    assert (len(seen), seen.forgotten) == (4, 6)
+    assert [str(number) for number in range(10) if str(number) in seen] == list("6789")
+    assert repr(seen) == "SeenEvents(4 of at most 4 ids)"
+    with pytest.raises(errors.ConfigurationError, match="most=0"):
+        SeenEvents(most=0)
+
+
+def test_something_else_than_seen_events(world: World, stand_in: StandIn) -> None:
+    with pytest.raises(errors.ConfigurationError, match="seen=set: pass a SeenEvents"):
+        world.client.events(FIRST, seen=set())
+    assert stand_in.asked == []
