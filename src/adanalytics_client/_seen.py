@@ -58,6 +58,11 @@ class SeenEvents:
     def __len__(self) -> int:
         return len(self._digests)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeenEvents):
+            return NotImplemented
+        return self.most == other.most and self._digests == other._digests
+
     def __repr__(self) -> str:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 

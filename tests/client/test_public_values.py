@@ -37,6 +37,7 @@ from adanalytics_client import (
     RequestSent,
     RetryPlanned,
     RetryPolicy,
+    SeenEvents,
     Slice,
     Summary,
     SummaryRow,
@@ -44,7 +45,7 @@ from adanalytics_client import (
     errors,
 )
 from adanalytics_client._export import Phase
-from adanalytics_client._pages import Page
+from adanalytics_client._pages import Page, TextPage
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 DAY = Slice(date(2026, 1, 15), date(2026, 1, 15), None)
@@ -89,9 +90,11 @@ VALUES: dict[str, Callable[[], Any]] = {
     "RequestSent": lambda: RequestSent("GET", "https://x.example/a", None, 0.5, None, 1, "timeout"),
     "RetryPlanned": lambda: RetryPlanned("https://x.example/a", 1, 0.5, "why"),
     "RetryPolicy": lambda: RetryPolicy(attempts=2),
+    "SeenEvents": lambda: SeenEvents(["a", "b"], most=5),
     "Slice": lambda: DAY,
     "Summary": lambda: Summary.model_validate({"rows": [TOMORROW], "totals": TOMORROW, "new": 1}),
     "SummaryRow": lambda: SummaryRow.model_validate(TOMORROW),
+    "TextPage": lambda: TextPage(DAY, 1, b"{}\n", 1, last=True),
     "WaitStarted": lambda: WaitStarted("why", 0.5, NOON),
 }
 # Bound to a client and its credential, or code of the user's own.
