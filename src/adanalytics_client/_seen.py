@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import ClassVar
 
 from adanalytics_client._checks import is_whole
 from adanalytics_client._drift import ids_of, without
@@ -57,6 +58,8 @@ class SeenEvents:
 
     def __len__(self) -> int:
         return len(self._digests)
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SeenEvents):

@@ -21,6 +21,12 @@ else:
 
     M = TypeVar("M")
 
+# What pydantic calls the types that no JSON object can be.
+_NO_OBJECTS = frozenset(
+    {"int", "float", "bool", "str", "bytes", "decimal", "complex", "none", "literal", "enum"}
+    | {"date", "datetime", "time", "timedelta", "uuid", "url"}
+    | {"list", "tuple", "set", "frozenset"}
+)
 _REPEATED = '[{"os":"first","os":"second","os":"last"}]'
 
 
@@ -53,10 +59,9 @@ class Typed(Generic[M]):
         try:
             adapter = TypeAdapter(list[kind])
         except PydanticUserError as error:
-            shown = getattr(model, "__name__", repr(model))
-            raise ConfigurationError(
-                f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({error.code})."
-            ) from None
+            raise _refusal(model, error.code or "unknown to pydantic") from None
+        if adapter.core_schema.get("items_schema", {}).get("type") in _NO_OBJECTS:
+            raise _refusal(model, "an event is an object with fields")
         return cls(adapter, kind is Event and adapter.validate_json(_REPEATED)[0].os == "last")
 
     def read(self, page: Fetched, most: int | None) -> list[M]:
@@ -75,3 +80,10 @@ class Typed(Generic[M]):
             with suppress(ValidationError, Inexact):
                 return self.adapter.validate_json(page.lines.array(most), context=EXACT)
         return self.adapter.validate_python(page.rows(most))
+
+
+def _refusal(model: object, why: str) -> ConfigurationError:
+    shown = getattr(model, "__name__", repr(model))
+    return ConfigurationError(
+        f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({why})."
+    )

@@ -46,6 +46,9 @@ class AsyncEventQuery(Generic[M]):
         self._session = session
         self._driver = driver
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plan})"
+
     @property
     def plan(self) -> Plan:
         """The requests this pull consists of; looking at it costs nothing."""

@@ -85,8 +85,9 @@ def _format(path: Path | None, wanted: str | None, *, packed: bool) -> Format:
     suffix = "" if path is None else path.with_suffix("").suffix if packed else path.suffix
     chosen = wanted or _SUFFIXES.get(suffix.lower())
     if chosen not in get_args(Format):
+        told = f"format={wanted!r}" if wanted or path is None else _named(path.name, suffix)
         raise ConfigurationError(
-            f"format={wanted!r}: events are written as {', '.join(get_args(Format))}; "
+            f"{told}: events are written as {', '.join(get_args(Format))}; "
             "use such a suffix or pass format=."
         )
     if packed and chosen in get_args(ArrowFormat):
@@ -94,6 +95,10 @@ def _format(path: Path | None, wanted: str | None, *, packed: bool) -> Format:
             f"{chosen} files are compressed inside; leave .gz out of the name."
         )
     return cast("Format", chosen)
+
+
+def _named(name: str, suffix: str) -> str:
+    return f"{name} ends in {suffix}" if suffix else f"{name} has no suffix"
 
 
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:

@@ -242,6 +242,8 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"max_events": 1.5}, "at least 1"),
         ({"rows_key": 5}, "rows_key must be a str"),
         ({"model": 5}, "model=5: pass a pydantic model"),
+        ({"model": int}, "model=int: pass a pydantic model"),
+        ({"model": list[str]}, "model=list: pass a pydantic model"),
         ({"end": "9999-12-31"}, "would take 69898296 requests"),
         ({"end": "2026-01-14"}, "before start"),
         ({"end": "2026-02-30"}, "calendar"),

@@ -171,8 +171,8 @@ def test_max_events_holds_for_files(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("out", "jsonl, csv, parquet, arrow"),
-        ("out.xlsx.gz", "jsonl, csv, parquet, arrow"),
+        ("out", "^out has no suffix: events are written as jsonl, csv, parquet, arrow"),
+        ("out.xlsx.gz", r"^out.xlsx.gz ends in \.xlsx: events are .*pass format="),
         ("out.parquet.gz", "leave .gz out"),
     ],
 )
@@ -181,6 +181,10 @@ def test_an_unknown_format_is_told_before_anything_is_sent(
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match=told):
         write(open_world(), tmp_path / name)
+    with pytest.raises(errors.ConfigurationError, match=r"^format='xml': events are"):
+        write(open_world(), tmp_path / "out.csv", format="xml")
+    with pytest.raises(errors.ConfigurationError, match=r"^format=None: .*pass format="):
+        write(open_world(), io.BytesIO())
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
         write(open_world(), tmp_path, format="csv")
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):

@@ -175,11 +175,13 @@ def test_no_public_type_is_of_the_http_library() -> None:
 
 def test_plans_policies_and_models_pickle() -> None:
     with Client("http://x.example", api_key="k", partner="acme") as client:
-        plan = client.events("2026-01-01", "2026-01-31").plan
+        query = client.events("2026-01-01", "2026-01-31")
+        plan = query.plan
         quota = client.quota
     assert (
         str(plan) == "2026-01-01..2026-01-31, hourly: at least 744 requests of up to 10000 events"
     )
+    assert repr(query) == f"EventQuery({plan})"
     assert plan.slices[25].start == date(2026, 1, 2)
     event = Event.model_validate({"revenue": "1.5", "new": {"a": 1}})
     for thing in (plan, quota, RetryPolicy(attempts=2), event, Summary(rows=[])):
