@@ -53,11 +53,12 @@ def batch_of_text(lines: Lines, most: int | None) -> "pa.RecordBatch | None":
 
 def _part(lines: Lines, count: int) -> tuple[str, list[dict[str, Json]]] | None:
     """The events without their last member, which must be their pairs, and these."""
-    text, begin = lines.text, lines.start
+    text, ends = lines.spans()
+    begin = 1
     find, read = text.rfind, DECODER.raw_decode
     rests: list[str] = []
     pairs: list[dict[str, Json]] = []
-    for end in lines.ends[:count]:
+    for end in ends[:count]:
         at = find(_PAIRS, begin, end)
         if at < 0:
             return None

@@ -107,7 +107,7 @@ def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
         return False
     if cursor.total is not None and page.signals.total not in {None, cursor.total}:
         return True
-    return before[len(before) - 1] in after.text or after[0] in before.text
+    return before[len(before) - 1] in after or after[0] in before
 
 
 def without(found: Found, known: Sequence[bool]) -> Found:

@@ -20,7 +20,7 @@ class JsonlOutput:
         if page.lines is None:
             return 0
         if self._columns is None:
-            self._target.file.writelines(page.lines.jsonl(most))
+            self._target.file.write(page.lines.jsonl(most))
             return len(page) if most is None else min(most, len(page))
         rows = page.rows(most)
         names = self._columns.choose(rows)

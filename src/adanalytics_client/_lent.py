@@ -4,6 +4,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.request import getproxies
 
 import httpx
 
@@ -58,8 +59,16 @@ class AsyncHttpClient(Protocol):
 
 
 def own_client() -> httpx.Client:
-    """A client of our own; proxies come from the environment as httpx reads it."""
-    return httpx.Client(limits=_LIMITS)
+    """A client of our own; proxies come from the environment as httpx reads it.
+
+    A transport that is handed to httpx goes past them, so where there are any it makes its own.
+    """
+    if getproxies():
+        return httpx.Client(limits=_LIMITS)
+    # With httpcore, which httpx imports late too.
+    from adanalytics_client._large_reads import LargeReads
+
+    return httpx.Client(transport=LargeReads(_LIMITS))
 
 
 def own_async_client() -> httpx.AsyncClient:

@@ -1,39 +1,33 @@
-"""A list of JSON objects as the text it came as, with the places where it may be cut."""
+"""A list of JSON objects as the bytes it came as, cut at the borders between them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from adanalytics_client._json import Json, parse_text
-
-_LINE_END = 0x0A
-# Lines that are put together at a time; pieces of some 64 KiB stay in the processor's cache.
-_AT_ONCE = 100
+from adanalytics_client._json import Json, parse
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """At least one object, each with its own text.
+    """At least one object, each with its own text in UTF-8 and without line breaks.
 
     Attributes:
-        text: holds the objects with one comma between each two and brackets around all, without
-            line breaks; it may be the whole document, which is not copied for this.
-        start: where the first object begins.
-        ends: where each object ends, in rising order.
+        parts: each object without what all of them begin and end with.
+        head: what each of them begins with.
+        tail: what each of them ends with.
     """
 
-    text: str = field(repr=False)
-    start: int
-    ends: list[int] = field(repr=False)
+    parts: list[bytes] = field(repr=False)
+    head: bytes = b""
+    tail: bytes = b""
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Lines":
         """Put texts of objects together."""
-        ends = accumulate((len(each) + 1 for each in texts), initial=0)
-        return cls(f"[{','.join(texts)}]", 1, list(ends)[1:])
+        return cls([each.encode() for each in texts])
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self.parts)
 
     def __getitem__(self, index: int) -> str:
         """The text of one object.
@@ -41,15 +35,24 @@ class Lines:
         Raises:
             IndexError: when there are not as many.
         """
-        if not 0 <= index < len(self):
+        if index < 0:
             raise IndexError(index)
-        return self.text[self._begin(index) : self.ends[index]]
+        return (self.head + self.parts[index] + self.tail).decode()
 
-    def array(self, most: int | None = None) -> str:
+    def __contains__(self, text: str) -> bool:
+        """Whether one of the objects has this very text."""
+        found, beside = text.encode(), len(self.head) + len(self.tail)
+        if not (found.startswith(self.head) and found.endswith(self.tail) and len(found) >= beside):
+            return False
+        return found[len(self.head) : len(found) - len(self.tail)] in self.parts
+
+    def between(self, first: int, behind: int | None) -> "Lines":
+        """The objects from `first` up to, not including, `behind`; to the end with None."""
+        return replace(self, parts=self.parts[first:behind])
+
+    def array(self, most: int | None = None) -> bytes:
         """The JSON text of the list, of its first `most` objects when they are bounded."""
-        if most is None or most >= len(self):
-            return self.text[self.start - 1 : self.ends[-1] + 1]
-        return f"[{self.text[self.start : self.ends[most - 1]] if most else ''}]"
+        return b"[%b]" % self._joined(b",", b"", most)
 
     def rows(self, most: int | None = None) -> list[dict[str, Json]]:
         """The objects as dicts; numbers with a fraction are Decimal.
@@ -57,25 +60,24 @@ class Lines:
         Raises:
             NotJson: when an object is not JSON.
         """
-        rows: list[dict[str, Json]] = parse_text(self.array(most))
+        rows: list[dict[str, Json]] = parse(self.array(most))
         return rows
 
-    def jsonl(self, most: int | None = None) -> Iterator[bytes | bytearray]:
-        """The objects, each on a line of its own, in pieces."""
-        count = len(self) if most is None else min(most, len(self))
-        for first in range(0, count, _AT_ONCE):
-            yield self._piece(first, min(first + _AT_ONCE, count))
+    def jsonl(self, most: int | None = None) -> bytes:
+        """The objects, each on a line of its own."""
+        return self._joined(b"\n", b"\n", most)
 
-    def _piece(self, first: int, behind: int) -> bytes | bytearray:
-        begin, ends = self._begin(first), self.ends[first:behind]
-        text = self.text[begin : ends[-1]]
-        if not text.isascii():
-            return "".join(f"{self[index]}\n" for index in range(first, behind)).encode()
-        piece = bytearray(text, "ascii")
-        for end in ends[:-1]:
-            piece[end - begin] = _LINE_END
-        piece.append(_LINE_END)
-        return piece
+    def spans(self) -> tuple[str, list[int]]:
+        """The text of the list, and where in it each object ends; the first begins at 1."""
+        text, beside = self.array().decode(), len(self.head) + len(self.tail) + 1
+        parts = self.parts if text.isascii() else [each.decode() for each in self.parts]
+        return text, list(accumulate(map(beside.__add__, map(len, parts))))
 
-    def _begin(self, index: int) -> int:
-        return self.ends[index - 1] + 1 if index else self.start
+    def _joined(self, between: bytes, behind: bytes, most: int | None) -> bytes:
+        """All in one go: a long text is not copied a second time to put something around it."""
+        parts = self.parts[:most]
+        if not parts:
+            return b""
+        parts[0] = self.head + parts[0]
+        parts[-1] += self.tail + behind
+        return (self.tail + between + self.head).join(parts)

@@ -55,13 +55,16 @@ class PageReader:
             ProtocolError: when the answer holds no list of records.
         """
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
-        answer = yield from call(session, Ask(_get(url)), _read_outline)
+        answer = yield from call(session, Ask(_get(url)), self._outline)
         found = answer.checked(session.credentials, lambda: self._find(answer))
         return fetched(found, answer.reply.head.headers)
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
         """Tell the observer of a page that will be used."""
         session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
+
+    def _outline(self, reply: Reply) -> Json:
+        return None if reply.status == NO_CONTENT else outline(reply.body, self.per_page)
 
     def _find(self, answer: Answer[Json]) -> Found:
         if answer.reply.status == NO_CONTENT:
@@ -117,10 +120,6 @@ def log_in(session: Session) -> Operation[str]:
 
 def _get(url: str) -> Request:
     return Request("GET", url, (_ACCEPT_JSON,))
-
-
-def _read_outline(reply: Reply) -> Json:
-    return None if reply.status == NO_CONTENT else outline(reply.body)
 
 
 def _read_dates(content: Json) -> list[date]:

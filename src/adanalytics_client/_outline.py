@@ -12,11 +12,16 @@ from adanalytics_client._lines import Lines
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
+_FIRST_MEMBER_BYTES = re.compile(_FIRST_MEMBER.pattern.encode())
 _PROBES = 16
 
 
-def outline(body: bytes) -> Json:
+def outline(body: bytes, most: int | None = None) -> Json:
     """Read a document like `parse`, but leave lists of objects, down to two levels, as `Lines`.
+
+    Args:
+        body: the document.
+        most: how many objects its list has at most, where that was asked for.
 
     A raw line break inside valid JSON can only be space between tokens (RFC 8259, sections 2 and
     7), so replacing it keeps the text's meaning to the last digit.
@@ -30,11 +35,59 @@ def outline(body: bytes) -> Json:
         '[{"revenue": 1.50}]'
     """
     with refusing():
+        if most is not None and (full := _full(body, most)) is not None:
+            return full
         text = text_of(body)
         value, end = _outline(text, _skip(text, 0), 2)
         if _skip(text, end) != len(text):
             raise NotJson(f"more text follows at character {end}")
         return value
+
+
+def _full(body: bytes, most: int) -> Json:
+    """The outline of a document whose list has all the objects that it may have, else None.
+
+    Borders are counted instead of proven one by one. What is cut at is `},{` with the name of the
+    first object's first member and a colon. In valid JSON that is a border between two objects of
+    one list; see `_cut_at_borders`. Where the document has one opening bracket in all, also in its
+    strings, it has one list, so each is a border of that list. A list with `most - 1` of them has
+    `most` objects or more, and it has no more, so there is no other border.
+    """
+    start = body.find(b"[")
+    first = _FIRST_MEMBER_BYTES.match(body, start + 1)
+    if start < 0 or first is None or body.find(b"[", start + 1) >= 0:
+        return None
+    border = b"}," + first[0]
+    # A page that is not nearly as long as a full one would be is not cut in vain.
+    size = body.find(border, start) - start
+    if not 1 < most <= 2 * len(body) // max(size, 1) or b"\n" in body or b"\r" in body:
+        return None
+    parts = body.split(border)
+    if len(parts) != most:
+        return None
+    if not body.isascii():
+        text_of(body)
+    last = (first[0] + parts[-1]).decode()
+    _, end = DECODER.raw_decode(last)
+    if last[end] != "]":
+        return None
+    around = body[: start + 1] + b"{}" + last[end:].encode()
+    parts[0] = parts[0][first.end() :]
+    parts[-1] = last[len(first[0]) : end - 1].encode()
+    lines = Lines(parts, first[0], b"}")
+    _probe(lines)
+    return _planted(outline(around), lines)
+
+
+def _planted(value: Json, lines: Lines) -> Json:
+    """A document with `lines` in place of its one list; None where that lies too deep."""
+    if isinstance(value, Lines):
+        return lines
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if (planted := _planted(each, lines)) is not None:
+                return {**value, name: planted}
+    return None
 
 
 def _skip(text: str, index: int) -> int:
@@ -100,10 +153,19 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
         return None
     if _has_line_break(text, index, end):
         return None
-    lines = Lines(text, index + 1, [*ends, end])
+    spans = list(zip([index + 1, *(each + 1 for each in ends)], [*ends, end], strict=True))
+    if text.isascii():
+        raw = text.encode()
+        lines = Lines([raw[begin:behind] for begin, behind in spans])
+    else:
+        lines = Lines.of([text[begin:behind] for begin, behind in spans])
+    _probe(lines)
+    return lines, end + 1
+
+
+def _probe(lines: Lines) -> None:
     for probe in range(0, len(lines), len(lines) // _PROBES + 1):
         DECODER.decode(lines[probe])
-    return lines, end + 1
 
 
 def _cut(text: str, index: int) -> tuple[Json, int]:

@@ -169,16 +169,21 @@ def test_borders_are_where_a_careful_reader_cuts(
         patch.setattr(_outline, "_cut_at_borders", lambda *_: None)
         careful = outline(body)
     assert exact(found) == exact(careful)
+    # Asked for as many as came, and for more than came: the borders may be counted, or not.
+    for most in {len(texts), len(texts) + 1, 2 * len(texts)}:
+        assert exact(outline(body, most)) == exact(careful)
 
 
 def exact(value: Any) -> Any:
     """An outline with its lists as the bytes that would be written."""
     if isinstance(value, Lines):
-        lines, texts = b"".join(value.jsonl()), texts_of(value)
-        assert (
-            b"".join(value.jsonl(1)) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
-        )
+        lines, texts = value.jsonl(), texts_of(value)
+        assert value.jsonl(1) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
         assert len(value) == lines.count(b"\n") == len(value.rows())
+        assert all(each in value for each in texts)
+        text, ends = value.spans()
+        begins = [1, *(end + 1 for end in ends)]
+        assert [text[a:b] for a, b in zip(begins, ends, strict=False)] == texts
         return lines, value.array()
     return {key: exact(each) for key, each in value.items()} if isinstance(value, dict) else value
 
@@ -195,6 +200,39 @@ def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.Monk
         '{"id":5,"pairs":{},"note":"{"}',
         rows[:3],
     )
+
+
+@pytest.mark.parametrize(
+    "shape", ['{"n":{},"events":[%s],"x":{"y":7}}', "[%s]", '{"data":{"rows":[%s]}}']
+)
+def test_borders_of_a_full_page_are_counted(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where as many came as were asked for, no object is read but for the few that are probed."""
+    row = '{"id":1,"note":"},{\\"id\\":é{","pairs":{"id":1}}'
+    texts = [row.replace("1", str(at)) for at in range(2000)]
+    body = (shape % ",".join(texts)).encode()
+    careful = exact(outline(body))
+    monkeypatch.setattr(_outline, "_cut_at_borders", lambda *_: None)
+    counted = outline(body, len(texts))
+    assert exact(counted) == careful
+    assert {each[:1] for each in _parts(counted)} == set(map(b"%d".__mod__, range(10)))
+
+
+def _parts(value: Any) -> list[bytes]:
+    """What was cut out of a document at its counted borders."""
+    if isinstance(value, Lines):
+        return value.parts
+    return next(filter(None, map(_parts, value.values())), []) if isinstance(value, dict) else []
+
+
+@pytest.mark.parametrize(
+    "odd", ['{"x":1}', '{"id":1},{"x":[]}', '{"id":1}, {"id":2}', '{"id":{"id":1}},{}', "null"]
+)
+def test_one_border_that_is_another_leaves_no_count(odd: str) -> None:
+    rows = ",".join(['{"id":1}'] * 5 + [odd] + ['{"id":1}'] * 5)
+    body = b'{"events":[%b],"id":{"id":{}}}' % rows.encode()
+    for most in range(8, 14):
+        if most >= len(parse(body)["events"]):
+            assert exact(outline(body, most)) == exact(outline(body))
 
 
 @pytest.mark.parametrize("broken", ['{"a":NaN}', '{"a":1,}', "{'a':1}", '{"a" 1}'])
