@@ -146,7 +146,7 @@ class Fetched:
 
     def jsonl(self, most: int | None = None) -> bytes:
         """The events, or the first `most`, as JSON lines."""
-        return b"".join(self.lines.jsonl(most)) if self.lines else b""
+        return self.lines.jsonl(most) if self.lines else b""
 
     def rows(self, most: int | None = None) -> list[dict[str, Json]]:
         """The events, or the first `most`, as dicts in which amounts are Decimal.
