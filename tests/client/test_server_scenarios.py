@@ -1,0 +1,222 @@
+"""Everything that the reference server can be or do wrong, through both clients alike.
+
+The tables are compared with the server's own lists, so that no new dialect or fault is forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adanalytics_client import AsyncClient, Client, RetryPolicy, errors
+from adanalytics_client.testing import MovableClock
+from adanalytics_server.dialects import DIALECTS, dialect_of
+from adanalytics_server.fault import EFFECTS, Fault
+from adanalytics_server.fault_text import parse_fault
+from adanalytics_server.local import LocalServer, Sample
+
+FIRST, LAST = "2026-01-15", "2026-01-16"
+SAMPLE = Sample(days=2, events_per_day=60, seed=7)
+# On a moved clock the waits of one request pass for all, and must not use up their time.
+PATIENT = RetryPolicy(attempts=3, budget=1e9)
+
+Outcome = Any
+Told = list[tuple[str | None, dict[str, str], int | None]]
+
+
+def options(server: LocalServer, clock: MovableClock) -> dict[str, Any]:
+    return {
+        "api_key": server.api_key,
+        "partner": server.partner,
+        "limit": None,
+        "quota_log": "memory",
+        "retry": PATIENT,
+        "clock": clock,
+        "jitter": lambda: 1.0,
+    }
+
+
+def shown(rows: list[Any]) -> list[str]:
+    return [row["event_id"] for row in rows]
+
+
+def scenario(server: LocalServer, clock: MovableClock, folder: Path) -> dict[str, Outcome]:
+    """What each thing that one can ask for gives, or the type of its error."""
+    with Client(server.url, **options(server, clock)) as client:
+        paged: dict[str, Any] = {"split": "daily", "per_page": 25, "concurrency": 1}
+        return {
+            "dates": _tried(client.dates),
+            "rows": _tried(lambda: shown(list(client.events(FIRST, LAST, **paged).rows()))),
+            "models": _tried(lambda: shown(list(client.events(FIRST, hour=12)))),
+            "summary": _tried(lambda: client.summary(FIRST, LAST, group_by="day").rows),
+            "export": _tried(
+                lambda: client.export(FIRST, LAST, to=folder / "x.csv", timeout=60).read_bytes()
+            ),
+        }
+
+
+async def scenario_async(
+    server: LocalServer, clock: MovableClock, folder: Path
+) -> dict[str, Outcome]:
+    """The same through `AsyncClient`."""
+    async with AsyncClient(server.url, **options(server, clock)) as client:
+        paged: dict[str, Any] = {"split": "daily", "per_page": 25, "concurrency": 1}
+
+        async def rows() -> list[str]:
+            return shown([row async for row in client.events(FIRST, LAST, **paged).rows()])
+
+        async def models() -> list[str]:
+            return shown([event async for event in client.events(FIRST, hour=12)])
+
+        async def summary() -> list[Any]:
+            return (await client.summary(FIRST, LAST, group_by="day")).rows
+
+        async def export() -> bytes:
+            return (await client.export(FIRST, LAST, to=folder / "x.csv", timeout=60)).read_bytes()
+
+        return {
+            "dates": await _tried_async(client.dates),
+            "rows": await _tried_async(rows),
+            "models": await _tried_async(models),
+            "summary": await _tried_async(summary),
+            "export": await _tried_async(export),
+        }
+
+
+def _tried(work: Any) -> Outcome:
+    try:
+        return work()
+    except errors.AdAnalyticsError as error:
+        return type(error)
+
+
+async def _tried_async(work: Any) -> Outcome:
+    try:
+        return await work()
+    except errors.AdAnalyticsError as error:
+        return type(error)
+
+
+def both(server: LocalServer, clock: MovableClock, folder: Path) -> tuple[dict[str, Outcome], Told]:
+    """Run the scenario in both worlds, see that they agree, and give what came and was asked."""
+    found: list[tuple[dict[str, Outcome], Told]] = []
+    for world in ("sync", "async"):
+        server.reset()
+        place = folder / world
+        place.mkdir()
+        if world == "sync":
+            came = scenario(server, clock, place)
+        else:
+            came = asyncio.run(scenario_async(server, clock, place))
+        found.append((came, _told(server)))
+    assert found[0] == found[1]
+    return found[0]
+
+
+def _told(server: LocalServer) -> Told:
+    """What was asked, without what depends on the pace of the worker that makes exports."""
+    told = [
+        (entry.operation, dict(entry.query), entry.status) for entry in server.journal.entries()
+    ]
+    return [each for each in told if each[0] not in {"export_status", "download"}]
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What the server gives when nothing is in the way."""
+    clock = MovableClock()
+    with LocalServer(sample=SAMPLE, export_inline_max=50, clock=clock.of_server) as server:
+        came, told = both(server, clock, tmp_path_factory.mktemp("right"))
+    assert len(set(came["rows"])) == 120
+    assert came["export"].count(b"\r\n") == 121
+    assert len([each for each in told if each[0] == "events"]) == 7
+    return came
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect(dialect: str, right: dict[str, Outcome], tmp_path: Path) -> None:
+    clock = MovableClock()
+    with LocalServer(
+        sample=SAMPLE, dialect=dialect, export_inline_max=50, clock=clock.of_server
+    ) as server:
+        came, told = both(server, clock, tmp_path)
+    assert came == right
+    # Where nothing tells the end, the one page of an hour might be the first of several.
+    silent = dialect_of(dialect).metadata == "none"
+    assert len([each for each in told if each[0] == "events"]) == (8 if silent else 7)
+
+
+# What becomes of the scenario; what is not named is as it should be.
+EVENTS = ("rows", "models")
+FAULTS: list[tuple[str, tuple[str, ...], type[Exception] | None]] = [
+    ("503 once per request on GET", (), None),
+    ("503 once on start_export", ("export",), errors.ServerError),
+    ("429 retry-after 5 once per hour", (), None),
+    ("500 on events", EVENTS, errors.ServerError),
+    ("400 on events", EVENTS, errors.InvalidRequest),
+    ("latency 5ms on events", (), None),
+    ("slow body 20ms on events", (), None),
+    ("reset once per request on GET", (), None),
+    ("reset on events", EVENTS, errors.TransportError),
+    ("empty reply once per request on GET", (), None),
+    ("empty reply on events", EVENTS, errors.TransportError),
+    ("truncated body once per request on GET", (), None),
+    ("truncated body on events", EVENTS, errors.TransportError),
+    ("truncated gzip once per request on GET", (), None),
+    ("truncated gzip on events", EVENTS, errors.TransportError),
+    ("bad json once per request on events", (), None),
+    ("bad json on events", EVENTS, errors.ProtocolError),
+    ("wrong content type on events", (), None),
+    ("html page once per request on GET", (), None),
+    ("html page on events", EVENTS, errors.ProtocolError),
+    ("page drift 3", ("rows",), None),
+    ("stuck export", ("export",), errors.ExportTimeout),
+    ("failed export", ("export",), errors.ExportFailed),
+    ("expired url", ("export",), errors.ExportExpired),
+]
+
+
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[tuple[LocalServer, MovableClock]]:
+    clock = MovableClock()
+    with LocalServer(sample=SAMPLE, export_inline_max=50, clock=clock.of_server) as server:
+        yield server, clock
+
+
+@pytest.mark.parametrize(("text", "touched", "error"), FAULTS, ids=[each[0] for each in FAULTS])
+def test_every_fault(
+    faulty: tuple[LocalServer, MovableClock],
+    right: dict[str, Outcome],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    touched: tuple[str, ...],
+    error: type[Exception] | None,
+) -> None:
+    server, clock = faulty
+    reset = server.reset
+
+    def reset_and_arm() -> None:
+        reset()
+        server.faults.add(text)
+
+    monkeypatch.setattr(server, "reset", reset_and_arm)
+    came, _ = both(server, clock, tmp_path)
+    assert any(each.struck for each in server.faults.counts())
+    for name, outcome in came.items():
+        if name not in touched:
+            assert outcome == right[name], name
+        elif error is not None:
+            assert issubclass(outcome, error), name
+        else:
+            # Pages that moved: nothing twice, whatever was pushed out of them.
+            assert len(outcome) == len(set(outcome)) > 0
+
+
+def test_no_effect_is_forgotten() -> None:
+    faults: list[Fault] = [parse_fault(text) for text, _, _ in FAULTS]
+    assert {each.effect for each in faults} == set(EFFECTS)
