@@ -10,9 +10,10 @@ from adanalytics_client._day_counts import day_counts
 from adanalytics_client._effects import Operation
 from adanalytics_client._layout import DEEPEST, Division, lay_out
 from adanalytics_client._operations import PageReader, dates, summary
-from adanalytics_client._pages import Cursor, Fetched, Signals, following
+from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Plan, Stretch
 from adanalytics_client._session import Session
+from adanalytics_client._signals import Signals
 from adanalytics_client.errors import (
     AuthenticationError,
     ProtocolError,

@@ -11,7 +11,8 @@ from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
 from adanalytics_client._checks import check_seconds, check_text
 from adanalytics_client._dates import Day, to_range
 from adanalytics_client._effects import Head, Operation, Reply, Request
-from adanalytics_client._export import ExportFile, ExportStatus, Phase, read_status
+from adanalytics_client._export import ExportFile, ExportStatus, Phase
+from adanalytics_client._export_answer import read_status
 from adanalytics_client._files import check_folder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import JSON_BODY

@@ -9,11 +9,12 @@ import pytest
 
 from adanalytics_client._dates import to_day, to_range
 from adanalytics_client._effects import Head
-from adanalytics_client._export import Phase, read_status
-from adanalytics_client._pages import Signals, signals
+from adanalytics_client._export import Phase
+from adanalytics_client._export_answer import read_status
 from adanalytics_client._retry import RetryPolicy, remaining, retry_after
 from adanalytics_client._rows import find_rows
 from adanalytics_client._secret import Secret
+from adanalytics_client._signals import Signals, signals
 from adanalytics_client._url import origin_of, redact_url
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Event
