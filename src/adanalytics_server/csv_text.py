@@ -15,15 +15,16 @@ from struct import Struct
 import msgspec
 
 from adanalytics_server.events import EVENT_FIELDS, EVENT_TYPES, decode_event
+from adanalytics_server.month_text import BEGIN, END, bare_rows
 
 CSV_HEADER = ",".join(EVENT_FIELDS).encode() + b"\r\n"
 
 # Pieces remembered for one file; a piece has about 500 bytes, so this is about 8 MB.
 MOST_PIECES = 16_384
 
-# The quote before each value is part of what is skipped, so that the cells are bare.
+# The quote before each value is part of what is skipped, so that the cells are bare. A row
+# begins with the value of its id and ends before its last brace, as it was cut.
 _BEFORE_TYPE = (
-    b'{"event_id":"',
     36,
     b'","event_time":"',
     24,
@@ -76,13 +77,15 @@ _LAYOUTS = _layouts()
 
 
 class CsvText:
-    """Turns lists of stored events into CSV rows; keep one for a whole file."""
+    """Turns the texts of stored events into CSV rows; keep one for a whole file."""
 
     def __init__(self) -> None:
         self._pieces = _Pieces()
 
-    def rows(self, bodies: list[bytes]) -> bytes:
+    def rows(self, texts: list[bytes]) -> bytes:
         """Write one row per event: CRLF, null as nothing, booleans as ``true`` and ``false``.
+
+        Each text is one event or several with commas between them, as they are stored.
 
         >>> CsvText().rows([])
         b''
@@ -90,7 +93,7 @@ class CsvText:
         lines = []
         pieces = self._pieces
         # One loop without calls of our own: a call per row would be a fifth of its price.
-        for body in bodies:
+        for body in bare_rows(texts):
             try:
                 cut, end = _LAYOUTS[body[_TYPE_AT:_TYPE_END]]
                 # A quote after a comma opens a key, also where texts hold escaped quotes.
@@ -100,10 +103,10 @@ class CsvText:
                     revenue, cost = _cut_common_money(body, money)
                 else:
                     revenue, cost = _amounts(body[money:rest])
-                middle, tail = pieces[body[end:money]], pieces[body[rest:-1]]
+                middle, tail = pieces[body[end:money]], pieces[body[rest:]]
                 lines.append(b",".join([*cut(body), middle, revenue, cost, tail]))
             except (KeyError, ValueError):
-                lines.append(plain_row(body))
+                lines.append(plain_row(BEGIN + body + END))
         lines.append(b"")
         return b"\r\n".join(lines)
 

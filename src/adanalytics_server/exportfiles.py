@@ -142,7 +142,7 @@ def _csv(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
     text = CsvText()
     yield CSV_HEADER
     for pieces in parts:
-        yield text.rows(split_pieces(pieces))
+        yield text.rows(pieces)
 
 
 def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterator[list[bytes]]:

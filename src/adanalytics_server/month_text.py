@@ -25,8 +25,9 @@ _BUFFER_BYTES = 1 << 20
 # Between two events, and nowhere else: in a JSON string a quote has a backslash before it, and
 # no field of an event is a list. The name of the first field makes it longer than it need be,
 # which makes it faster to find.
-_BEGIN = b'{"event_id":"'
-_BETWEEN = b"}," + _BEGIN
+BEGIN = b'{"event_id":"'
+END = b"}"
+_BETWEEN = b"}," + BEGIN
 
 
 class Chunk(NamedTuple):
@@ -64,7 +65,7 @@ def split_rows(text: bytes) -> list[bytes]:
     if len(inner) == 1:
         return inner if text else []
     rows = [b'{"event_id":"%b}' % row for row in inner]
-    rows[0], rows[-1] = inner[0] + b"}", _BEGIN + inner[-1]
+    rows[0], rows[-1] = inner[0] + b"}", BEGIN + inner[-1]
     return rows
 
 
@@ -73,13 +74,28 @@ def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
     return [row for piece in pieces for row in split_rows(piece)]
 
 
+def bare_rows(texts: Iterable[bytes]) -> list[bytes]:
+    """Cut joined rows apart and leave :data:`BEGIN` and :data:`END` off, which saves a copy.
+
+    >>> bare_rows([b'{"event_id":"a"},{"event_id":"b"}'])
+    [b'a"', b'b"']
+    """
+    rows: list[bytes] = []
+    for text in texts:
+        inner = text.split(_BETWEEN)
+        inner[0] = inner[0].removeprefix(BEGIN)
+        inner[-1] = inner[-1].removesuffix(END)
+        rows += inner
+    return rows
+
+
 def as_lines(text: bytes) -> bytes:
     """Turn joined rows into lines.
 
     >>> as_lines(b'{"event_id":"a"},{"event_id":"b"}')
     b'{"event_id":"a"}\\n{"event_id":"b"}\\n'
     """
-    return text.replace(_BETWEEN, b"}\n" + _BEGIN) + b"\n"
+    return text.replace(_BETWEEN, b"}\n" + BEGIN) + b"\n"
 
 
 class TextWriter:
@@ -156,7 +172,7 @@ def _joinable(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
 
 
 def _is_sound(text: bytes, chunk: Chunk) -> bool:
-    return text.startswith(_BEGIN) and text[-1:] == b"}" and len(split_rows(text)) == chunk.n
+    return text.startswith(BEGIN) and text[-1:] == END and len(split_rows(text)) == chunk.n
 
 
 def _text_of(file: IO[bytes], chunk: Chunk) -> bytes:

@@ -37,7 +37,7 @@ def read_spans(store: PartnerStore, days: DayRange) -> list[Span]:
         query += " AND ((hour % 24) + 24) % 24 = ?"
         bounds.append(days.hour)
     with store.reading_ledger() as ledger:
-        return [Span(*row) for row in ledger.execute(query + " ORDER BY hour", bounds)]
+        return list(map(Span._make, ledger.execute(query + " ORDER BY hour", bounds)))
 
 
 def cut(spans: list[Span], skip: int, take: int) -> list[Span]:
@@ -72,7 +72,7 @@ def read_page(
 
 def _read_page_once(store: PartnerStore, days: DayRange, skip: int, take: int) -> Page:
     spans = read_spans(store, days)
-    return Page(read_pieces(store, cut(spans, skip, take)), sum(span.n for span in spans))
+    return Page(read_pieces(store, cut(spans, skip, take)), sum([span.n for span in spans]))
 
 
 def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:

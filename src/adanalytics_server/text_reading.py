@@ -9,9 +9,9 @@ from adanalytics_server.damage import DamagedFile
 from adanalytics_server.month_text import Chunk, generation_of, split_rows, text_path
 from adanalytics_server.store import first_key
 
-_COMMA = ord(",")
 _OPEN = ord("{")
-_CLOSE = ord("}")
+# Of a chunk: a comma follows, but behind the last one that was read.
+_ENDS = (b"},", b"}")
 
 
 class HourReplaced(RuntimeError):
@@ -32,10 +32,7 @@ class _Part(NamedTuple):
     chunk: Chunk
     skip: int
     take: int
-
-    @property
-    def is_whole(self) -> bool:
-        return self.take == self.chunk.n
+    is_whole: bool
 
 
 def read_month(
@@ -67,17 +64,17 @@ def read_month(
 def _parts(connection: sqlite3.Connection, month: str, span: Span) -> Iterator[_Part]:
     low = at = first_key(span.hour, span.first)
     high = low + span.n
-    for row in connection.execute(
+    found = connection.execute(
         "SELECT key, n, position, length FROM chunks"
         " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
         (low, high),
-    ):
-        chunk = Chunk(*row)
-        if not chunk.key <= at < chunk.key + chunk.n:
+    )
+    for chunk in map(Chunk._make, found):
+        end = chunk.key + chunk.n
+        if not chunk.key <= at < end:
             break
-        skip = at - chunk.key
-        take = min(chunk.n - skip, high - at)
-        yield _Part(chunk, skip, take)
+        take = min(end, high) - at
+        yield _Part(chunk, at - chunk.key, take, take == chunk.n)
         at += take
     if at < high:
         raise HourReplaced(
@@ -96,12 +93,15 @@ class _Reader:
     def pieces(self, parts: Iterable[_Part]) -> Iterator[bytes]:
         """Read neighbouring chunks at once, and cut those of which not all rows are wanted."""
         run: list[Chunk] = []
+        after = -1
         for part in parts:
-            if run and not (part.is_whole and run[-1].end + 1 == part.chunk.position):
+            chunk = part.chunk
+            if run and not (part.is_whole and chunk.position == after):
                 yield self._read(run)
                 run = []
             if part.is_whole:
-                run.append(part.chunk)
+                run.append(chunk)
+                after = chunk.position + chunk.length + 1
             else:
                 yield self._cut(part)
         if run:
@@ -119,9 +119,8 @@ class _Reader:
         text = self._file.read(run[-1].end - start)
         if len(text) < run[-1].end - start:
             raise DamagedFile(self._path, "its end is missing")
-        for chunk in run:
-            first, end = chunk.position - start, chunk.end - start
-            is_sound = text[first] == _OPEN and text[end - 1] == _CLOSE
-            if not is_sound or (end < len(text) and text[end] != _COMMA):
+        for _, _, position, length in run:
+            first = position - start
+            if text[first] != _OPEN or text[first + length - 1 : first + length + 1] not in _ENDS:
                 raise DamagedFile(self._path, "what is in it are no events")
         return text
