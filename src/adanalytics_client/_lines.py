@@ -46,8 +46,8 @@ class Lines:
             return False
         return found[len(self.head) : len(found) - len(self.tail)] in self.parts
 
-    def between(self, first: int, behind: int | None) -> "Lines":
-        """The objects from `first` up to, not including, `behind`; to the end with None."""
+    def between(self, first: int, behind: int) -> "Lines":
+        """The objects from `first` up to, not including, `behind`."""
         return replace(self, parts=self.parts[first:behind])
 
     def array(self, most: int | None = None) -> bytes:

@@ -1,9 +1,11 @@
 """Pages as models: read and checked in one go where that is exact, else in two."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
+from adanalytics_client._page_parts import parts
 from adanalytics_client._pages import Fetched
 from adanalytics_client.errors import ConfigurationError
 
@@ -64,22 +66,26 @@ class Typed(Generic[M]):
             raise _refusal(model, "an event is an object with fields")
         return cls(adapter, kind is Event and adapter.validate_json(_REPEATED)[0].os == "last")
 
-    def read(self, page: Fetched, most: int | None) -> list[M]:
-        """The events of a page, or its first `most`.
+    def read(self, page: Fetched, most: int | None) -> Iterator[M]:
+        """The events of a page, or its first `most`; some at a time.
 
         Raises:
             ProtocolError: when an event is not JSON.
             pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
                 every row.
         """
+        for part in parts(page, most):
+            yield from self._models(part)
+
+    def _models(self, page: Fetched) -> list[M]:
         if self.at_once and page.lines is not None:
             from pydantic import ValidationError
 
             from adanalytics_client.models import EXACT, Inexact
 
             with suppress(ValidationError, Inexact):
-                return self.adapter.validate_json(page.lines.array(most), context=EXACT)
-        return self.adapter.validate_python(page.rows(most))
+                return self.adapter.validate_json(page.lines.array(), context=EXACT)
+        return self.adapter.validate_python(page.rows())
 
 
 def _refusal(model: object, why: str) -> ConfigurationError:

@@ -11,6 +11,7 @@ from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
+from adanalytics_client._page_parts import each_row
 from adanalytics_client._pages import Fetched, Page, TextPage
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
@@ -75,17 +76,13 @@ class AsyncEventQuery(Generic[M]):
             async for events in pages:
                 for event in events:
                     yield event
-                # Not kept while the next page is read.
-                del events
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
-        async with aclosing(self.pages()) as pages:
-            async for page in pages:
-                for row in page.rows:
+        async with aclosing(self._cut(each_row)) as pages:
+            async for rows in pages:
+                for row in rows:
                     yield row
-                # Not kept while the next page is read.
-                del page
 
     def pages(self) -> AsyncGenerator[Page, None]:
         """Events page by page, as they were fetched."""

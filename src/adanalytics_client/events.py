@@ -9,6 +9,7 @@ from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
+from adanalytics_client._page_parts import each_row
 from adanalytics_client._pages import Fetched, Page, TextPage
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
@@ -75,16 +76,12 @@ class EventQuery(Generic[M]):
         with closing(self._cut(self._pull.typed.read)) as pages:
             for events in pages:
                 yield from events
-                # Not kept while the next page is read.
-                del events
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
-        with closing(self.pages()) as pages:
-            for page in pages:
-                yield from page.rows
-                # Not kept while the next page is read.
-                del page
+        with closing(self._cut(each_row)) as pages:
+            for rows in pages:
+                yield from rows
 
     def pages(self) -> Generator[Page, None, None]:
         """Events page by page, as they were fetched."""

@@ -53,6 +53,7 @@ PURE = [
     "_login",
     "_operations",
     "_outline",
+    "_page_parts",
     "_pages",
     "_plan",
     "_position",

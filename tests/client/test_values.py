@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from adanalytics_client._outline import outline
+from adanalytics_client._page_parts import each_row, parts
 from adanalytics_client._pages import fetched
 from adanalytics_client._rows import find_rows
 from adanalytics_client._typed import Typed
@@ -93,7 +94,18 @@ def test_events_read_in_one_go_are_those_read_number_by_number(
     texts = ["{" + ",".join(f'"{name}":{value}' for name, value in row) + "}" for row in rows]
     body = '{"events":[' + ",".join(texts) + "]}"
     page = fetched(find_rows(outline(body.encode())), {})
-    events = EVENTS.read(page, None)
+    events = list(EVENTS.read(page, None))
     careful = EVENTS.adapter.validate_python(page.rows())
     assert [repr(each) for each in events] == [repr(each) for each in careful]
     assert all("float" not in str(type(value)) for each in events for _, value in each)
+
+
+def test_a_page_is_read_a_thousand_events_at_a_time() -> None:
+    texts = [f'{{"event_id":"{at}","revenue":{at}.5}}' for at in range(2_500)]
+    page = fetched(find_rows(outline(f"[{','.join(texts)}]".encode())), {})
+    assert [len(each) for each in parts(page, None)] == [1_000, 1_000, 500]
+    assert [len(each) for each in parts(page, 1_001)] == [1_000, 1]
+    assert list(each_row(page, 2_400)) == page.rows(2_400)
+    assert [each.event_id for each in EVENTS.read(page, 1_100)] == [str(x) for x in range(1_100)]
+    bare = fetched(find_rows([{"event_id": "a"}, {"event_id": "b"}]), {})
+    assert list(each_row(bare, None)) == bare.rows()
