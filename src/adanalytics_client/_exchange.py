@@ -60,7 +60,8 @@ def exchange(
     """
     waited = 0.0
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
-        session.observer.due(RequestDue(request.method, redact_url(request.url)))
+        shown = redact_url(request.url)
+        session.observer.due(RequestDue(request.method, shown))
         sent, held = yield from _pace(session, request.url)
         waited += held
         started = session.clock.monotonic()
@@ -68,7 +69,8 @@ def exchange(
         outcome: Reply | Failure = yield Send(request, until, sink)
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
-        _tell(session, request, outcome, session.clock.monotonic() - started, number)
+        seconds = session.clock.monotonic() - started
+        session.observer.request(_told(request.method, shown, outcome, seconds, number))
         if head is None or not is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = redirected(session.config.base, request, head, carry=carry)
@@ -107,18 +109,12 @@ def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation
         yield Atomic(lambda: session.quota.settle(sent, head))
 
 
-def _tell(
-    session: Session, request: Request, outcome: Reply | Failure, seconds: float, resends: int
-) -> None:
-    head = outcome.head if isinstance(outcome, Reply) else None
-    session.observer.request(
-        RequestSent(
-            request.method,
-            redact_url(request.url),
-            head.status if head else None,
-            seconds,
-            request_id_of(head) if head else None,
-            resends,
-            outcome.trouble.name.lower() if isinstance(outcome, Failure) else None,
+def _told(
+    method: str, shown: str, outcome: Reply | Failure, seconds: float, resends: int
+) -> RequestSent:
+    if isinstance(outcome, Failure):
+        return RequestSent(
+            method, shown, None, seconds, None, resends, outcome.trouble.name.lower()
         )
-    )
+    head = outcome.head
+    return RequestSent(method, shown, head.status, seconds, request_id_of(head), resends, None)

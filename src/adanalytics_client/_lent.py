@@ -10,6 +10,7 @@ import httpx
 
 from adanalytics_client._body import ACCEPT_ENCODING
 from adanalytics_client._effects import Request
+from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._version import __version__
 from adanalytics_client._wire import to_httpx
@@ -58,17 +59,20 @@ class AsyncHttpClient(Protocol):
         """Its owner closes it, never this library."""
 
 
-def own_client() -> httpx.Client:
+def own_client(sockets: Sockets) -> httpx.Client:
     """A client of our own; proxies come from the environment as httpx reads it.
 
     A transport that is handed to httpx goes past them, so where there are any it makes its own.
+
+    Args:
+        sockets: told of every socket that is opened.
     """
     if getproxies():
-        return httpx.Client(limits=_LIMITS)
+        return httpx.Client(limits=_LIMITS, event_hooks={"request": [sockets.watch]})
     # With httpcore, which httpx imports late too.
     from adanalytics_client._large_reads import LargeReads
 
-    return httpx.Client(transport=LargeReads(_LIMITS))
+    return httpx.Client(transport=LargeReads(_LIMITS, sockets.add))
 
 
 def own_async_client() -> httpx.AsyncClient:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from adanalytics_client._effects import Head as Answered
 from adanalytics_client._quota_log import Blocks, SendLog, Store
 from adanalytics_client._quota_records import WINDOW, Moment, Notice
-from adanalytics_client._retry import remaining, seconds_to_reset
+from adanalytics_client._retry import rate_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ class Quota:
         now, log = self._open(blocks)
         if sent.number is not None:
             log.answer(sent.number)
-        left = remaining(answer) if answer else None
-        reset = seconds_to_reset(answer, now.wall) if answer else None
-        if left is not None and reset is not None:
+        window = rate_window(answer, now.wall) if answer else None
+        if window is not None:
+            left, reset = window
             log.head.left = max(0, left - log.open_sends())
             log.head.told = Notice(now, min(reset, WINDOW))
         log.save()

@@ -96,6 +96,9 @@ class SendLog:
         """Note that a send was answered; one that is no longer in the log needs no note."""
         if self.head.oldest <= number < self.head.following:
             self._put(Record(number, self._now, answered=True))
+            if number == self.head.open_from:
+                # Mostly it is the only one on its way, and then nobody needs to search for others.
+                self.head.open_from += 1
 
     def record(self, number: int) -> Record | None:
         """A send, or None when it is too old to be in the log."""

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -72,12 +72,21 @@ def retry_after(head: Head, now: float) -> float | None:
     (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
     """
     stated = _delta_or_date(head.get("retry-after"), now)
-    return stated if stated is not None else seconds_to_reset(head, now)
+    if stated is not None:
+        return stated
+    return _seconds_to_reset(head, rate_items(head.get("ratelimit")), now)
 
 
-def seconds_to_reset(head: Head, now: float) -> float | None:
-    """Seconds until the rate window frees up, from the rate headers alone."""
+def rate_window(head: Head, now: float) -> tuple[int, float] | None:
+    """Requests left and seconds until the window frees up; None unless both are told."""
     items = rate_items(head.get("ratelimit"))
+    left = _remaining(head, items)
+    reset = None if left is None else _seconds_to_reset(head, items, now)
+    return None if left is None or reset is None else (left, reset)
+
+
+def _seconds_to_reset(head: Head, items: Mapping[str, int], now: float) -> float | None:
+    """Seconds until the rate window frees up, from the rate headers alone."""
     if "t" in items:
         return float(items["t"])
     for name in ("ratelimit-reset", "x-ratelimit-reset", "x-rate-limit-reset"):
@@ -88,9 +97,8 @@ def seconds_to_reset(head: Head, now: float) -> float | None:
     return None
 
 
-def remaining(head: Head) -> int | None:
+def _remaining(head: Head, items: Mapping[str, int]) -> int | None:
     """Requests left in the service's window, from its rate headers."""
-    items = rate_items(head.get("ratelimit"))
     if "r" in items:
         return items["r"]
     for name in ("ratelimit-remaining", "x-ratelimit-remaining", "x-rate-limit-remaining"):

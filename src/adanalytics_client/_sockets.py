@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
+import httpx
+
 _OPENED = frozenset(
     {
         "connection.connect_tcp.complete",
@@ -19,22 +21,29 @@ _OPENED = frozenset(
 
 
 class Sockets:
-    """Learns of sockets through httpcore's `trace` extension; holds none of them open."""
+    """Is told of sockets, or learns of them as httpcore opens them; holds none of them open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: WeakSet[socket.socket] = WeakSet()
         self._over = False
 
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+    def add(self, opened: socket.socket) -> None:
+        """Take one that was opened just now."""
+        with self._lock:
+            self._open.add(opened)
+            over = self._over
+        if over:
+            _shut(opened)
+
+    def watch(self, request: httpx.Request) -> None:
+        """A hook that asks httpcore to tell what it opens for a request; see its `trace`."""
+        request.extensions["trace"] = self._trace
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Called by httpcore at each step of a request."""
         if event in _OPENED:
-            opened = info["return_value"].get_extra_info("socket")
-            with self._lock:
-                self._open.add(opened)
-                over = self._over
-            if over:
-                _shut(opened)
+            self.add(info["return_value"].get_extra_info("socket"))
 
     def shut(self) -> None:
         """End what is read from them or written to them; closing alone would wake nobody.

@@ -44,14 +44,14 @@ class SyncDriver:
         self, http: HttpClient | None, base: BaseUrl, *, clock: Clock, timeout: float | None
     ) -> None:
         self._owned = http is None
-        self._http = own_client() if http is None else borrowed(http)
+        self._sockets = Sockets()
+        self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
         self._closed = threading.Event()
         self._streams: set[threading.Event] = set()
-        self._sockets = Sockets()
 
     def close(self) -> None:
         """Wake every wait and close the connections, if they are ours."""
@@ -156,8 +156,6 @@ class SyncDriver:
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)
-                if self._owned:
-                    request.extensions["trace"] = self._sockets.trace
                 response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 answered = True
                 try:

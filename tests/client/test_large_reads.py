@@ -21,15 +21,20 @@ class Inner(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         return b"x" * max_bytes
 
+    def get_extra_info(self, info: str) -> object:
+        return f"a {info}"
+
     def start_tls(self, *_: object) -> httpcore.NetworkStream:
         return Inner()
 
 
 def test_a_read_asks_for_more_than_httpcore_does() -> None:
-    stream = large._Stream(Inner())
+    seen: list[object] = []
+    stream = large._Stream(Inner(), seen.append)
     assert len(stream.read(65_536)) == large.AT_ONCE
     assert len(stream.read(large.AT_ONCE + 1)) == large.AT_ONCE + 1
     assert len(stream.start_tls(ssl.create_default_context()).read(1)) == large.AT_ONCE
+    assert seen == ["a socket", "a socket"]
 
 
 def test_own_connections_read_that_way(

@@ -11,7 +11,7 @@ from adanalytics_client._dates import to_day, to_range
 from adanalytics_client._effects import Head
 from adanalytics_client._export import Phase
 from adanalytics_client._export_answer import read_status
-from adanalytics_client._retry import RetryPolicy, remaining, retry_after
+from adanalytics_client._retry import RetryPolicy, rate_window, retry_after
 from adanalytics_client._rows import find_rows
 from adanalytics_client._secret import Secret
 from adanalytics_client._signals import Signals, signals
@@ -49,14 +49,16 @@ def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> Non
 @pytest.mark.parametrize(
     ("headers", "left"),
     [
-        ({"ratelimit": '"hour";r=997;t=1800'}, 997),
-        ({"x-ratelimit-remaining": "3"}, 3),
-        ({"x-ratelimit-remaining": "many"}, None),
+        ({"ratelimit": '"hour";r=997;t=1800'}, (997, 1800.0)),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "45"}, (3, 45.0)),
+        ({"x-ratelimit-remaining": "3", "ratelimit-reset": "1800000090"}, (3, 90.0)),
+        ({"x-ratelimit-remaining": "3"}, None),
+        ({"x-ratelimit-remaining": "many", "x-ratelimit-reset": "45"}, None),
         ({}, None),
     ],
 )
-def test_how_many_are_left(headers: dict[str, str], left: int | None) -> None:
-    assert remaining(Head(200, headers)) == left
+def test_how_many_are_left(headers: dict[str, str], left: tuple[int, float] | None) -> None:
+    assert rate_window(Head(200, headers), NOW) == left
 
 
 def test_waits_grow_to_a_bound_and_are_never_earlier_than_asked() -> None:
