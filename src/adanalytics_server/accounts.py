@@ -21,6 +21,8 @@ Role = Literal["admin", "partner"]
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+# Nor control characters, which a terminal would obey when names are listed.
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
 LONGEST_KEY_NAME = 100
 
@@ -71,12 +73,15 @@ class Accounts:
         """Add a partner.
 
         Raises:
-            AccountError: the id is taken or unusable in a path, or the currency is no code.
+            AccountError: the id is taken or unusable in a path, the name has characters that
+                are no text, or the currency is no code.
         """
         if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
             raise AccountError(
-                f"{partner_id!r} cannot be a partner id: use 1 to 200 characters without '/'"
+                f"{partner_id!r} cannot be a partner id: use 1 to 200 characters of text,"
+                " without '/' and control characters"
             )
+        _check_name(name)
         if not _CURRENCY.fullmatch(currency):
             raise AccountError(f"{currency!r} is no ISO 4217 code: use three letters such as USD")
         try:
@@ -202,8 +207,8 @@ class Accounts:
         """Make an API key for an admin and return it: the only time it can be seen.
 
         Raises:
-            AccountError: no such user, the user is no admin, or the name is empty or longer
-                than :data:`LONGEST_KEY_NAME`.
+            AccountError: no such user, the user is no admin, or the name is empty, longer than
+                :data:`LONGEST_KEY_NAME` or has characters that are no text.
         """
         user = await self.user_by_email(email)
         if user.role != "admin":
@@ -212,6 +217,7 @@ class Accounts:
             raise AccountError("a key needs a name, so that it can be told from others")
         if len(name) > LONGEST_KEY_NAME:
             raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
+        _check_name(name)
         key = new_api_key()
         async with self._state.writing() as connection:
             await connection.execute(
@@ -250,6 +256,11 @@ class Accounts:
         """Delete the key with exactly this number, if it is (still) there."""
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))
+
+
+def _check_name(name: str) -> None:
+    if _NOT_IN_NAMES.search(name):
+        raise AccountError(f"{name!r} cannot be a name: leave out what is not text in UTF-8")
 
 
 def _partner(row: sqlite3.Row) -> Partner:

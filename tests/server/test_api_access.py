@@ -45,6 +45,16 @@ def test_a_wrong_login_is_the_one_401(server: LocalServer, email: str, password:
     assert answer.content == b'{"error":"Unauthorized"}'
 
 
+@pytest.mark.parametrize("name", ["\udcff", "x\x1b[31m", "two\nlines", "\x9b"])
+def test_a_name_is_text_that_a_terminal_only_shows(server: LocalServer, name: str) -> None:
+    data = server.settings.data
+    with pytest.raises(AccountError, match="cannot be a name"):
+        admin.create_key(data, server.email, name=name)
+    with pytest.raises(AccountError, match="cannot be a name"):
+        admin.add_partner(data, "globex", name=name, currency="USD")
+    assert len(admin.list_keys(data)) == len(admin.list_partners(data)) == 1
+
+
 def test_two_credentials_in_one_request_are_none(server: LocalServer) -> None:
     good, other = (("Authorization", f"Bearer {key}") for key in (server.api_key, "aak_other"))
     for headers in ([good, other], [other, good], [good, good]):
