@@ -4,58 +4,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import re
-import resource
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.object_store import DAYS, FILE, ONCE, Store, break_off, ranges
 
-from adanalytics_client import RetryPolicy, errors
+from adanalytics_client import errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
-
-FILE = b"event_id,revenue\r\n1,0.5\r\n"
-ONCE = RetryPolicy(attempts=1)
-DAYS = ("2026-01-01", "2026-01-31")
-
-
-@dataclass
-class Store:
-    """An object store with one file that honours ranges, and an API that exports to it."""
-
-    say: type[Say]
-    content: bytes = FILE
-    etag: str | None = '"v1"'
-    cuts: list[int] = field(default_factory=list)
-    answer: dict[str, Any] = field(default_factory=dict)
-    honours_if_range: bool = True
-    headers: dict[str, str] = field(default_factory=dict)
-
-    def __call__(self, asked: Asked) -> Say:
-        if asked.method == "POST":
-            return self.say({"export_id": "e1", "download_url": "/f.csv?sig=s3cret", **self.answer})
-        headers = {"Content-Type": "text/csv", **self.headers}
-        if self.etag:
-            headers["ETag"] = self.etag
-        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
-        fits = not self.honours_if_range or asked.headers.get("if-range") == self.etag
-        cut = self.cuts.pop(0) if self.cuts else None
-        if start is None or not fits:
-            return self.say(self.content, headers=headers, cut=cut)
-        first = int(start[1])
-        size = len(self.content)
-        if first >= size:
-            return self.say(status=416, headers={"Content-Range": f"bytes */{size}"})
-        headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
-        left = None if cut is None else max(0, cut - first)
-        return self.say(self.content[first:], status=206, headers=headers, cut=left)
 
 
 @pytest.fixture
@@ -63,19 +22,6 @@ def store(stand_in: StandIn, say: type[Say]) -> Store:
     made = Store(say)
     stand_in.script = made
     return made
-
-
-def ranges(stand_in: StandIn) -> list[str | None]:
-    return [each.headers.get("range") for each in stand_in.asked if each.method == "GET"]
-
-
-def break_off(world: World, store: Store, path: Path, cut: int = 12) -> errors.DownloadError:
-    """End a run with `cut` bytes: a second try that gets no further is the last one."""
-    store.cuts = [cut, cut]
-    with pytest.raises(errors.DownloadError) as caught:
-        world.call("export", *DAYS, to=path)
-    store.cuts = []
-    return caught.value
 
 
 def test_a_download_cut_at_any_byte_goes_on_in_the_same_run(
@@ -166,72 +112,6 @@ def test_the_same_bytes_under_another_name_are_gone_on_with(
     assert ranges(stand_in) == ["bytes=12-"]
 
 
-NOTE = "out.csv.part.json"
-
-
-def _spoil(**changes: Any) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
-        note = json.loads((folder / NOTE).read_text())
-        (folder / NOTE).write_text(json.dumps(note | changes))
-
-    return spoil
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda folder: (folder / NOTE).unlink(),
-        lambda folder: (folder / NOTE).write_bytes(b'{"form": 1, "sour'),
-        lambda folder: (folder / NOTE).write_bytes(b"\xff" * 40_000),
-        lambda folder: (folder / NOTE).write_bytes(b"[]"),
-        _spoil(form=2),
-        _spoil(validator='"v1"\r\nX-Evil: 1'),
-        _spoil(validator=5),
-        _spoil(total="many"),
-        _spoil(total=5),
-        lambda folder: (folder / "out.csv.part").write_bytes(FILE * 2),
-    ],
-)
-def test_a_damaged_note_means_a_fresh_start(
-    open_world: OpenWorld,
-    store: Store,
-    stand_in: StandIn,
-    tmp_path: Path,
-    damage: Callable[[Path], None],
-) -> None:
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
-    damage(tmp_path)
-    stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-    assert ranges(stand_in) == [None]
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_a_part_that_changed_on_the_disk_is_noticed_by_its_checksum(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    store.answer = {"sha256": hashlib.sha256(FILE).hexdigest()}
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
-    (tmp_path / "out.csv.part").write_bytes(bytes(12))
-    stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-    assert ranges(stand_in) == ["bytes=12-", None]
-
-
-def test_a_part_that_is_whole_asks_for_its_last_byte(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    """Killed between the last byte and the rename."""
-    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
-    (tmp_path / "out.csv.part").write_bytes(FILE)
-    stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert ranges(stand_in) == [f"bytes={len(FILE) - 1}-"]
-    assert (tmp_path / "out.csv").read_bytes() == FILE
-
-
 def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
@@ -300,41 +180,3 @@ def test_a_gzip_file_goes_on_and_must_end(
     with pytest.raises(errors.DownloadError, match="the end is missing"):
         open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
-
-
-@contextmanager
-def small_disk(size: int) -> Iterator[None]:
-    """No file of this process can become larger than `size` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
-def test_a_full_disk_leaves_the_old_file_and_what_fits(
-    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
-) -> None:
-    store.content = b"0123456789abcdef" * 16_384
-    (tmp_path / "out.csv").write_bytes(b"old")
-    with small_disk(100_000), pytest.raises(OSError, match="File too large"):
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == b"old"
-    kept = (tmp_path / "out.csv.part").stat().st_size
-    assert 0 < kept <= 100_000
-    stand_in.asked.clear()
-    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == store.content
-    assert ranges(stand_in) == [f"bytes={kept}-"]
-
-
-def test_a_folder_that_cannot_be_written(
-    open_world: OpenWorld, store: Store, tmp_path: Path
-) -> None:
-    (tmp_path / "out.csv.part").mkdir()
-    with pytest.raises(OSError, match="Is a directory"):
-        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
-    assert [each.name for each in tmp_path.iterdir()] == ["out.csv.part"]

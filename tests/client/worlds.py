@@ -1,0 +1,102 @@
+"""Both worlds behind the same few methods, so that a scenario is written once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from adanalytics_client import AsyncClient, Client
+from adanalytics_client.errors import AdAnalyticsError
+
+
+class SyncWorld:
+    """Runs a scenario through `Client`."""
+
+    def __init__(self, client: Client) -> None:
+        self.client: Any = client
+
+    def call(self, name: str, *args: Any, **options: Any) -> Any:
+        return getattr(self.client, name)(*args, **options)
+
+    def on(self, thing: Any, name: str, *args: Any, **options: Any) -> Any:
+        return getattr(thing, name)(*args, **options)
+
+    def rows(self, *args: Any, **options: Any) -> list[Any]:
+        return list(self.client.events(*args, **options).rows())
+
+    def events(self, *args: Any, **options: Any) -> list[Any]:
+        return list(self.client.events(*args, **options))
+
+    def pages(self, *args: Any, **options: Any) -> list[Any]:
+        return list(self.client.events(*args, **options).pages())
+
+    def all_of(self, iterator: Any) -> list[Any]:
+        return list(iterator)
+
+    def together(self, *names: str) -> list[Any]:
+        """Call methods at the same time; errors come as values."""
+        results: list[Any] = [None] * len(names)
+
+        def run(index: int) -> None:
+            try:
+                results[index] = self.call(names[index])
+            except AdAnalyticsError as error:
+                results[index] = error
+
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(len(names))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return results
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class AsyncWorld:
+    """Runs the same scenario through `AsyncClient`, on a loop that lives as long as the client."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.client: Any = client
+        self._runner = asyncio.Runner()
+
+    def call(self, name: str, *args: Any, **options: Any) -> Any:
+        return self.on(self.client, name, *args, **options)
+
+    def on(self, thing: Any, name: str, *args: Any, **options: Any) -> Any:
+        return self._runner.run(getattr(thing, name)(*args, **options))
+
+    def rows(self, *args: Any, **options: Any) -> list[Any]:
+        return self.all_of(self.client.events(*args, **options).rows())
+
+    def events(self, *args: Any, **options: Any) -> list[Any]:
+        return self.all_of(self.client.events(*args, **options))
+
+    def pages(self, *args: Any, **options: Any) -> list[Any]:
+        return self.all_of(self.client.events(*args, **options).pages())
+
+    def together(self, *names: str) -> list[Any]:
+        """Call methods at the same time; errors come as values."""
+
+        async def all_of_them() -> list[Any]:
+            calls = [getattr(self.client, name)() for name in names]
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        return self._runner.run(all_of_them())
+
+    def close(self) -> None:
+        self._runner.run(self.client.close())
+        self._runner.close()
+
+    def all_of(self, iterator: Any) -> list[Any]:
+        async def collect() -> list[Any]:
+            return [each async for each in iterator]
+
+        return self._runner.run(collect())
+
+
+World = SyncWorld | AsyncWorld
+OpenWorld = Callable[..., World]
