@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from adanalytics_client._checks import check_seconds, check_text, is_whole
 from adanalytics_client._retry import RetryPolicy
@@ -143,6 +143,16 @@ def make_config(
     )
 
 
+class Arguments(TypedDict):
+    """The arguments of a client that the environment can give, secrets in plain text."""
+
+    base_url: str
+    api_key: str | None
+    email: str | None
+    password: str | None
+    partner: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """What the environment says about the service; secrets stay unreadable in a repr."""
@@ -152,6 +162,16 @@ class Environment:
     api_key: Secret | None
     email: str | None
     password: Secret | None
+
+    def arguments(self) -> Arguments:
+        """The same as arguments of a client."""
+        return {
+            "base_url": self.base_url,
+            "api_key": self.api_key.reveal() if self.api_key else None,
+            "email": self.email,
+            "password": self.password.reveal() if self.password else None,
+            "partner": self.partner,
+        }
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "Environment":

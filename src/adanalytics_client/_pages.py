@@ -57,6 +57,10 @@ class Page:
             after this page, also in another process.
         total: events on all pages of the slice, where the service says so.
         drift: what shows that pages moved while they were read; None when nothing does.
+
+    Example:
+        >>> [(page.number, len(page)) for page in client.events("2026-01-15", hour=13).pages()]
+        [(1, 10000), (2, 317)]
     """
 
     slice: Slice

@@ -122,14 +122,7 @@ class AsyncClient:
             ConfigurationError: naming the variable that is missing.
         """
         found = Environment.read(os.environ if environ is None else environ)
-        return cls(
-            found.base_url,
-            api_key=found.api_key.reveal() if found.api_key else None,
-            email=found.email,
-            password=found.password.reveal() if found.password else None,
-            partner=found.partner,
-            observer=observer,
-        )
+        return cls(**found.arguments(), observer=observer)
 
     async def __aenter__(self) -> Self:
         return self
@@ -224,6 +217,10 @@ class AsyncClient:
 
         Raises:
             ConfigurationError: naming the argument that is wrong.
+
+        Example:
+            >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
+            744
         """
         pull = make_pull(
             start,
@@ -261,6 +258,10 @@ class AsyncClient:
             ConfigurationError: for a wrong day.
             AdAnalyticsError: when the service cannot be reached or refuses. A lost connection is
                 not tried again, since the export may have started.
+
+        Example:
+            >>> job = await client.start_export("2026-01-01", "2026-01-31")
+            >>> await job.wait(timeout=3600)
         """
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = await self._driver.run(order_export(self._session, order))
@@ -288,6 +289,10 @@ class AsyncClient:
             ConfigurationError: for a wrong day, path or timeout; nothing is sent.
             ExportError: when the export does not end well in time.
             DownloadError: when the file does not arrive whole.
+
+        Example:
+            >>> await client.export("2026-01-01", "2026-01-31", to="jan.csv")
+            PosixPath('jan.csv')
         """
         check_delivery(to, timeout)
         job = await self.start_export(start, end, format=format, compression=compression)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,6 +169,15 @@ def test_every_public_name_is_there() -> None:
         assert getattr(package, name) is not None
     with pytest.raises(AttributeError, match="Nothing"):
         package.Nothing  # noqa: B018 - looking is the test
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = Path(__file__).parents[2] / "docs/reference/client.md"
+    told = set(re.findall(r"[\w.]+", page.read_text()))
+    for name in package.__all__:
+        home = getattr(getattr(package, name), "__module__", "")
+        known = {name, f"adanalytics_client.{name}", home}
+        assert known & told or name == "__version__", name
 
 
 def test_no_public_type_is_of_the_http_library() -> None:
