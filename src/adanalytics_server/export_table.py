@@ -102,12 +102,13 @@ class ExportTable:
         )
 
     async def forget_old(self) -> None:
-        """Delete the rows of jobs that expired long ago."""
+        """Delete the rows of jobs that expired long ago; not while there may be a file."""
         limit = self._clock.now() - LIFETIMES_REMEMBERED * self._lifetime
+        old = "FROM exports WHERE created_at <= ? AND status != 'completed'"
         # Looked for first: a transaction for nothing would be one sync of the disk an order.
-        if await self._state.row("SELECT 1 FROM exports WHERE created_at <= ? LIMIT 1", limit):
+        if await self._state.row(f"SELECT 1 {old} LIMIT 1", limit):
             async with self._state.writing() as connection:
-                await connection.execute("DELETE FROM exports WHERE created_at <= ?", (limit,))
+                await connection.execute(f"DELETE {old}", (limit,))
 
     async def _update(self, job: ExportJob, assignments: str, *values: object) -> None:
         async with self._state.writing() as connection:
