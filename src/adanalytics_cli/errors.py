@@ -53,6 +53,10 @@ class UsedUp(CommandError):
     """What the run was allowed to spend is spent; what it did is kept."""
 
 
+class Interrupted(CommandError):
+    """Ctrl-C, where it can be said how to go on."""
+
+
 class MissingExtra(CommandError):
     """An optional part of the distribution is not installed."""
 

@@ -21,6 +21,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_cli.DatasetDamaged": (ExitCode.DAMAGED, ""),
     "adanalytics_cli.PartlyDone": (ExitCode.PARTLY_DONE, ""),
     "adanalytics_cli.UsedUp": (ExitCode.USED_UP, ""),
+    "adanalytics_cli.Interrupted": (ExitCode.INTERRUPTED, ""),
     "adanalytics_cli.CommandError": (ExitCode.FAILED, ""),
     "click.UsageError": (ExitCode.USAGE, ""),
     "click.ClickException": (ExitCode.FAILED, ""),

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 import click
 
 from adanalytics_cli.invocation import current_invocation
+from adanalytics_cli.remarks import notice
 
 FORMS = "YYYY-MM-DD, today, yesterday, -7d or a month like 2026-01"
 PERIOD_HELP = (
@@ -54,14 +55,14 @@ def read_span(word: str, today: date) -> Span:
 
 
 def _read_argument(
-    context: click.Context, _parameter: click.Parameter, word: str | None
+    context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Span | None:
     if word is None:
         return None
     try:
         return read_span(word, current_invocation(context).clock().date())
     except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+        raise click.BadParameter(str(error), param_hint=_name(parameter)) from error
 
 
 def _read_start(
@@ -69,11 +70,21 @@ def _read_start(
 ) -> Span | None:
     """START, which must have begun: by the hour, a mistyped year would cost 8,760 requests."""
     span = _read_argument(context, parameter, word)
-    today = current_invocation(context).clock().date()
-    # The clock here may be a little behind that of the service.
-    if span and span.first > today + timedelta(days=1):
-        raise click.BadParameter(f"{span.first} lies in the future. Today is {today} in UTC.")
+    if span and span.first > _latest(context):
+        today = current_invocation(context).clock().date()
+        problem = f"{span.first} lies in the future. Today is {today} in UTC."
+        raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
+
+
+def _name(parameter: click.Parameter) -> str:
+    """START rather than [START], which is how click names what may be left out."""
+    return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
+
+
+def _latest(context: click.Context) -> date:
+    """The last day that can have begun: the clock here may be a little behind the service's."""
+    return current_invocation(context).clock().date() + timedelta(days=1)
 
 
 def period(start: Span, end: Span | None) -> tuple[date, date]:
@@ -88,6 +99,19 @@ def period(start: Span, end: Span | None) -> tuple[date, date]:
             f"END {last} lies before START {start.first}. Exchange the two dates."
         )
     return start.first, last
+
+
+def begun_period(context: click.Context, start: Span, end: Span | None) -> tuple[date, date]:
+    """`period` without the days to come, which would cost a request an hour and have no events.
+
+    What is left out is said, because a clock that is wrong could leave out too much.
+    """
+    first, last = period(start, end)
+    latest = _latest(context)
+    if last <= latest:
+        return first, last
+    notice(f"Asked is up to {latest}: {last} lies in the future.", context)
+    return first, latest
 
 
 def period_arguments(*, required: bool) -> list[click.Parameter]:

@@ -1,11 +1,16 @@
 """START and END in every form that is accepted, and the words for those that are not."""
 
+import json
+from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import Result
 
 from adanalytics_cli.periods import Span, period, read_span
+from adanalytics_server.local import LocalServer
 
 TODAY = date(2026, 3, 1)
 
@@ -68,3 +73,18 @@ def test_a_month_as_end_means_its_last_day() -> None:
 def test_end_before_start() -> None:
     with pytest.raises(click.UsageError, match="before START 2026-03-01"):
         period(read_span("today", TODAY), read_span("yesterday", TODAY))
+
+
+def test_days_to_come_are_not_asked_for(
+    run: Callable[..., Result], service: LocalServer, folder: Path
+) -> None:
+    """The day is 2026-01-20, and the clock of the service may be a little ahead."""
+    service.journal.clear()
+    done = run("events", "2026-01-19", "2026-03", "-o", str(folder / "rows.jsonl"))
+    assert done.stderr == "Asked is up to 2026-01-21: 2026-03-31 lies in the future.\n"
+    asked = [dict(each.query)["start_date"] for each in service.journal.entries()]
+    assert sorted({*asked}) == ["2026-01-19", "2026-01-20", "2026-01-21"]
+    assert len(asked) == 3 * 24
+    plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
+    assert (plan.stderr, json.loads(plan.stdout)["ways"][0]["requests"]) == ("", 3 * 24)
+    assert run("events", "2026-01-21", "-f", "csv").stderr == ""

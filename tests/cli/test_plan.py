@@ -18,14 +18,14 @@ def operations(service: LocalServer) -> list[str | None]:
 
 def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
     service.journal.clear()
-    result = run("plan", "2026-01")
+    result = run("plan", "2025-12-20", "2026-01-19")
     assert (result.exit_code, result.stderr) == (0, "")
     assert operations(service) == ["summary"]
     record = json.loads(result.stdout)
     ways = {way["way"]: way for way in record["ways"]}
     assert [*ways] == ["hourly", "auto", "export"]
     assert (ways["hourly"]["requests"], ways["auto"]["requests"]) == (744, 1)
-    assert (record["start"], record["end"]) == ("2026-01-01", "2026-01-31")
+    assert (record["start"], record["end"]) == ("2025-12-20", "2026-01-19")
     assert (record["choice"], record["why"]) == ("auto", "1 request instead of 744")
     assert (record["spent_requests"], record["days"]) == (1, 2)
     assert 3_500 < record["events"] < 4_000
@@ -77,14 +77,14 @@ def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalS
 def test_pages_that_would_wait_are_weighed_against_an_export(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample = Sample(start=date(2026, 1, 1), days=60, events_per_day=1)
+    sample = Sample(start=date(2025, 11, 1), days=61, events_per_day=1)
     with LocalServer(sample=sample, rate_limit=0) as server:
         monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
         monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
         monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
-        record = json.loads(run("plan", "2026-01", "2026-02", "-f", "json").stdout)
+        record = json.loads(run("plan", "2025-11", "2025-12", "-f", "json").stdout)
     hourly = record["ways"][0]
-    assert (hourly["requests"], hourly["waits_seconds"]) == (59 * 24, 3600)
+    assert (hourly["requests"], hourly["waits_seconds"]) == (61 * 24, 3600)
     assert record["choice"] == "auto"
 
 

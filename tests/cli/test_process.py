@@ -149,6 +149,19 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
     thread.join()
 
 
+def test_ctrl_c_of_a_sync_says_how_to_go_on(
+    spawn: Spawn, service: LocalServer, stuck_service: tuple[str, Event], folder: Path
+) -> None:
+    url, asked = stuck_service
+    words = ["--base-url", url, "sync", "2026-01-15", "--to", str(folder)]
+    process = spawn(*words)
+    assert asked.wait(TIMEOUT)
+    process.send_signal(signal.SIGINT)
+    again = f"adanalytics --base-url {url} sync 2026-01-15 2026-01-15 --to {folder}"
+    said = f"Error: interrupted; 0 of 0 hours are done\nGo on with: {again}\n"
+    assert finish(process) == (130, "", said)
+
+
 @pytest.mark.parametrize("command", ["dates", "events"])
 def test_ctrl_c(
     spawn: Spawn,

@@ -11,7 +11,7 @@ from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import BINARY, FORMATS, format_option, pick_format
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.output_file import naming, output_option
-from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, Span, begun_period, period_arguments
 from adanalytics_cli.remarks import remark
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(
 ) -> None:
     """Pull the events and write them; nothing of a file is visible before all of it is there."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
-    first, last = period(start, end)
+    first, last = begun_period(context, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     on_screen = form != "table" and output is None and sys.stdout.isatty()
     with connect(context, live=not on_screen) as (client, progress):
@@ -124,7 +124,8 @@ events = ExampleCommand(
     ],
     summary="Pull the events of a period.",
     details=(
-        f"{PERIOD_HELP} A day is 24 requests, or fewer with --split auto. On a terminal the first "
+        f"{PERIOD_HELP} A day is 24 requests, or fewer with --split auto; days to come are not "
+        f"asked for. On a terminal the first "
         f"{ROWS_OF_A_TABLE} events are shown as a table; in a pipe all of them as JSON lines."
     ),
     examples=[

@@ -7,7 +7,7 @@ import click
 
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
-from adanalytics_cli.errors import UsedUp
+from adanalytics_cli.errors import Interrupted, UsedUp
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.periods import FORMS, Span, period, period_arguments
 from adanalytics_cli.remarks import remark
@@ -55,10 +55,12 @@ def run(
         outcome = sync.outcome
         try:
             sync.run()
-        except UsedUp as spent:
-            done = f"{len(outcome.pulled):,} of {outcome.wanted:,} hours are done"
-            remedy = f"Go on with: {again(invocation, place, order)}"
-            raise UsedUp(f"{spent}; {done}", remedy=remedy) from None
+        except (UsedUp, KeyboardInterrupt) as stopped:
+            ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
+            raise ended(
+                f"{str(stopped) or 'interrupted'}; {outcome.progress}",
+                remedy=f"Go on with: {again(invocation, place, order)}",
+            ) from None
         finally:
             progress.finish()
             warn(outcome, invocation)

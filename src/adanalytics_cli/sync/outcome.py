@@ -48,6 +48,11 @@ class Outcome:
         return self.wanted - len(self.pulled)
 
     @property
+    def progress(self) -> str:
+        """How far it came, in words."""
+        return f"{len(self.pulled):,} of {self.wanted:,} hours are done"
+
+    @property
     def events(self) -> int:
         """Events of the hours that were put in place."""
         return sum(self.pulled.values())

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from adanalytics_cli.errors import CommandError
+from adanalytics_cli.errors import CommandError, SettingsError
 
 
 class DatasetBusy(CommandError):
@@ -55,7 +55,10 @@ def open_store(place: str) -> Store:
     if "://" not in place or place.startswith("file://"):
         from adanalytics_cli.sync.local_store import LocalStore
 
-        return LocalStore(Path(place.removeprefix("file://")), place)
+        root = Path(place.removeprefix("file://"))
+        if root.exists() and not root.is_dir():
+            raise SettingsError(f"{place} is a file", remedy="A dataset is a folder: name another.")
+        return LocalStore(root, place)
     from adanalytics_cli.sync.object_store import open_object_store
 
     return open_object_store(place)

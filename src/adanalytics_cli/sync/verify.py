@@ -68,14 +68,16 @@ class Verification:
                 if record.rows:
                     known.add(part_name(hour, self._dataset.identity.form))
                 yield from (Problem(day, what, number) for what in self._hour(hour, record))
-        yield from _strays(set(self._dataset.store.sizes(DATA)) - known)
+        strays = _strays(set(self._dataset.store.sizes(DATA)) - known)
+        # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
+        yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
     def against(self, view: ServiceView) -> Iterator[Problem]:
         """Days and hours that are not there, and sums that are not those of the service."""
         now = self._clock()
         held = self._manifest.days()
         for day in view.days:
-            if not held or not held[0] <= day <= held[-1]:
+            if not held or not held[0] <= day <= held[-1] or day in self._manifest.damaged:
                 continue
             record = self._manifest.day(day)
             begun = [hour for hour in hours_of(day) if hour.begins <= now]

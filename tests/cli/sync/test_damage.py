@@ -146,3 +146,20 @@ def test_verify_says_where_there_is_no_dataset(shop: Shop, folder: Path) -> None
     assert result.exit_code == 1
     assert f"there is no dataset at {folder}" in result.stderr
     assert not folder.exists()
+
+
+def test_of_a_damaged_manifest_one_line_is_said(shop: Shop, dataset: Path) -> None:
+    cut(dataset / MANIFEST)
+    (line,) = shop.run("verify", dataset).stdout.splitlines()
+    assert line.startswith("2026-01-15  its manifest is damaged")
+
+
+@pytest.mark.parametrize("command", [("sync", "--to"), ("verify",)])
+def test_a_file_where_the_folder_should_be(
+    shop: Shop, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    done = shop.run(*command, place)
+    said = f"Error: {place} is a file\nA dataset is a folder: name another.\n"
+    assert (done.exit_code, done.stderr) == (2, said)
