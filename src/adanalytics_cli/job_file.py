@@ -8,6 +8,9 @@ import click
 
 from adanalytics_cli.errors import CommandError
 
+_LONGEST = 1 << 20
+"""Bytes; a kept export has a few kilobytes, most of them signed addresses."""
+
 
 def job_option() -> click.Option:
     """`--job FILE`."""
@@ -29,14 +32,21 @@ def _as_path(
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
         raise click.BadParameter(f"there is no folder {path.parent}. Make it first.")
+    # A device or a pipe can be read without end, and would be replaced by what is kept.
+    if path.exists() and not path.is_file():
+        raise click.BadParameter(f"{path} is not a file. Name one, or one to be made.")
     return path
 
 
 def read_job(path: Path | None) -> str | None:
-    """What is kept, or None; an empty file, as mktemp makes it, keeps nothing."""
+    """What is kept, or None; an empty file, as mktemp makes it, keeps nothing.
+
+    Of a file that is no kept export at all, no more than `_LONGEST` bytes are read.
+    """
     if path is None or not path.exists():
         return None
-    return path.read_text(encoding="utf-8", errors="replace") or None
+    with path.open("rb") as file:
+        return file.read(_LONGEST).decode("utf-8", errors="replace") or None
 
 
 def write_job(path: Path, text: str) -> None:

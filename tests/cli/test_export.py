@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -152,6 +153,17 @@ def test_a_job_that_does_not_fit(
     result = run("export", *words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in result.stderr
+
+
+def test_a_job_is_kept_in_a_file_and_nothing_else(
+    run: Run, slow: LocalServer, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = run("export", "2026-01-15", "--no-wait", "--job", str(pipe))
+    assert result.exit_code == 2
+    assert "is not a file" in result.stderr
+    assert pipe.is_fifo()
 
 
 def test_an_export_that_fails_carries_the_reason(run: Run, slow: LocalServer) -> None:
