@@ -32,6 +32,11 @@ def offsets_of(lengths: Iterable[int]) -> Any:  # noqa: ANN401  a library withou
     return arrow.Array.from_buffers(arrow.int32(), len(ends), [None, arrow.py_buffer(ends)])
 
 
+def whole_number(value: int) -> Any:  # noqa: ANN401  a library without types
+    """A scalar of 32 bits; `pyarrow.scalar` and plain numbers would import pandas."""
+    return offsets_of([value])[1]
+
+
 def give_memory_back() -> None:
     """Let Arrow take memory from the system for the rest of the process.
 
@@ -40,3 +45,8 @@ def give_memory_back() -> None:
     """
     arrow = arrow_module()
     arrow.set_memory_pool(arrow.system_memory_pool())
+
+
+def release_memory() -> None:
+    """Hand back to the system what was freed, by Arrow and by Python, and is still kept."""
+    arrow_module().default_memory_pool().release_unused()

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from adanalytics_cli.sync.arrow_events import Table
-from adanalytics_cli.sync.arrow_library import arrow_module
+from adanalytics_cli.sync.arrow_library import arrow_module, release_memory, whole_number
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.measure import is_of_hour
 from adanalytics_client import ProtocolError
@@ -76,6 +76,8 @@ class HourSpill:
         self._spilled |= self._held.keys()
         self._held = {}
         self._bytes = 0
+        del table
+        release_memory()
 
     def _path(self, hour: Hour) -> Path:
         return self._folder / f"{hour}.arrows"
@@ -101,7 +103,7 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
         )
     days = table["event_date"].cast(arrow.int32())
     keys = compute.add(
-        compute.multiply(days, 24),
+        compute.multiply(days, whole_number(24)),
         table["event_hour"].cast(arrow.int32()),
     )
     runs = compute.run_end_encode(keys.combine_chunks())
@@ -109,7 +111,7 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
     values, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
     if len(set(values)) < len(values):
         for key in sorted(set(values)):
-            yield _hour_of(key), table.filter(compute.equal(keys, key))
+            yield _hour_of(key), table.filter(compute.equal(keys, whole_number(key)))
         return
     begin = 0
     for key, end in zip(values, ends, strict=True):
