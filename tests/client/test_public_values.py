@@ -147,7 +147,8 @@ def test_what_is_bound_to_a_client_is_not_pickled() -> None:
     """Neither by accident: the credential would lie in a file."""
     client, other = _bound()
     for thing in (client, other, client.events("2026-01-15"), other.events("2026-01-15")):
-        with pytest.raises(TypeError, match="pickle"):
+        # Which of the two it is depends on the version of pydantic.
+        with pytest.raises((TypeError, AttributeError), match="pickle"):
             pickle.dumps(thing)
 
 
