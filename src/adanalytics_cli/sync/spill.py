@@ -68,19 +68,22 @@ class HourSpill:
 
     def _spill(self) -> None:
         """Append what is held to the files, as one stream of Arrow each."""
-        arrow, ipc = arrow_module(), arrow_module("pyarrow.ipc")
         for hour, tables in self._held.items():
-            table = arrow.concat_tables(tables)
-            with self._path(hour).open("ab") as file, ipc.new_stream(file, table.schema) as out:
-                out.write_table(table)
+            _append(self._path(hour), tables)
         self._spilled |= self._held.keys()
         self._held = {}
         self._bytes = 0
-        del table
         release_memory()
 
     def _path(self, hour: Hour) -> Path:
         return self._folder / f"{hour}.arrows"
+
+
+def _append(path: Path, tables: list[Table]) -> None:
+    arrow, ipc = arrow_module(), arrow_module("pyarrow.ipc")
+    table = arrow.concat_tables(tables)
+    with path.open("ab") as file, ipc.new_stream(file, table.schema) as out:
+        out.write_table(table)
 
 
 def _read_segments(path: Path) -> Iterator[Table]:
