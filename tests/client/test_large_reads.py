@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class Inner(httpcore.NetworkStream):
     """A connection that gives what it is asked for."""
 
+    # The arguments are httpcore's.
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         return b"x" * max_bytes
 
