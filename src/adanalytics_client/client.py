@@ -1,26 +1,17 @@
 """The client for ordinary, synchronous programs."""
 
 import os
-import random
-from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client import _operations
-from adanalytics_client._clock import SystemClock
-from adanalytics_client._config import Environment, make_config, make_credential
+from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
-from adanalytics_client._effects import Clock
 from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
-from adanalytics_client._hooks import Observer
 from adanalytics_client._lent import HttpClient
 from adanalytics_client._pull import make_pull
-from adanalytics_client._quota import QuotaState
-from adanalytics_client._quota_store import QuotaLog, open_store
-from adanalytics_client._retry import RetryPolicy
 from adanalytics_client._seen import SeenEvents
-from adanalytics_client._session import Session
 from adanalytics_client._sync import SyncDriver
 from adanalytics_client._typed import M
 from adanalytics_client.events import EventQuery
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 
-class Client:
+class Client(Connection[HttpClient, SyncDriver]):
     """A connection to the service for one partner; thread-safe, and a context manager.
 
     Args:
@@ -65,64 +56,9 @@ class Client:
         [datetime.date(2026, 1, 15)]
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        api_key: str | None = None,
-        email: str | None = None,
-        password: str | None = None,
-        token: str | None = None,
-        partner: str | None = None,
-        timeout: float | None = None,
-        retry: RetryPolicy | None = None,
-        limit: int | None = 1000,
-        reserve: int = 0,
-        on_limit: str = "wait",
-        max_wait: float = 7200.0,
-        quota_log: QuotaLog = "shared",
-        observer: Observer | None = None,
-        http: HttpClient | None = None,
-        clock: Clock | None = None,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        config = make_config(
-            base_url,
-            credential=make_credential(
-                api_key=api_key, token=token, email=email, password=password
-            ),
-            partner=partner,
-            timeout=timeout,
-            retry=retry,
-            limit=limit,
-            reserve=reserve,
-            on_limit=on_limit,
-            max_wait=max_wait,
-        )
-        clock = clock or SystemClock()
-        self._session = Session.open(
-            config,
-            store=open_store(quota_log, config, os.environ),
-            observer=observer or Observer(),
-            clock=clock,
-            jitter=jitter,
-        )
-        self._driver = SyncDriver(http, config.base, clock=clock, timeout=config.timeout)
-
-    @classmethod
-    def from_env(
-        cls, environ: Mapping[str, str] | None = None, *, observer: Observer | None = None
-    ) -> Self:
-        """A client from `environ`, by default the process's own environment.
-
-        Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
-        `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`.
-
-        Raises:
-            ConfigurationError: naming the variable that is missing.
-        """
-        found = Environment.read(os.environ if environ is None else environ)
-        return cls(**found.arguments(), observer=observer)
+    def _drive(self, http: HttpClient | None) -> SyncDriver:
+        config = self._session.config
+        return SyncDriver(http, config.base, clock=self._session.clock, timeout=config.timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -130,18 +66,9 @@ class Client:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        config = self._session.config
-        return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
-
     def close(self) -> None:
         """Give up what is under way and close the connections; `http=` is left open."""
         self._driver.close()
-
-    @property
-    def quota(self) -> QuotaState:
-        """How many requests may still be sent this hour."""
-        return self._driver.atomic(self._session.quota_state)
 
     def log_in(self) -> str:
         """Log in, unless that is done, and give the token: good as `token=` for 7 days.

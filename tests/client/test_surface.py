@@ -80,7 +80,8 @@ PURE = [
 
 
 def public(kind: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    return {name: inspect.getattr_static(kind, name) for name in names}
 
 
 def shape(function: Any) -> list[tuple[str, Any, Any]]:
