@@ -10,7 +10,7 @@ from adanalytics_cli.invocation import Invocation
 from adanalytics_cli.output_file import open_output
 from adanalytics_cli.row_output import Row, encode_rows, write_rows
 from adanalytics_cli.table_view import Column, plain
-from adanalytics_client._columns import Columns
+from adanalytics_client.columns import Columns
 
 if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from adanalytics_cli.csv_text import csv_line
 from adanalytics_cli.formats import Format
 from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.json_text import encode_json
 from adanalytics_cli.output_file import open_output
 from adanalytics_cli.terminal import NOWHERE, look_at
+from adanalytics_client.encoding import json_text, utf8
 
 if TYPE_CHECKING:
     from adanalytics_cli.table_view import Column
@@ -28,12 +28,12 @@ def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iter
     elif form == "json":
         before = b"[\n"
         for row in rows:
-            yield before + encode_json(row)
+            yield before + utf8(json_text(row))
             before = b",\n"
         yield b"\n]\n" if before == b",\n" else b"[]\n"
     else:
         for row in rows:
-            yield encode_json(row) + b"\n"
+            yield utf8(json_text(row)) + b"\n"
 
 
 def write_rows(

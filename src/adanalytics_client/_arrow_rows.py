@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema
 from adanalytics_client._arrow_text import batch_of_text
 from adanalytics_client._arrow_values import Unfit, shown, to_array
-from adanalytics_client._columns import Columns
 from adanalytics_client._extras import import_extra
 from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched
+from adanalytics_client.columns import Columns
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:

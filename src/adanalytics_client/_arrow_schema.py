@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from adanalytics_client._columns import EVENT_COLUMNS
 from adanalytics_client._extras import import_extra
+from adanalytics_client.columns import EVENT_COLUMNS
 from adanalytics_client.models import SummaryRow
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from adanalytics_client._arrow_schema import Kind, arrow_type
 from adanalytics_client._extras import import_extra
-from adanalytics_client._json import Json, digits, dumps
+from adanalytics_client._json import Json
+from adanalytics_client.encoding import digits, json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +74,7 @@ def _array_one_by_one(kind: Kind, values: Sequence[Json]) -> "pa.Array":
 
 
 def _text(value: Json) -> str:
-    return value if isinstance(value, str) else dumps(value)
+    return value if isinstance(value, str) else json_text(value, sort_keys=True)
 
 
 def _whole(value: Json) -> int:
@@ -135,5 +136,5 @@ _FROM_NATIVE: dict[Kind, Callable[[Json], Json]] = {Kind.PAIRS: _pairs}
 
 def shown(value: Json) -> str:
     """A value as an error shows it: JSON, not too long."""
-    text = json.dumps(value) if isinstance(value, str) else dumps(value)
+    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
 from adanalytics_client._effects import Operation
-from adanalytics_client._layout import DEEPEST, Division, lay_out
 from adanalytics_client._operations import PageReader, dates, summary
 from adanalytics_client._pages import Cursor, Fetched, following
-from adanalytics_client._plan import Plan, Stretch
+from adanalytics_client._plan import Division, Plan, Stretch
 from adanalytics_client._session import Session
 from adanalytics_client._signals import Signals
 from adanalytics_client.errors import (
@@ -20,6 +19,7 @@ from adanalytics_client.errors import (
     RateLimited,
     StatusError,
 )
+from adanalytics_client.layout import DEEPEST, lay_out
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary

@@ -3,17 +3,14 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import BinaryIO
 
-from adanalytics_client._columns import EVENT_COLUMNS, Columns
 from adanalytics_client._files import Target
-from adanalytics_client._json import Json, digits, dumps
+from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched
+from adanalytics_client.columns import EVENT_COLUMNS, Columns
+from adanalytics_client.encoding import csv_cells, utf8
 from adanalytics_client.errors import ProtocolError
-
-# What csv.writer itself writes as it should be; bool is a class of its own here.
-_PLAIN = frozenset({str, int, type(None)})
 
 
 class CsvOutput:
@@ -76,9 +73,9 @@ class CsvOutput:
                 "write to a file, which can be rewritten, or as jsonl."
             )
 
-    def _cells(self, row: dict[str, Json]) -> list[Json]:
+    def _cells(self, row: dict[str, Json]) -> list[object]:
         values = row.values() if [*row] == self._order else map(row.get, self._order)
-        return [value if value.__class__ in _PLAIN else _cell(value) for value in values]
+        return csv_cells(values)
 
     def _widened(self, file: BinaryIO) -> Iterator[bytes]:
         """The records of `file` with the full header, each padded to its length."""
@@ -90,17 +87,10 @@ class CsvOutput:
             yield record[:-2] + b"," * (width - _width(record)) + record[-2:]
 
 
-def _cell(value: Json) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return digits(value) if isinstance(value, Decimal) else dumps(value)
-
-
-def _records(rows: list[list[Json]]) -> bytes:
+def _records(rows: Sequence[Sequence[object]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows(rows)
-    # A lone surrogate is legal in JSON but not in UTF-8; its escape keeps it readable.
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    return utf8(text.getvalue())
 
 
 def _split(file: BinaryIO) -> Iterator[bytes]:

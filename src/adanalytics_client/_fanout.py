@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from adanalytics_client._drift import Watch
 from adanalytics_client._hooks import PageDrift
-from adanalytics_client._layout import Division
 from adanalytics_client._pages import Cursor, Fetched, following
-from adanalytics_client._plan import Plan
+from adanalytics_client._plan import Division, Plan
 from adanalytics_client._position import Position
 from adanalytics_client.errors import ProtocolError
 

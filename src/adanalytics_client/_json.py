@@ -1,4 +1,4 @@
-"""Exact JSON: no number passes through float."""
+"""Exact JSON is read here: no number passes through float."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ def _refuse(constant: str) -> NoReturn:
     raise NotJson(f"it holds {constant}, which is not JSON")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 """Reads numbers with a fraction or exponent as Decimal; what it raises is for `refusing`."""
 
@@ -59,29 +58,6 @@ def refusing() -> Iterator[None]:
         raise NotJson("it holds a number with an exponent beyond any Decimal") from None
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
-
-
-def dumps(value: Json) -> str:
-    """Compact JSON with sorted keys in which a Decimal is a number with all its digits."""
-    try:
-        return _ENCODER.encode(value)
-    except TypeError:
-        # The standard encoder has no exact numbers; what holds one is put together here.
-        return _dumps_exact(value)
-
-
-def digits(value: Decimal) -> str:
-    """A Decimal in plain notation, unless its exponent would make that absurdly long."""
-    return format(value, "f") if -40 < value.adjusted() < 40 else str(value)
-
-
-def _dumps_exact(value: Json) -> str:
-    if isinstance(value, dict):
-        members = (f"{_ENCODER.encode(key)}:{dumps(value[key])}" for key in sorted(value))
-        return "{" + ",".join(members) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(dumps, value)) + "]"
-    return digits(value)
 
 
 def text_of(body: bytes) -> str:

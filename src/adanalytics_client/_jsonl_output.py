@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from adanalytics_client._columns import Columns
 from adanalytics_client._files import Target
-from adanalytics_client._json import Json, dumps
+from adanalytics_client._json import Json
 from adanalytics_client._pages import Fetched
+from adanalytics_client.columns import Columns
+from adanalytics_client.encoding import json_text, utf8
 
 
 class JsonlOutput:
@@ -25,8 +26,7 @@ class JsonlOutput:
         rows = page.rows(most)
         names = self._columns.choose(rows)
         text = "".join(_line(row, names) for row in rows)
-        # Half a surrogate pair stays readable as the escape that JSON has for it.
-        self._target.file.write(text.encode("utf-8", "backslashreplace"))
+        self._target.file.write(utf8(text))
         return len(rows)
 
     def commit(self) -> None:
@@ -39,5 +39,7 @@ class JsonlOutput:
 
 
 def _line(row: dict[str, Json], names: Sequence[str]) -> str:
-    members = ",".join(f"{dumps(name)}:{dumps(row.get(name))}" for name in names)
+    members = ",".join(
+        f"{json_text(name)}:{json_text(row.get(name), sort_keys=True)}" for name in names
+    )
     return "{" + members + "}\n"

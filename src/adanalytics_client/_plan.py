@@ -1,6 +1,6 @@
 """Which queries a pull of events consists of, known before anything is sent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Self
@@ -76,6 +76,20 @@ class Stretch:
 def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ...]:
     """The queries of several stretches in order."""
     return tuple(each for stretch in stretches for each in stretch.slices(hour))
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Ask these slices instead of the one whose first page, of `size` events, was read."""
+
+    stretches: tuple[Stretch, ...]
+    slices: tuple[Slice, ...]
+    size: int
+
+    @classmethod
+    def of(cls, stretches: Sequence[Stretch], *, hour: int | None, size: int) -> "Division":
+        """The division into the slices of some stretches."""
+        return cls(tuple(stretches), slices_of(stretches, hour), size)
 
 
 @dataclass(frozen=True, slots=True)

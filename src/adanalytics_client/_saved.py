@@ -6,7 +6,8 @@ from datetime import date
 from adanalytics_client._config import Config
 from adanalytics_client._export import ExportFile, ExportStatus, Phase
 from adanalytics_client._exporting import ExportOrder
-from adanalytics_client._json import Json, NotJson, dumps, parse
+from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client.encoding import json_text
 from adanalytics_client.errors import ConfigurationError
 
 _FORM = 1
@@ -31,7 +32,7 @@ class SavedExport:
     def to_json(self) -> str:
         """One JSON object; exact numbers stay exact."""
         order, status = self.order, self.status
-        return dumps(
+        return json_text(
             {
                 "form": _FORM,
                 "base_url": self.base_url,
@@ -54,7 +55,8 @@ class SavedExport:
                     "repeats": status.repeats,
                     "answer": status.answer,
                 },
-            }
+            },
+            sort_keys=True,
         )
 
     def check(self, config: Config) -> "SavedExport":

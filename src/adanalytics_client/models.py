@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, core_schema
 
-from adanalytics_client._json import Json, digits
+from adanalytics_client._json import Json
+from adanalytics_client.encoding import digits
 
 
 def _plain_digits(value: object) -> object:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adanalytics_cli.csv_text import csv_line
-from adanalytics_cli.json_text import encode_json
+from adanalytics_cli.formats import Format
 from adanalytics_cli.row_output import encode_rows
 from adanalytics_cli.table_view import Column, count, percent, plain, render_table
 from adanalytics_cli.terminal import Terminal
@@ -26,7 +26,8 @@ values = scalars | st.lists(scalars) | st.dictionaries(st.text(), st.lists(scala
 
 @given(st.dictionaries(st.text(), values))
 def test_json_keeps_everything(row: dict[str, object]) -> None:
-    text = encode_json(row)
+    (text,) = encode_rows([row], "jsonl", [])
+    text = text.removesuffix(b"\n")
     assert b"\n" not in text
     assert json.loads(text, parse_float=Decimal, parse_int=_number) == _as_numbers(row)
 
@@ -43,9 +44,11 @@ def _as_numbers(value: object) -> object:
     return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def test_json_keeps_digits_and_half_a_surrogate_pair() -> None:
-    assert encode_json({"a": Decimal("1.50"), "b": [Decimal("0E-9")]}) == b'{"a":1.50,"b":[0E-9]}'
-    assert encode_json("\ud800") == rb'"\ud800"'
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_keeps_digits_and_half_a_surrogate_pair(form: Format) -> None:
+    row = {"z": Decimal("1.50"), "a": [Decimal("0E-9")], "text": "\ud800"}
+    text = b"".join(encode_rows([row], form, []))
+    assert rb'{"z":1.50,"a":[0.000000000],"text":"\ud800"}' in text
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2))

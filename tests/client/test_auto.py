@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
-from adanalytics_client._layout import lay_out, requests_of
 from adanalytics_client._plan import Stretch
 from adanalytics_client.errors import AuthenticationError
+from adanalytics_client.layout import lay_out, requests_of
 from adanalytics_server.local import LocalServer, Sample
 
 FIRST = date(2026, 1, 15)

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import _outline
-from adanalytics_client._json import NotJson, dumps, parse
+from adanalytics_client._json import NotJson, parse
 from adanalytics_client._lines import Lines
 from adanalytics_client._outline import outline
+from adanalytics_client.encoding import csv_cells, json_text, utf8
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -251,4 +252,20 @@ def test_decimals_are_written_with_their_digits() -> None:
         "b": [Decimal("1.50"), None, True],
         "a": {"é": Decimal("1E-9"), "big": Decimal("1E99")},
     }
-    assert dumps(value) == '{"a":{"big":1E+99,"é":0.000000001},"b":[1.50,null,true]}'
+    text = '{"a":{"big":1E+99,"é":0.000000001},"b":[1.50,null,true]}'
+    assert json_text(value, sort_keys=True) == text
+    assert json_text({"b": Decimal("0E-9"), "a": [1]}) == '{"b":0.000000000,"a":[1]}'
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), [Decimal(1), float("inf")], {"a": Decimal(1), "b": b""}, object()]
+)
+def test_what_json_has_not_is_refused(value: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        json_text(value)
+
+
+def test_cells_keep_digits_and_every_character() -> None:
+    cells = csv_cells([None, "", True, 7, Decimal("0E-9"), {"b": ["\ud800"], "a": Decimal("1.0")}])
+    assert cells == [None, "", "true", 7, "0.000000000", '{"a":1.0,"b":["\ud800"]}']
+    assert utf8(str(cells[5])) == rb'{"a":1.0,"b":["\ud800"]}'

@@ -35,7 +35,6 @@ PURE = [
     "_arrow_values",
     "_body",
     "_call",
-    "_columns",
     "_config",
     "_credentials",
     "_dates",
@@ -51,7 +50,6 @@ PURE = [
     "_download",
     "_json",
     "_lines",
-    "_layout",
     "_login",
     "_operations",
     "_outline",
@@ -75,7 +73,11 @@ PURE = [
     "_url",
     "_validator",
     "_waiting",
+    "columns",
+    "encoding",
     "errors",
+    "layout",
+    "tables",
 ]
 
 

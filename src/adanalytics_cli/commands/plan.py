@@ -31,9 +31,9 @@ def run(context: click.Context, start: Span, end: Span | None, chosen_format: st
     if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):
         write_plan_table(record, current_invocation(context))
     else:
-        from adanalytics_cli.json_text import encode_json
+        from adanalytics_client.encoding import json_text
 
-        click.echo(encode_json(record))
+        click.echo(json_text(record))
 
 
 def _estimate(client: "Client", first: date, last: date) -> "Estimate":

@@ -9,7 +9,7 @@ from typing import Any
 
 from adanalytics_cli.sync.arrow_library import arrow_module, offsets_of, text_array
 from adanalytics_client import ProtocolError
-from adanalytics_client._arrow_rows import ArrowRows
+from adanalytics_client.tables import event_batch
 
 Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""
@@ -111,7 +111,7 @@ class EventTables:
             rows = [json.loads(text, parse_float=Decimal) for text in texts]
         except ValueError as error:
             raise ProtocolError(f"An event of the page is not JSON: {error}.") from None
-        batch = ArrowRows(self.schema.names).batch(rows)
+        batch = event_batch(rows, self.schema.names)
         return self._arrow.table(batch).cast(self.schema)
 
 

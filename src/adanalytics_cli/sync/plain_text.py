@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from adanalytics_cli.json_text import encode_json
 from adanalytics_cli.sync.arrow_events import Table
 from adanalytics_cli.sync.arrow_library import arrow_module
+from adanalytics_client.encoding import json_text, utf8
 
 # Seconds come with their three digits, since the times count milliseconds.
 _RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
@@ -15,7 +15,8 @@ def to_jsonl(table: Table) -> Iterator[bytes]:
     """One line of JSON for each event."""
     for row in _readable(table).to_pylist():
         pairs = row.get("key_values")
-        yield encode_json({**row, "key_values": dict(pairs) if pairs is not None else None}) + b"\n"
+        known = {**row, "key_values": dict(pairs) if pairs is not None else None}
+        yield utf8(json_text(known)) + b"\n"
 
 
 def to_cells(table: Table) -> Table:
@@ -61,7 +62,7 @@ def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401  no 
 def _pairs_as_json(column: Any) -> Any:  # noqa: ANN401  no types
     arrow = arrow_module()
     texts = [
-        None if pairs is None else encode_json(dict(sorted(pairs))).decode()
+        None if pairs is None else json_text(dict(pairs), sort_keys=True)
         for pairs in column.to_pylist()
     ]
     return arrow.chunked_array([texts], arrow.string())

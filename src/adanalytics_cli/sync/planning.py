@@ -9,7 +9,7 @@ from typing import Literal
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.query import Query
 from adanalytics_client import QuotaState
-from adanalytics_client._layout import DEEPEST, lay_out
+from adanalytics_client.layout import DEEPEST, lay_out
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]

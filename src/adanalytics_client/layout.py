@@ -1,10 +1,14 @@
-"""How `split="auto"` lays out days as queries, given about how many events they have; no I/O."""
+"""How `split="auto"` lays out days as queries, given about how many events they have; no I/O.
+
+For programs that plan pulls of their own, as `adanalytics sync` does.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_client._plan import Slice, Stretch, runs_of, slices_of
+from adanalytics_client._plan import Stretch, runs_of
+
+__all__ = ["DEEPEST", "Stretch", "lay_out", "requests_of"]
 
 DEEPEST = 20
 """The most full pages that auto plans for one query: 200,000 events with pages of 10,000.
@@ -13,20 +17,6 @@ The pages of one query come one after the other, and late data move those behind
 should end some day; but each cut costs a request for a page that is not full. At this depth that is
 one request in twenty.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """Ask these slices instead of the one whose first page, of `size` events, was read."""
-
-    stretches: tuple[Stretch, ...]
-    slices: tuple[Slice, ...]
-    size: int
-
-    @classmethod
-    def of(cls, stretches: Sequence[Stretch], *, hour: int | None, size: int) -> "Division":
-        """The division into the slices of some stretches."""
-        return cls(tuple(stretches), slices_of(stretches, hour), size)
 
 
 def lay_out(

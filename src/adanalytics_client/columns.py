@@ -12,7 +12,16 @@ EVENT_COLUMNS = tuple(Event.model_fields)
 
 
 class Columns:
-    """Chosen columns, checked against the first events: a name that nobody knows is a mistake."""
+    """Chosen columns, checked against the first events: a name that nobody knows is a mistake.
+
+    Args:
+        chosen: the names, in the order of the output.
+        known: names that need not be in any event.
+
+    Example:
+        >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
+        ('revenue', 'odd')
+    """
 
     def __init__(self, chosen: Sequence[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
         self._chosen = tuple(dict.fromkeys(chosen))

@@ -1,0 +1,93 @@
+"""Values as the text of JSON and of CSV, in which every number keeps its digits.
+
+Everything that this package and the command line write goes through here.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+_AS_GIVEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_SORTED = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
+).encode
+
+# What csv.writer itself writes as it should be; bool is a class of its own here.
+_PLAIN = frozenset({str, int, type(None)})
+
+
+def json_text(value: object, *, sort_keys: bool = False) -> str:
+    """Compact JSON on one line, in which a Decimal is a number with all its digits.
+
+    Args:
+        value: None, bool, int, Decimal, str, and mappings and lists of them.
+        sort_keys: put the members of objects in the order of their names.
+
+    Raises:
+        TypeError: for a value that JSON does not have.
+        ValueError: for a float that is no number.
+
+    Example:
+        >>> json_text({"revenue": Decimal("0.000001230"), "cost": Decimal("0E-9")})
+        '{"revenue":0.000001230,"cost":0.000000000}'
+    """
+    encode = _SORTED if sort_keys else _AS_GIVEN
+    try:
+        return encode(value)
+    except TypeError:
+        # The standard encoder has no exact numbers; what holds one is put together here.
+        return _exact(value, sort_keys=sort_keys)
+
+
+def csv_cells(values: Iterable[object]) -> list[object]:
+    """Values as `csv.writer` is to be given them: true and false, all digits, compact JSON.
+
+    None, which is an empty cell, text and whole numbers stay what they are.
+
+    Example:
+        >>> csv_cells([None, True, Decimal("1.50"), {"b": "2", "a": "1"}])
+        [None, 'true', '1.50', '{"a":"1","b":"2"}']
+    """
+    return [value if value.__class__ in _PLAIN else _cell(value) for value in values]
+
+
+def digits(value: Decimal) -> str:
+    """A Decimal in plain notation, unless its exponent would make that absurdly long.
+
+    Example:
+        >>> digits(Decimal("0E-9"))
+        '0.000000000'
+    """
+    return format(value, "f") if -40 < value.adjusted() < 40 else str(value)
+
+
+def utf8(text: str) -> bytes:
+    r"""UTF-8 in which half a surrogate pair, which JSON has and UTF-8 has not, is its escape.
+
+    Example:
+        >>> utf8('"\ud800"')
+        b'"\\ud800"'
+    """
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return digits(value) if isinstance(value, Decimal) else json_text(value, sort_keys=True)
+
+
+def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  anything may come
+    if isinstance(value, Decimal):
+        return digits(value)
+    if isinstance(value, Mapping):
+        names = sorted(value) if sort_keys else value
+        members = (
+            f"{_AS_GIVEN(str(name))}:{json_text(value[name], sort_keys=sort_keys)}"
+            for name in names
+        )
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(json_text(each, sort_keys=sort_keys) for each in value) + "]"
+    raise TypeError(f"JSON has no {type(value).__name__}")
