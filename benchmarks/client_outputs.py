@@ -6,6 +6,7 @@ The server runs in a process of its own. CPU time is that of this process, all i
 included; each figure is the best of five runs, and the peer runs between them.
 """
 
+import asyncio
 import io
 import json
 import subprocess
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from pydantic import TypeAdapter
 
-from adanalytics_client import Client, Event, EventQuery
+from adanalytics_client import AsyncClient, Client, Event, EventQuery
 from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema, arrow_type
 from adanalytics_server.local import LocalServer, Sample
 
@@ -66,6 +67,7 @@ class Bench:
 
     def __init__(self, url: str, key: str, folder: Path, events: int) -> None:
         self.url = url
+        self.key = key
         self.headers = {"Authorization": f"Bearer {key}"}
         # Both clients are open before anything is measured.
         self.bare = httpx.Client(headers=self.headers, timeout=60)
@@ -121,6 +123,28 @@ def writing(bench: Bench) -> None:
     for name in ("x.jsonl.gz", "x.csv", "x.parquet"):
         what = f"write {name[2:]} / httpx, json.loads, json.dumps"
         compare(what, lambda name=name: bench.write(name), parsed, "for information")  # type: ignore[misc]
+
+
+def as_tasks(bench: Bench) -> None:
+    """The same on an event loop; both clients are open before anything is measured."""
+    with asyncio.Runner() as loop:
+        bare = httpx.AsyncClient(headers=bench.headers, timeout=60)
+        client = AsyncClient(bench.url, api_key=bench.key, partner="acme", limit=None)
+
+        async def read_only() -> None:
+            for page in range(1, bench.pages + 1):
+                query = {**RANGE, "page": str(page), "per_page": str(PAGE)}
+                async with bare.stream("GET", bench.url + EVENTS_PATH, params=query) as answer:
+                    async for _ in answer.aiter_raw():
+                        pass
+
+        async def write() -> None:
+            await client.events(DAY, split="none").write(bench.folder / "x.jsonl")
+
+        what = "write jsonl as tasks / reading with httpx.AsyncClient"
+        compare(what, lambda: loop.run(write()), lambda: loop.run(read_only()), "for information")
+        loop.run(client.close())
+        loop.run(bare.aclose())
 
 
 def typed(bench: Bench) -> None:
@@ -200,6 +224,7 @@ def main(events: int) -> None:
         with server(folder) as url:
             bench = Bench(url, key, folder, events)
             writing(bench)
+            as_tasks(bench)
             typed(bench)
             tables(bench)
             by_hand(bench)

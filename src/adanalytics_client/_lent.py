@@ -76,8 +76,12 @@ def own_client(sockets: Sockets) -> httpx.Client:
 
 
 def own_async_client() -> httpx.AsyncClient:
-    """The same for tasks."""
-    return httpx.AsyncClient(limits=_LIMITS)
+    """The same for tasks, which are cancelled, so that nobody need know their sockets."""
+    if getproxies():
+        return httpx.AsyncClient(limits=_LIMITS)
+    from adanalytics_client._async_large_reads import AsyncLargeReads
+
+    return httpx.AsyncClient(transport=AsyncLargeReads(_LIMITS))
 
 
 def borrowed(http: HttpClient) -> httpx.Client:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 import pytest
 
-from adanalytics_client import Client
+from adanalytics_client import _async_large_reads as async_large
 from adanalytics_client import _large_reads as large
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn
+    from tests.client.conftest import OpenWorld, Say, StandIn
 
 
 class Inner(httpcore.NetworkStream):
@@ -38,29 +39,73 @@ def test_a_read_asks_for_more_than_httpcore_does() -> None:
     assert seen == ["a socket", "a socket"]
 
 
-def test_own_connections_read_that_way(
-    stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    read = large._Stream.read
+class AsyncInner(httpcore.AsyncNetworkStream):
+    """The same for tasks."""
 
-    def counted(self: large._Stream, max_bytes: int, timeout: float | None = None) -> bytes:
-        asked.append(max_bytes)
+    # The arguments are httpcore's.
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002, ASYNC109
+        return b"x" * max_bytes
+
+    def get_extra_info(self, info: str) -> object:
+        return f"a {info}"
+
+    async def start_tls(self, *_: object) -> httpcore.AsyncNetworkStream:
+        return AsyncInner()
+
+
+def test_a_read_of_a_task_asks_for_as_much() -> None:
+    async def main() -> None:
+        stream = async_large._Stream(AsyncInner())
+        assert len(await stream.read(65_536)) == large.AT_ONCE
+        assert len(await stream.read(large.AT_ONCE + 1)) == large.AT_ONCE + 1
+        secured = await stream.start_tls(ssl.create_default_context())
+        assert len(await secured.read(1)) == large.AT_ONCE
+        assert stream.get_extra_info("socket") == "a socket"
+
+    asyncio.run(main())
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What is asked of the streams of either world, before they make it more."""
+    found: list[int] = []
+    read, read_async = large._Stream.read, async_large._Stream.read
+
+    def counted(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:
+        found.append(max_bytes)
         return read(self, max_bytes, timeout)
 
+    async def counted_async(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        found.append(max_bytes)
+        return await read_async(self, max_bytes, timeout)
+
     monkeypatch.setattr(large._Stream, "read", counted)
+    monkeypatch.setattr(async_large._Stream, "read", counted_async)
+    return found
+
+
+def test_own_connections_read_that_way(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], asked: list[int]
+) -> None:
     stand_in.says(say({"dates": ["2026-01-15"]}))
-    with Client(stand_in.url, api_key="k", partner="acme", quota_log="memory") as client:
-        assert len(client.dates()) == 1
+    assert len(open_world().call("dates")) == 1
     assert asked
 
 
+def test_a_page_of_many_reads_is_whole(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], asked: list[int]
+) -> None:
+    rows = [{"event_id": f"e{at}", "pad": "x" * 1000} for at in range(4_000)]
+    stand_in.says(say({"events": rows, "total": len(rows)}))
+    assert open_world().rows("2026-01-15", hour=3) == rows
+    assert len(asked) > 4_000_000 // large.AT_ONCE
+
+
 def test_a_proxy_of_the_environment_stays_in_use(
-    stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.says(say({"dates": []}))
     monkeypatch.setenv("HTTP_PROXY", stand_in.url)
     monkeypatch.setenv("NO_PROXY", "")
-    with Client("http://stats.example", api_key="k", partner="acme", quota_log="memory") as client:
-        assert client.dates() == []
+    assert open_world("http://stats.example").call("dates") == []
     assert stand_in.asked[0].target.startswith("http://stats.example/")
