@@ -57,6 +57,6 @@ class Ready:
         if self._access:
             commands = [f"  {each}" for each in self._access.commands(self._url)]
             sign_in = self._access.sign_in(self._url)
-            return [place, "In another terminal:", *commands, sign_in]
+            return [place, "In another terminal:", *commands, *sign_in]
         create = f"adanalytics server key create --user EMAIL --name NAME --data {self._data}"
         return [f"{place} Get a key: {create}"]

@@ -69,8 +69,12 @@ def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
     first = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
     second = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
     assert first.password is not None
-    assert first.sign_in("http://here").endswith(f"as {EMAIL} with the password {first.password}")
-    assert "the password shown when it was made" in second.sign_in("http://here")
+    assert [*first.sign_in("http://here")] == [
+        "Web area: http://here/",
+        f"  e-mail    {EMAIL}",
+        f"  password  {first.password}",
+    ]
+    assert [*second.sign_in("http://here")][-1] == "  password  the one shown when it was made"
     assert first.password not in repr(first)
     body = {"email": EMAIL, "password": first.password}
     with LocalServer(data=tmp_path) as server:

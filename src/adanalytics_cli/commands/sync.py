@@ -33,7 +33,7 @@ def run(
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
     from adanalytics_cli.limits import Limits
     from adanalytics_cli.sync.dataset import Dataset
-    from adanalytics_cli.sync.identity import settle_identity
+    from adanalytics_cli.sync.identity import check_place, settle_identity
     from adanalytics_cli.sync.outcome import Order
     from adanalytics_cli.sync.run import Sync
     from adanalytics_cli.sync.store import open_store
@@ -43,6 +43,7 @@ def run(
     order = Order(Span(*period(start, end)) if start else None, repull, via)
     service = find_place(invocation, os.environ)
     store = open_store(place)
+    check_place(store)
     with store.lock(), connect(context) as (client, progress):
         identity = settle_identity(
             store,

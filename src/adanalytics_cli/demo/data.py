@@ -40,11 +40,11 @@ class DemoAccess:
         yield f"export ADANALYTICS_API_KEY={self.api_key}"
         yield f"adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
 
-    def sign_in(self, url: str) -> str:
-        """Tell how to sign in to the web area."""
-        if self.password is None:
-            return f"Web area: {url}/, as {EMAIL} with the password shown when it was made."
-        return f"Web area: {url}/, as {EMAIL} with the password {self.password}"
+    def sign_in(self, url: str) -> Iterator[str]:
+        """Lines that tell how to sign in to the web area, each short enough to be copied whole."""
+        yield f"Web area: {url}/"
+        yield f"  e-mail    {EMAIL}"
+        yield f"  password  {self.password or 'the one shown when it was made'}"
 
 
 def last_day() -> date:

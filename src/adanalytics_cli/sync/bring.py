@@ -64,9 +64,9 @@ class Bringer:
 
         A query that fails is noted and leaves the others alone. Raises what ends the run.
         """
+        self._outcome.wanted = (self._outcome.wanted or 0) + len(asked)
         if not asked:
             return
-        self._outcome.wanted += len(asked)
         queries = self._queries(asked)
         expect(len(queries))
         give_memory_back()

@@ -1,14 +1,17 @@
 """What a dataset is a copy of, and in which form; fixed by its first sync."""
 
+import shlex
 from dataclasses import asdict, dataclass
 from typing import Self, cast
 
-from adanalytics_cli.errors import CommandError, DatasetDamaged
-from adanalytics_cli.sync.layout import IDENTITY, PartFormat
+from adanalytics_cli.errors import CommandError, DatasetDamaged, SettingsError
+from adanalytics_cli.sync.layout import IDENTITY, OURS, PartFormat
 from adanalytics_cli.sync.sealed import seal, unseal
 from adanalytics_cli.sync.store import Store, as_failure
 
 _LAYOUT = 1
+# The root of a file system has it from the beginning.
+_NOBODYS = frozenset({"lost+found"})
 _FORMS = ("parquet", "jsonl", "csv")
 
 
@@ -43,6 +46,24 @@ class Identity:
         """Fix it for all later runs."""
         with as_failure(store.place):
             store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
+
+
+def check_place(store: Store) -> None:
+    """See that a dataset is there, or may be made there; nothing is written.
+
+    Raises SettingsError for a place with the files of others: their parts would be read with
+    ours, and what nobody committed is taken away by a sync.
+    """
+    names = store.names()
+    others = sorted(name for name in names if name[0] != "." and name not in _NOBODYS)
+    if OURS in names or not others:
+        return
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    raise SettingsError(
+        f"{store.place} is no dataset and holds {others[0]}{more}",
+        remedy="Name a new or an empty folder, such as "
+        f"--to {shlex.quote(store.place.rstrip('/') + '/events')}",
+    )
 
 
 def settle_identity(

@@ -13,15 +13,17 @@ PartFormat = Literal["parquet", "jsonl", "csv"]
 """The forms that the files of a dataset can have; one dataset has one."""
 
 DATA = "data"
-_OURS = "_adanalytics"
-IDENTITY = f"{_OURS}/dataset.json"
-LOCK = f"{_OURS}/lock"
-MANIFEST = f"{_OURS}/manifest"
-JOURNAL = f"{_OURS}/journal"
-SPOOL = f"{_OURS}/spool"
-SCRATCH = f"{_OURS}/tmp"  # noqa: S108  a name below the dataset
-REPORTS = f"{_OURS}/reports"
-EXPORTS = f"{_OURS}/exports"
+OURS = "_adanalytics"
+"""The folder beside the data; where it is, there is a dataset, or one was begun."""
+
+IDENTITY = f"{OURS}/dataset.json"
+LOCK = f"{OURS}/lock"
+MANIFEST = f"{OURS}/manifest"
+JOURNAL = f"{OURS}/journal"
+SPOOL = f"{OURS}/spool"
+SCRATCH = f"{OURS}/tmp"  # noqa: S108  a name below the dataset
+REPORTS = f"{OURS}/reports"
+EXPORTS = f"{OURS}/exports"
 
 
 def part_name(hour: Hour, form: PartFormat) -> str:

@@ -4,7 +4,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -65,6 +65,13 @@ class LocalStore:
                 if folder.parent in (self._root, self._path(SCRATCH).parent):
                     return
                 folder.rmdir()
+
+    def names(self) -> Collection[str]:
+        """What lies in the folder."""
+        try:
+            return [path.name for path in self._root.iterdir()]
+        except FileNotFoundError:
+            return ()
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         """Every file below a folder with its size."""

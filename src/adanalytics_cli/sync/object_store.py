@@ -5,7 +5,7 @@ a whole; until then the old one is there.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -59,6 +59,14 @@ class ObjectStore:
         path = self._path(name)
         if self._files.exists(path):
             self._files.rm_file(path)
+
+    def names(self) -> Collection[str]:
+        """The first parts of the names of all objects."""
+        try:
+            found = self._files.ls(self._root, detail=False)
+        except FileNotFoundError:
+            return ()
+        return {path.rstrip("/").rpartition("/")[2] for path in found}
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         """Every object below a folder with its size."""

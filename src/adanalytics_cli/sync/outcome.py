@@ -33,23 +33,27 @@ class Outcome:
         pulled: hours that were put in place, with their events.
         damaged: what was found broken, and was pulled again.
         bad: queries that could not be answered well.
-        wanted: how many hours were to be pulled.
+        wanted: how many hours were to be pulled, None until that is known.
     """
 
     began: datetime
     pulled: dict[Hour, int] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
     bad: list[BadQuery] = field(default_factory=list)
-    wanted: int = 0
+    wanted: int | None = None
 
     @property
     def left(self) -> int:
         """Hours that were to be pulled and are not."""
-        return self.wanted - len(self.pulled)
+        return (self.wanted or 0) - len(self.pulled)
 
     @property
     def progress(self) -> str:
         """How far it came, in words."""
+        if self.wanted is None:
+            return "which hours are missing was not known yet"
+        if not self.wanted:
+            return "no hour was missing"
         return f"{len(self.pulled):,} of {self.wanted:,} hours are done"
 
     @property

@@ -1,6 +1,6 @@
 """What a dataset needs of the place it lies in: whole files under names, nothing more."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -33,6 +33,9 @@ class Store(Protocol):
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there, and the folders that it leaves empty."""
+
+    def names(self) -> Collection[str]:
+        """What lies directly below the root, files and folders."""
 
     def sizes(self, folder: str) -> Mapping[str, int]:
         """Every file below a folder, at any depth, with its size in bytes."""
