@@ -149,9 +149,7 @@ def exporting(running: ServerProcess, http: httpx.Client) -> None:
         job = http.post(EXPORT_URL, json=body, timeout=600).json()
         while httpx.get(job["download_url"], headers={"Range": "bytes=0-0"}).status_code == 202:
             time.sleep(0.05)
-        if form != "parquet":
-            say(f"megabytes resident at most, with {form}", running.megabytes(), "at most 250")
-    say("megabytes resident at most, with parquet", running.megabytes(), "for information")
+        say(f"megabytes resident at most, with {form}", running.megabytes(), "at most 250")
 
 
 def main(events: int) -> None:

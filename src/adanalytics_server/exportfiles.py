@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from adanalytics_server.csv_text import CSV_HEADER, CsvText
-from adanalytics_server.month_text import as_lines, split_pieces
+from adanalytics_server.month_text import as_lines
 from adanalytics_server.paging import read_in_parts, read_spans
 from adanalytics_server.parquet_file import ParquetEvents
 from adanalytics_server.ranges import DayRange
@@ -118,7 +118,7 @@ def _write(
         hashing = _HashingFile(raw)
         out = cast("IO[bytes]", hashing)
         if form == "parquet":
-            ParquetEvents().write(map(split_pieces, parts), out, compression=compression)
+            ParquetEvents().write(parts, out, compression=compression)
         else:
             texts = _csv(parts) if form == "csv" else _jsonl(parts)
             with ExitStack() as stack:

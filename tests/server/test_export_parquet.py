@@ -2,23 +2,33 @@
 
 import gzip
 import io
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
 from adanalytics_server import api, parquet_file
-from adanalytics_server.events import EVENT_FIELDS, Record, decode_event
+from adanalytics_server.events import (
+    EVENT_FIELDS,
+    LogEvent,
+    Record,
+    decode_event,
+    encode_event,
+)
 from adanalytics_server.exportfiles import PART_ROWS, write_export
 from adanalytics_server.ingest import ingest
 from adanalytics_server.load import load_file
 from adanalytics_server.mapping import Mapping
 from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import read_page
+from adanalytics_server.parquet_file import ParquetEvents
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate
 from adanalytics_server.store import PartnerStore
@@ -83,6 +93,60 @@ def test_a_parquet_export_loads_into_the_same_events(tmp_path: Path) -> None:
     assert any(decode_event(body).key_values for body in pages[0])
     first.close()
     second.close()
+
+
+def test_texts_and_numbers_at_their_limits_are_kept() -> None:
+    text = 'a\0b"\\\n\u2028\u00fc\U0001f600},{"event_id":"'
+    event = LogEvent(
+        event_id=str(UUID(int=1)),
+        event_time="0001-01-01T00:00:00.000Z",
+        event_date="0001-01-01",
+        event_hour=0,
+        received_at="9999-12-31T23:59:59.999Z",
+        event_type="click",
+        auction_id=str(UUID(int=2)),
+        partner_id="acme",
+        supply_tag_id=2**63 - 1,
+        demand_tag_id=-(2**63),
+        campaign_id=None,
+        creative_id=text,
+        deal_id="",
+        media_type="video",
+        device_type="ctv",
+        country=None,
+        os=None,
+        currency="USD",
+        revenue="-99999999999.999999999",
+        cost=None,
+        payment_type="cpm",
+        domain=None,
+        app_bundle=None,
+        error_code=None,
+        is_filtered=True,
+        key_values={text: text, "": ""},
+    )
+    out = io.BytesIO()
+    ParquetEvents().write(iter([[encode_event(event)]]), out, compression="none")
+    (row,) = parquet.read_table(out).to_pylist()
+    assert row["event_time"] == datetime(1, 1, 1, tzinfo=UTC)
+    assert row["received_at"] == datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+    assert (row["supply_tag_id"], row["demand_tag_id"]) == (2**63 - 1, -(2**63))
+    assert (row["creative_id"], row["deal_id"], row["country"]) == (text, "", None)
+    assert row["revenue"] == Decimal("-99999999999.999999999")
+    assert row["key_values"] == [(text, text), ("", "")]
+
+
+def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> None:
+    program = (
+        "import io, sys\n"
+        "from adanalytics_server.parquet_file import ParquetEvents\n"
+        "body = sys.stdin.buffer.read()\n"
+        "ParquetEvents().write(iter([[body]]), io.BytesIO(), compression='none')\n"
+        "sys.exit('pandas' in sys.modules)\n"
+    )
+    body = make_record(START, 1).body
+    done = subprocess.run([sys.executable, "-c", program], input=body, check=False)
+    assert done.returncode == 0
 
 
 def test_rows_are_held_up_to_a_row_group(
