@@ -1,10 +1,11 @@
 """The dataset as a whole: what it is a copy of, what it holds, and how an hour gets into it."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from adanalytics_cli.sync.empty_part import empty_part_name, lay_empty_part
 from adanalytics_cli.sync.freshness import empty_record
 from adanalytics_cli.sync.hour_file import FinishedHour
 from adanalytics_cli.sync.hours import Hour
@@ -23,7 +24,7 @@ class Dataset:
         self.identity = identity
         self.manifest = Manifest(store)
         self.journal = Journal(store, identity.form)
-        self._present: Collection[str] = ()
+        self._present: set[str] = set()
         self._lock = threading.Lock()
 
     def find_damage(self, hours: Iterable[Hour]) -> dict[Hour, str]:
@@ -34,6 +35,8 @@ class Dataset:
         Looking costs one listing. Whether the bytes are right is for `verify` to say.
         """
         sizes = self.store.sizes(DATA)
+        self._present = {*sizes}
+        self._keep_readable()
         found = {}
         for hour in hours:
             name = part_name(hour, self.identity.form)
@@ -43,7 +46,6 @@ class Dataset:
             is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
             found[hour] = f"{name} {is_now}"
         self.manifest.forget(found)
-        self._present = sizes.keys()
         return found
 
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
@@ -55,8 +57,9 @@ class Dataset:
         """Know without a request that hours have no events; a file that nobody committed goes."""
         fresh = {hour: empty_record(asked_at, fingerprint) for hour in hours}
         for hour in fresh:
-            if (name := part_name(hour, self.identity.form)) in self._present:
-                self.store.remove(name)
+            name = part_name(hour, self.identity.form)
+            self._keep_readable(without=name)
+            self._take_away(name)
         for day in sorted({hour.day for hour in fresh}):
             of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == day}
             with self._lock, as_failure(self.store.place):
@@ -71,6 +74,23 @@ class Dataset:
                     fresh = {hour.hour: replace(record, fingerprint=fingerprint)}
                     self.manifest.put(hour.day, fresh)
 
+    def lift_empty_part(self) -> None:
+        """Take the part without events away where there are others."""
+        if len(self._present) > 1:
+            self._take_away(empty_part_name(self.identity.form))
+
+    def _keep_readable(self, *, without: str = "") -> None:
+        """See that readers find a part, also without the one of a name."""
+        left = len(self._present) - (without in self._present)
+        if not left and self.identity.form != "jsonl":
+            lay_empty_part(self.store, self.identity.form)
+            self._present.add(empty_part_name(self.identity.form))
+
+    def _take_away(self, name: str) -> None:
+        if name in self._present:
+            self.store.remove(name)
+            self._present.discard(name)
+
     def _exchange(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
         hour = finished.hour
         record = HourRecord(
@@ -81,11 +101,15 @@ class Dataset:
             fingerprint=fingerprint,
             tally=finished.tally,
         )
-        self.journal.prepare(hour, record)
         name = part_name(hour, self.identity.form)
         if finished.path is None:
-            self.store.remove(name)
+            # Before the note, so that a run which goes on from it need not see to this.
+            self._keep_readable(without=name)
+        self.journal.prepare(hour, record)
+        if finished.path is None:
+            self._take_away(name)
         else:
             self.store.move_in(finished.path, name)
+            self._present.add(name)
         self.manifest.put(hour.day, {hour.hour: record})
         self.journal.close(hour)

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Self, cast
 
 from adanalytics_cli.errors import CommandError, DatasetDamaged, SettingsError
-from adanalytics_cli.sync.layout import IDENTITY, OURS, PartFormat
+from adanalytics_cli.sync.empty_part import lay_empty_part
+from adanalytics_cli.sync.layout import DATA, IDENTITY, OURS, PartFormat
 from adanalytics_cli.sync.sealed import seal, unseal
 from adanalytics_cli.sync.store import Store, as_failure
 
@@ -77,6 +78,8 @@ def settle_identity(
     known = Identity.read(store)
     if known is None:
         fresh = Identity(partner, origin, form or "parquet")
+        if not store.sizes(DATA):
+            lay_empty_part(store, fresh.form)
         fresh.write(store)
         return fresh
     wanted = Identity(partner, origin, form or known.form)

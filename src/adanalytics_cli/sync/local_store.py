@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_cli.sync.layout import LOCK, SCRATCH
+from adanalytics_cli.sync.layout import DATA, LOCK, SCRATCH
 from adanalytics_cli.sync.store import DatasetBusy
 
 
@@ -115,10 +115,25 @@ class LocalStore:
         return self._root / name
 
     def _rename(self, aside: Path, target: Path, *, lasting: bool) -> None:
+        missing = [folder for folder in target.parents if not folder.exists()]
+        if missing and target.is_relative_to(self._path(DATA)):
+            aside, target = self._wrap(aside, target, missing[-1]), missing[-1]
         self._make_folder(target.parent)
         aside.replace(target)
         if lasting:
             _sync(target.parent)
+
+    def _wrap(self, aside: Path, target: Path, top: Path) -> Path:
+        """A folder that is to become `top`, with the file inside, so that both appear in one step.
+
+        Readers look below `data` at any moment; there, one thread at a time puts files.
+        """
+        tree = self._path(SCRATCH) / secrets.token_hex(8)
+        inside = tree / target.relative_to(top)
+        self._make_folder(inside.parent)
+        aside.replace(inside)
+        _sync(inside.parent)
+        return tree
 
     def _make_folder(self, folder: Path) -> Path:
         """Make a folder and those above it; each new name is brought to the disk."""

@@ -65,6 +65,7 @@ class Sync:
         bringer.bring(asked, self._expect)
         if not self.outcome.left:
             bringer.bring(self._find_unexplained(needs), self._expect)
+        self._dataset.lift_empty_part()
 
     def _find_needs(self, view: ServiceView, span: Span) -> dict[date, DayNeed]:
         """What each day needs; hours that need no request are noted on the way."""

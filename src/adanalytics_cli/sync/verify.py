@@ -6,6 +6,7 @@ from datetime import date, datetime
 
 from adanalytics_cli.sync.arrow_events import EventTables
 from adanalytics_cli.sync.dataset import Dataset
+from adanalytics_cli.sync.empty_part import empty_part_name
 from adanalytics_cli.sync.freshness import is_settled
 from adanalytics_cli.sync.hours import Hour, hours_of
 from adanalytics_cli.sync.journal import checksum
@@ -68,6 +69,7 @@ class Verification:
                 if record.rows:
                     known.add(part_name(hour, self._dataset.identity.form))
                 yield from (Problem(day, what, number) for what in self._hour(hour, record))
+        known.add(empty_part_name(self._dataset.identity.form))
         strays = _strays(set(self._dataset.store.sizes(DATA)) - known)
         # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)

@@ -138,8 +138,8 @@ def _with_duckdb(path: Path) -> tuple[int, Decimal]:
         )
         .fetchall()
     )
-    assert found[2]
-    return found[0], found[1]
+    assert found[2] or not found[0]
+    return found[0], found[1] or Decimal(0)
 
 
 @pytest.fixture
