@@ -124,7 +124,22 @@ Operation = Generator[Effect, Any, T]
 
 
 class Clock(Protocol):
-    """Where time comes from, so that tests can move it."""
+    """Where time comes from, so that tests can move it.
+
+    Example:
+        >>> class Hasty:
+        ...     now = 1_768_478_400.0
+        ...     def time(self) -> float:
+        ...         return self.now
+        ...     def monotonic(self) -> float:
+        ...         return self.now
+        ...     def sleeping(self, seconds: float) -> float:
+        ...         self.now += seconds
+        ...         return 0.0
+        >>> clock: Clock = Hasty()
+        >>> Client("https://stats.example", api_key="...", partner="acme", clock=clock)
+        Client('https://stats.example', partner='acme')
+    """
 
     def time(self) -> float:
         """Seconds since 1970-01-01 UTC."""

@@ -24,6 +24,11 @@ class ExportFile:
         name: its file name, where the service gave one.
         size_bytes: its length, where known.
         sha256: its checksum in hex, where known.
+
+    Example:
+        >>> (file,) = job.wait().files
+        >>> file.size_bytes, len(file.sha256)
+        (82412, 64)
     """
 
     url: str = field(repr=False)
@@ -48,6 +53,11 @@ class ExportStatus:
         keys: the names that the answer had, for error messages.
         repeats: whether a repeated order was answered with this same export.
         answer: everything the service said last, by its own names.
+
+    Example:
+        >>> status = job.status()
+        >>> status.done, status.word, status.row_count, status.answer["format"]
+        (True, 'completed', 300, 'csv')
     """
 
     phase: Phase
@@ -68,7 +78,13 @@ class ExportStatus:
         return self.phase is Phase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
-        """This status with what only an earlier answer said."""
+        """This status with what only an earlier answer said.
+
+        Example:
+            >>> first, later = job.last_status, job.status()
+            >>> later.after(first).export_id == first.export_id
+            True
+        """
         return replace(
             self,
             export_id=self.export_id or earlier.export_id,

@@ -45,6 +45,10 @@ class ExportOrder:
         start, end: the first and the last day, both included.
         format: `csv`, or another that the service knows.
         compression: such as `gzip`, or None when nothing was said about it.
+
+    Example:
+        >>> job.order.format, job.order.compression, str(job.order.start)
+        ('csv', None, '2026-01-15')
     """
 
     start: date
@@ -65,6 +69,10 @@ class ExportOrder:
 
         Raises:
             ConfigurationError: for a wrong day or an empty format.
+
+        Example:
+            >>> ExportOrder.make("2026-01-15", None, file_format="jsonl", compression=None).body()
+            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "jsonl"}'
         """
         first, last = to_range(start, end)
         check_text("format", file_format)

@@ -6,7 +6,16 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class RequestDue:
-    """One request, first or repeated, is about to be sent."""
+    """One request, first or repeated, is about to be sent.
+
+    Example:
+        >>> class AtMostTen(Observer):
+        ...     sent = 0
+        ...     def due(self, info: RequestDue) -> None:
+        ...         self.sent += 1
+        ...         if self.sent > 10:
+        ...             raise RuntimeError(f"no more: {info.method} {info.url}")
+    """
 
     method: str
     url: str
@@ -24,6 +33,12 @@ class RequestSent:
         request_id: the service's name for the exchange.
         resends: how many requests of the same call went before, repeats and redirects.
         failure: why no whole answer arrived, in one word such as `timeout`; else None.
+
+    Example:
+        >>> class Slow(Observer):
+        ...     def request(self, info: RequestSent) -> None:
+        ...         if info.seconds > 5 or info.failure:
+        ...             print(info.request_id, info.status or info.failure, info.seconds)
     """
 
     method: str
@@ -37,7 +52,13 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
-    """A request will be sent again after `seconds`; `attempt` counts from 1."""
+    """A request will be sent again after `seconds`; `attempt` counts from 1.
+
+    Example:
+        >>> class Repeats(Observer):
+        ...     def retry(self, info: RetryPlanned) -> None:
+        ...         print(f"try {info.attempt} failed, again in {info.seconds:.0f} s")
+    """
 
     url: str
     attempt: int
@@ -47,7 +68,16 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits `seconds` until `resumes_at` (UTC); `reason` is text for people."""
+    """The client waits `seconds` until `resumes_at` (UTC); `reason` is text for people.
+
+    Example:
+        >>> class Waits(Observer):
+        ...     def wait(self, info: WaitStarted) -> None:
+        ...         print(f"{info.reason}: going on at {info.resumes_at:%H:%M} UTC")
+        >>> noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+        >>> Waits().wait(WaitStarted("quota used up", 90.0, noon))
+        quota used up: going on at 12:00 UTC
+    """
 
     reason: str
     seconds: float
@@ -56,7 +86,17 @@ class WaitStarted:
 
 @dataclass(frozen=True, slots=True)
 class PageReceived:
-    """Page `number`, from 1, of a `slice` of the plan arrived with so many `events`."""
+    """Page `number`, from 1, of a `slice` of the plan arrived with so many `events`.
+
+    Example:
+        >>> class Count(Observer):
+        ...     def page(self, info: PageReceived) -> None:
+        ...         print(info.slice, info.number, info.events)
+        >>> with Client.from_env(observer=Count()) as client:
+        ...     rows = list(client.events("2026-01-15", split="daily", per_page=200).rows())
+        2026-01-15 1 200
+        2026-01-15 2 100
+    """
 
     slice: str
     number: int
@@ -74,6 +114,10 @@ class PageDrift:
         distinct: events of the slice so far, each counted once.
         total: events that the service counts in the slice, where it says so.
         last: whether this is the last page; then `distinct` should be `total`.
+
+    Example:
+        >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
+        Page 3 of 2026-01-15 brought 2 events again, left out here; the data changed meanwhile. ...
     """
 
     slice: str
@@ -96,7 +140,16 @@ class PageDrift:
 
 @dataclass(frozen=True, slots=True)
 class BytesReceived:
-    """Bytes of a file arrived: `received` so far, of `expected` where that is known."""
+    """Bytes of a file arrived: `received` so far, of `expected` where that is known.
+
+    Example:
+        >>> class Progress(Observer):
+        ...     def bytes(self, info: BytesReceived) -> None:
+        ...         if info.expected:
+        ...             print(f"{info.received / info.expected:.0%}")
+        >>> Progress().bytes(BytesReceived(received=41_206, expected=82_412))
+        50%
+    """
 
     received: int
     expected: int | None

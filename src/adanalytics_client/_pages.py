@@ -59,8 +59,9 @@ class Page:
         drift: what shows that pages moved while they were read; None when nothing does.
 
     Example:
-        >>> [(page.number, len(page)) for page in client.events("2026-01-15", hour=13).pages()]
-        [(1, 10000), (2, 317)]
+        >>> query = client.events("2026-01-15", split="daily", per_page=200)
+        >>> [(page.number, len(page), page.last) for page in query.pages()]
+        [(1, 200, False), (2, 100, True)]
     """
 
     slice: Slice
@@ -83,6 +84,11 @@ class TextPage:
         slice, number, last, token, total, drift: as for `Page`.
         jsonl: each event on a line of its own, with the service's own digits.
         events: how many they are.
+
+    Example:
+        >>> page = next(client.events("2026-01-15", hour=13).text_pages())
+        >>> page.events, page.jsonl.count(b"\\n"), page.jsonl[:20]
+        (15, 15, b'{"event_id":"f35a7c2')
     """
 
     slice: Slice

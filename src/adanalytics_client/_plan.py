@@ -110,7 +110,7 @@ class Plan:
         max_events: events after which the pull stops, or None.
 
     Example:
-        >>> print(make_plan(date(2026, 1, 1), date(2026, 1, 31)))
+        >>> print(client.events("2026-01-01", "2026-01-31").plan)
         2026-01-01..2026-01-31, hourly: at least 744 requests of up to 10000 events
     """
 
@@ -157,6 +157,11 @@ class Plan:
 
         Raises:
             ConfigurationError: for something that is no day.
+
+        Example:
+            >>> plan = client.events("2026-01-01", "2026-01-31").plan
+            >>> plan.only_days(["2026-01-15", "2026-01-16"]).least_requests
+            48
         """
         kept = frozenset(to_day(each, "days") for each in days)
         kept = frozenset(each for each in kept if self.start <= each <= self.end)

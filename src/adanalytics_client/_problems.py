@@ -100,8 +100,8 @@ def of_status(
             f"The service limits the rate of requests{_told(status, reason)}. Go on {when}.",
             status=status,
             reason=reason,
+            retry_after=asked,
         )
-        limited.retry_after = asked
         return Problem(limited, again=True, asked=asked, limited=True)
     transient = status in _UNPROCESSED or status >= 500
     again = transient and (repeatable or status in _UNPROCESSED)

@@ -38,8 +38,9 @@ class RetryPolicy:
         ConfigurationError: for numbers that make no sense.
 
     Example:
-        >>> RetryPolicy(attempts=3).bound(1)
-        1.0
+        >>> patient = RetryPolicy(attempts=10, longest_wait=120, budget=1800)
+        >>> Client("https://stats.example", api_key="...", partner="acme", retry=patient)
+        Client('https://stats.example', partner='acme')
     """
 
     attempts: int = 5
@@ -57,11 +58,23 @@ class RetryPolicy:
         check_seconds("RetryPolicy: budget", self.budget, zero=False)
 
     def bound(self, repeat: int) -> float:
-        """The longest wait before repeat number `repeat`, counted from 0, in seconds."""
+        """The longest wait before repeat number `repeat`, counted from 0, in seconds.
+
+        Example:
+            >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
+            [0.5, 1.0, 2.0, 30.0]
+        """
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Seconds before repeat `repeat`; never earlier than the service asked."""
+        """Seconds before repeat `repeat`; never earlier than the service asked.
+
+        Example:
+            >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)
+            0.5
+            >>> RetryPolicy().wait(2, asked=60.0, jitter=lambda: 0.25)
+            60.0
+        """
         return max(asked or 0.0, self.bound(repeat) * jitter())
 
 

@@ -71,13 +71,27 @@ class SeenEvents:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
     def add(self, event_ids: Iterable[str]) -> None:
-        """Count events as brought; one that is known already becomes no younger."""
+        """Count events as brought; one that is known already becomes no younger.
+
+        Example:
+            >>> seen = SeenEvents(["e-1"])
+            >>> seen.add(["e-1", "e-2"])
+            >>> len(seen), "e-2" in seen
+            (2, True)
+        """
         for each in event_ids:
             self._digests[_digest(each)] = None
             self._forget()
 
     def take(self, other: "SeenEvents") -> None:
-        """Move all ids of another one, and its count of repeats, into this one."""
+        """Move all ids of another one, and its count of repeats, into this one.
+
+        Example:
+            >>> monday, tuesday = SeenEvents(["e-1"]), SeenEvents(["e-2"])
+            >>> monday.take(tuesday)
+            >>> len(monday), len(tuesday)
+            (2, 0)
+        """
         self.repeated += other.repeated
         self.forgotten += other.forgotten
         digests, other._digests = other._digests, {}  # noqa: SLF001 - one of its own kind

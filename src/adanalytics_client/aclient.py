@@ -51,9 +51,9 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
 
     Example:
-        >>> async with AsyncClient("https://stats.example", api_key="...", partner="a") as client:
-        ...     await client.dates()
-        [datetime.date(2026, 1, 15)]
+        >>> async with AsyncClient("https://stats.example", api_key="...", partner="acme") as acme:
+        ...     await acme.dates()
+        [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
     def _drive(self, http: AsyncHttpClient | None) -> AsyncDriver:
@@ -101,8 +101,8 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
 
         Example:
-            >>> (await client.summary("2026-01-01", group_by="campaign")).rows[0].ecpm
-            Decimal('4.512000')
+            >>> (await client.summary("2026-01-01", "2026-01-31", group_by="campaign")).rows[0].ecpm
+            Decimal('1.407724')
         """
         asked = _operations.summary(self._session, start, end, group_by=group_by)
         return await self._driver.run(asked)
@@ -188,7 +188,8 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
 
         Example:
             >>> job = await client.start_export("2026-01-01", "2026-01-31")
-            >>> await job.wait(timeout=3600)
+            >>> (await job.wait(timeout=3600)).row_count
+            600
         """
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = await self._driver.run(order_export(self._session, order))

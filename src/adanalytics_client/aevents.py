@@ -58,11 +58,13 @@ class AsyncEventQuery(Generic[M]):
     def only_days(self, days: Iterable[Day]) -> "AsyncEventQuery[M]":
         """The same pull without requests for days that are not among `days`.
 
-        Example:
-            >>> client.events("2026-01-01", "2026-01-31").only_days(client.dates())
-
         Raises:
             ConfigurationError: for something that is no day, and for a resumed pull.
+
+        Example:
+            >>> month = client.events("2026-01-01", "2026-01-31")
+            >>> month.only_days(await client.dates()).plan.least_requests
+            48
         """
         return AsyncEventQuery(self._pull.only_days(days), self._session, self._driver)
 
@@ -106,6 +108,12 @@ class AsyncEventQuery(Generic[M]):
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
             ProtocolError: for a value that its column cannot hold exactly.
             AdAnalyticsError: when a page cannot be had.
+
+        Example:
+            >>> query = client.events("2026-01-15")
+            >>> table = await query.to_arrow(columns=["event_type", "revenue"])
+            >>> table.num_rows, str(table.schema.field("revenue").type)
+            (300, 'decimal128(38, 9)')
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
@@ -122,6 +130,11 @@ class AsyncEventQuery(Generic[M]):
 
         There is at least one batch. A column that nobody knows and that first appears later is
         at the end of the batches from then on.
+
+        Example:
+            >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
+            >>> [batch.num_rows async for batch in query.to_arrow_batches(columns=["event_id"])]
+            [300, 300]
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
@@ -134,12 +147,24 @@ class AsyncEventQuery(Generic[M]):
             yield table.batch([])
 
     async def to_pandas(self, *, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-        """All events as a pandas frame with Arrow's own types; see `to_arrow`."""
+        """All events as a pandas frame with Arrow's own types; see `to_arrow`.
+
+        Example:
+            >>> frame = await client.events("2026-01-15").to_pandas(columns=["revenue"])
+            >>> frame["revenue"].sum()
+            Decimal('0.280926522')
+        """
         frame_of = pandas_frames()
         return frame_of(await self.to_arrow(columns=columns))
 
     async def to_polars(self, *, columns: Sequence[str] | None = None) -> "pl.DataFrame":
-        """All events as a polars frame; see `to_arrow`."""
+        """All events as a polars frame; see `to_arrow`.
+
+        Example:
+            >>> frame = await client.events("2026-01-15").to_polars(columns=["event_type", "os"])
+            >>> frame.shape
+            (300, 2)
+        """
         frame_of = polars_frames()
         return frame_of(await self.to_arrow(columns=columns))
 
@@ -164,6 +189,13 @@ class AsyncEventQuery(Generic[M]):
                 library, before anything is sent; for an unknown column, after the first page.
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
+
+        Example:
+            >>> query = client.events("2026-01-15")
+            >>> await query.write("day.jsonl.gz")
+            300
+            >>> await query.write("day.csv", columns=["os", "domain"])
+            300
         """
         # Opened here and not in a thread: a cancellation then would leave the file to nobody.
         from adanalytics_client.output import open_output

@@ -53,7 +53,7 @@ class Client(Connection[HttpClient, SyncDriver]):
     Example:
         >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
         ...     client.dates()
-        [datetime.date(2026, 1, 15)]
+        [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
     def _drive(self, http: HttpClient | None) -> SyncDriver:
@@ -102,7 +102,7 @@ class Client(Connection[HttpClient, SyncDriver]):
 
         Example:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
-            Decimal('4.512000')
+            Decimal('1.407724')
         """
         asked = _operations.summary(self._session, start, end, group_by=group_by)
         return self._driver.run(asked)
@@ -188,7 +188,8 @@ class Client(Connection[HttpClient, SyncDriver]):
 
         Example:
             >>> job = client.start_export("2026-01-01", "2026-01-31")
-            >>> job.wait(timeout=3600)
+            >>> job.wait(timeout=3600).row_count
+            600
         """
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = self._driver.run(order_export(self._session, order))

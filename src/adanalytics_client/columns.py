@@ -33,6 +33,11 @@ class Columns:
 
         Raises:
             ConfigurationError: for a name that is neither documented nor in that page.
+
+        Example:
+            >>> Columns(["revnue"]).choose([{"event_id": "a"}])
+            Traceback (most recent call last):
+            ConfigurationError: ...revnue...
         """
         if not self._checked and rows:
             known = dict.fromkeys((*self._known, *(name for row in rows for name in row)))

@@ -25,55 +25,69 @@ AdAnalyticsError
 
 from datetime import datetime
 
+from adanalytics_client._error import AdAnalyticsError
+from adanalytics_client.export_errors import (
+    ChecksumMismatch,
+    DownloadError,
+    ExportError,
+    ExportExpired,
+    ExportFailed,
+    ExportTimeout,
+)
 
-class AdAnalyticsError(Exception):
-    """The base of every error here.
-
-    Attributes:
-        message: what happened and what to do.
-        request_id: the service's `X-Request-Id` of the last answer, for its support.
-        attempts: how many times the request was sent; 0 when nothing was.
-        url: the address asked, without the values of a signed query.
-
-    Example:
-        >>> str(AdAnalyticsError("It broke.", request_id="r-1", attempts=2))
-        'It broke. (request id r-1, 2 attempts)'
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.request_id = request_id
-        self.attempts = attempts
-        self.url = url
-
-    def __str__(self) -> str:
-        facts = [
-            f"request id {self.request_id}" if self.request_id else "",
-            f"{self.attempts} attempts" if self.attempts > 1 else "",
-            self.url or "",
-        ]
-        told = ", ".join(fact for fact in facts if fact)
-        return f"{self.message} ({told})" if told else self.message
+__all__ = [
+    "AdAnalyticsError",
+    "AuthenticationError",
+    "ChecksumMismatch",
+    "ConfigurationError",
+    "DownloadError",
+    "ExportError",
+    "ExportExpired",
+    "ExportFailed",
+    "ExportTimeout",
+    "InvalidRequest",
+    "NotFound",
+    "PermissionDenied",
+    "ProtocolError",
+    "QuotaExceeded",
+    "RateLimited",
+    "RequestTimeout",
+    "ServerError",
+    "StatusError",
+    "TransportError",
+]
 
 
 class ConfigurationError(AdAnalyticsError):
-    """An argument, setting or environment variable is missing or wrong; nothing was sent."""
+    """An argument, setting or environment variable is missing or wrong; nothing was sent.
+
+    Example:
+        >>> client.events("2026-01-32")
+        Traceback (most recent call last):
+        ConfigurationError: start: 2026-01-32 is not a day of the calendar.
+    """
 
 
 class TransportError(AdAnalyticsError):
-    """No complete answer arrived: refused, reset, cut short, or the name did not resolve."""
+    """No complete answer arrived: refused, reset, cut short, or the name did not resolve.
+
+    Example:
+        >>> once = RetryPolicy(attempts=1)
+        >>> Client("http://127.0.0.1:9", api_key="...", partner="acme", retry=once).dates()
+        Traceback (most recent call last):
+        TransportError: The client could not connect to 127.0.0.1:9: Connection refused. ...
+    """
 
 
 class RequestTimeout(TransportError):
-    """No byte arrived within `timeout` seconds, or the retry budget ran out waiting."""
+    """No byte arrived within `timeout` seconds, or the retry budget ran out waiting.
+
+    Example:
+        >>> try:
+        ...     summary = client.summary("2025-01-01", "2026-12-31")
+        ... except RequestTimeout:
+        ...     summary = client.summary("2026-01-01", "2026-12-31")
+    """
 
 
 class StatusError(AdAnalyticsError):
@@ -82,6 +96,13 @@ class StatusError(AdAnalyticsError):
     Attributes:
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
+
+    Example:
+        >>> try:
+        ...     Client("https://stats.example", api_key="...", partner="nobody").dates()
+        ... except StatusError as error:
+        ...     error.status, error.reason, error.attempts
+        (404, 'Not Found', 1)
     """
 
     def __init__(
@@ -100,19 +121,42 @@ class StatusError(AdAnalyticsError):
 
 
 class InvalidRequest(StatusError):
-    """The service refused a parameter; sending the same again will not help."""
+    """The service refused a parameter; sending the same again will not help.
+
+    Example:
+        >>> client.start_export("2026-01-15", format="xlsx")
+        Traceback (most recent call last):
+        InvalidRequest: The service refused the request (400: Bad Request; format should be ...
+    """
 
 
 class AuthenticationError(StatusError):
-    """The key, token or login is invalid or expired."""
+    """The key, token or login is invalid or expired.
+
+    Example:
+        >>> Client("https://stats.example", api_key="deleted", partner="acme").dates()
+        Traceback (most recent call last):
+        AuthenticationError: The credential was refused (401: Unauthorized). ...
+    """
 
 
 class PermissionDenied(StatusError):
-    """The credential is valid but may not read this partner."""
+    """The credential is valid but may not read this partner.
+
+    Example:
+        >>> with suppress(PermissionDenied):  # and go on with the partners that may be read
+        ...     written = client.events("2026-01-15").write("acme.jsonl")
+    """
 
 
 class NotFound(StatusError):
-    """The partner or the path does not exist on this service."""
+    """The partner or the path does not exist on this service.
+
+    Example:
+        >>> Client("https://stats.example/v9", api_key="...", partner="acme").dates()
+        Traceback (most recent call last):
+        NotFound: Not found (404). Check the partner and base_url. ...
+    """
 
 
 class RateLimited(StatusError):
@@ -120,17 +164,50 @@ class RateLimited(StatusError):
 
     Attributes:
         retry_after: seconds the service asked to wait, or None when it did not say.
+
+    Example:
+        >>> try:
+        ...     days = client.dates()
+        ... except RateLimited as error:
+        ...     print(f"Try again in {error.retry_after or 3600:.0f} s.")
     """
 
-    retry_after: float | None = None
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        status: int = 0,
+        reason: str = "",
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(
+            message, status=status, reason=reason, request_id=request_id, attempts=attempts, url=url
+        )
+        self.retry_after = retry_after
 
 
 class ServerError(StatusError):
-    """The service failed, and still did after the retries."""
+    """The service failed, and still did after the retries.
+
+    Example:
+        >>> with reference_client(faults=["503 always"], clock=MovableClock()) as client:
+        ...     client.dates()
+        Traceback (most recent call last):
+        ServerError: The service failed (503: ...). Try later. (request id ..., 5 attempts, ...
+    """
 
 
 class ProtocolError(AdAnalyticsError):
-    """An answer arrived whole but is not what was promised, for example without rows."""
+    """An answer arrived whole but is not what was promised, for example without rows.
+
+    Example:
+        >>> next(client.events("2026-01-15", rows_key="logs").rows())
+        Traceback (most recent call last):
+        ProtocolError: No list of objects is named 'logs'; keys seen: events, pagination, ...
+    """
 
 
 class QuotaExceeded(AdAnalyticsError):
@@ -138,47 +215,22 @@ class QuotaExceeded(AdAnalyticsError):
 
     Attributes:
         resumes_at: when the next request may be sent, in UTC.
+
+    Example:
+        >>> try:
+        ...     written = client.events("2026-01-15").write("day.jsonl")
+        ... except QuotaExceeded as error:
+        ...     print(f"Go on at {error.resumes_at:%H:%M} UTC.")
     """
 
-    def __init__(self, message: str, *, resumes_at: datetime | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        resumes_at: datetime | None = None,
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
         self.resumes_at = resumes_at
-
-
-class ExportError(AdAnalyticsError):
-    """A bulk export did not yield a file.
-
-    Attributes:
-        export_id: the service's id of the export, where it gave one.
-        status: the service's last status word.
-    """
-
-    export_id: str | None = None
-    status: str | None = None
-
-
-class ExportFailed(ExportError):
-    """The service says that the export failed; the message carries its reason."""
-
-
-class ExportTimeout(ExportError):
-    """The export was not done within the time given; waiting again goes on with it."""
-
-
-class ExportExpired(ExportError):
-    """The exported file is no longer offered; start the export again."""
-
-
-class DownloadError(AdAnalyticsError):
-    """A file did not arrive whole; an older file of the same name is untouched.
-
-    Attributes:
-        part: where what has arrived is kept; the same download goes on from there. None when
-            nothing of it can be used.
-    """
-
-    part: str | None = None
-
-
-class ChecksumMismatch(DownloadError):
-    """A file arrived with the right length and other bytes than the service announced."""

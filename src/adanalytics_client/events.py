@@ -40,7 +40,7 @@ class EventQuery(Generic[M]):
         >>> query.plan.least_requests
         24
         >>> sum(event.revenue for event in query if event.revenue)
-        Decimal('12.345000000')
+        Decimal('0.280926522')
     """
 
     def __init__(self, pull: Pull[M], session: Session, driver: SyncDriver) -> None:
@@ -59,11 +59,13 @@ class EventQuery(Generic[M]):
     def only_days(self, days: Iterable[Day]) -> "EventQuery[M]":
         """The same pull without requests for days that are not among `days`.
 
-        Example:
-            >>> client.events("2026-01-01", "2026-01-31").only_days(client.dates())
-
         Raises:
             ConfigurationError: for something that is no day, and for a resumed pull.
+
+        Example:
+            >>> month = client.events("2026-01-01", "2026-01-31")
+            >>> month.only_days(client.dates()).plan.least_requests
+            48
         """
         return EventQuery(self._pull.only_days(days), self._session, self._driver)
 
@@ -105,6 +107,11 @@ class EventQuery(Generic[M]):
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
             ProtocolError: for a value that its column cannot hold exactly.
             AdAnalyticsError: when a page cannot be had.
+
+        Example:
+            >>> table = client.events("2026-01-15").to_arrow(columns=["event_type", "revenue"])
+            >>> table.num_rows, str(table.schema.field("revenue").type)
+            (300, 'decimal128(38, 9)')
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
@@ -121,6 +128,11 @@ class EventQuery(Generic[M]):
 
         There is at least one batch. A column that nobody knows and that first appears later is
         at the end of the batches from then on.
+
+        Example:
+            >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
+            >>> [batch.num_rows for batch in query.to_arrow_batches(columns=["event_id"])]
+            [300, 300]
         """
         from adanalytics_client._arrow_rows import ArrowRows
 
@@ -133,12 +145,24 @@ class EventQuery(Generic[M]):
             yield table.batch([])
 
     def to_pandas(self, *, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-        """All events as a pandas frame with Arrow's own types; see `to_arrow`."""
+        """All events as a pandas frame with Arrow's own types; see `to_arrow`.
+
+        Example:
+            >>> frame = client.events("2026-01-15").to_pandas(columns=["revenue"])
+            >>> frame["revenue"].sum()
+            Decimal('0.280926522')
+        """
         frame_of = pandas_frames()
         return frame_of(self.to_arrow(columns=columns))
 
     def to_polars(self, *, columns: Sequence[str] | None = None) -> "pl.DataFrame":
-        """All events as a polars frame; see `to_arrow`."""
+        """All events as a polars frame; see `to_arrow`.
+
+        Example:
+            >>> frame = client.events("2026-01-15").to_polars(columns=["event_type", "os"])
+            >>> frame.shape
+            (300, 2)
+        """
         frame_of = polars_frames()
         return frame_of(self.to_arrow(columns=columns))
 
@@ -163,6 +187,11 @@ class EventQuery(Generic[M]):
                 library, before anything is sent; for an unknown column, after the first page.
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
+
+        Example:
+            >>> query = client.events("2026-01-15")
+            >>> query.write("day.jsonl.gz"), query.write("day.csv", columns=["os", "domain"])
+            (300, 300)
         """
         from adanalytics_client.output import open_output
 

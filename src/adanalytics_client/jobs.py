@@ -22,7 +22,7 @@ class ExportJob:
     Example:
         >>> job = client.start_export("2026-01-01", "2026-01-31", format="csv")
         >>> job.wait(timeout=3600).row_count
-        150000
+        600
         >>> job.download("jan.csv")
         PosixPath('jan.csv')
     """
@@ -51,6 +51,11 @@ class ExportJob:
         Raises:
             ConfigurationError: for other text, or an export of another service or partner than the
                 client's.
+
+        Example:
+            >>> kept = job.to_json()
+            >>> ExportJob.from_json(client, kept).export_id == job.export_id
+            True
         """
         # Both are of one world; a user has no business with what a client is made of.
         session, driver = client._session, client._driver  # noqa: SLF001
@@ -64,8 +69,8 @@ class ExportJob:
         until the address expires.
 
         Example:
-            >>> Path("job.json").write_text(job.to_json())
-            >>> job = ExportJob.from_json(client, Path("job.json").read_text())
+            >>> with open("job.json", "w") as file:
+            ...     written = file.write(job.to_json())
         """
         config = self._session.config
         saved = SavedExport(config.base.text, config.partner or "", self._order, self._status)
@@ -106,6 +111,10 @@ class ExportJob:
             ExportFailed: with the service's reason.
             ExportExpired: when its files are no longer offered.
             ExportTimeout: when it is not done in time; waiting again goes on.
+
+        Example:
+            >>> job.wait(timeout=600).done
+            True
         """
         self._status = self._driver.run(
             wait_for(self._session, self._order, self._status, timeout=timeout)
@@ -124,6 +133,10 @@ class ExportJob:
             ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
             ExportError: when the export did not end well.
             DownloadError: when the file does not arrive whole; `part` tells what is kept of it.
+
+        Example:
+            >>> job.download("day.csv").stat().st_size
+            82412
         """
         delivery = Delivery(self._session, self._order, self.wait())
         try:

@@ -163,6 +163,11 @@ class SummaryRow(OpenModel):
 
     Counts are `int`. Money, per-mille prices and fractions are `Decimal`; a fraction whose
     denominator is zero is None.
+
+    Example:
+        >>> row = client.summary("2026-01-15").rows[0]
+        >>> row.impressions, row.revenue, row["fill_rate"], row.date
+        (76, Decimal('0.274229029'), Decimal('0.655172'), None)
     """
 
     date: Text = None
@@ -201,8 +206,8 @@ class Summary(OpenModel):
 
     Example:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
-        >>> summary.rows[0].ecpm
-        Decimal('4.512000')
+        >>> summary.rows[0].campaign_name, summary.rows[0].ecpm, summary["currency"]
+        ('Spring Sale', Decimal('1.407724'), 'USD')
     """
 
     rows: list[SummaryRow] = []

@@ -33,7 +33,7 @@ class TracingObserver(Observer):
 
     Example:
         >>> with Client.from_env(observer=TracingObserver()) as client:
-        ...     client.dates()
+        ...     days = client.dates()
     """
 
     def __init__(self, tracer_provider: "TracerProvider | None" = None) -> None:

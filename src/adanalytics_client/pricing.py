@@ -34,6 +34,13 @@ class Pace:
         export_rows: rows a second that a bulk export is written with.
         event_bytes: bytes of an event in a page; 637 is what the reference server's take.
         row_bytes: bytes of an event in a CSV export; there 273.
+
+    Example:
+        >>> slow_line = Pace(transfer=1e6)
+        >>> day = date(2026, 1, 15)
+        >>> known = Estimate(day, day, {day: 1_000_000})
+        >>> [round(price.seconds) for price in prices(known, client.quota, pace=slow_line)]
+        [652, 652, 373]
     """
 
     answer: float = 0.5
@@ -69,6 +76,12 @@ class Estimate:
 
         `counts` is None when the rows do not tell days and events; an answer without rows cannot
         be told apart from one without data.
+
+        Example:
+            >>> start, end = date(2026, 1, 1), date(2026, 1, 31)
+            >>> estimate = Estimate.of(client.summary(start, end, group_by="day"), start, end)
+            >>> estimate.events, estimate.days
+            (586, 2)
         """
         counts = day_counts(summary)
         within = {day: n for day, n in counts.items() if start <= day <= end}
@@ -97,6 +110,12 @@ class Price:
         size: bytes.
         seconds: all in all, with `waits`.
         waits: seconds of it that pass until the quota lets the rest through.
+
+    Example:
+        >>> day = date(2026, 1, 15)
+        >>> hourly = prices(Estimate(day, day, {day: 2_000_000}), client.quota)[0]
+        >>> hourly.requests, f"{hourly.size / 1e9:.1f} GB", f"{hourly.seconds / 60:.0f} min"
+        (216, '1.3 GB', '3 min')
     """
 
     way: Way
@@ -108,7 +127,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The way to take, and why, as a sentence."""
+    """The way to take, and why, as a sentence.
+
+    Example:
+        >>> day = date(2026, 1, 15)
+        >>> known = Estimate(day, day, {day: 5_000})
+        >>> print(choose(known, prices(known, client.quota)).why)
+        1 request instead of 24
+    """
 
     way: Way
     why: str
@@ -124,6 +150,12 @@ def prices(
         quota: what is left of the hour; without a limit nothing waits.
         concurrency: requests in flight.
         pace: what is supposed about the service.
+
+    Example:
+        >>> day = date(2026, 1, 15)
+        >>> known = Estimate(day, day, {day: 5_000})
+        >>> [(price.way, price.requests) for price in prices(known, client.quota)]
+        [('hourly', 24), ('auto', 1), ('export', 1)]
     """
     pace = pace or Pace()
     hourly = [Stretch(estimate.start, estimate.end, "hour")]

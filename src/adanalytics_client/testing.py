@@ -58,7 +58,14 @@ class MovableClock:
         return datetime.fromtimestamp(self.time(), tz=UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move both by so many seconds."""
+        """Move both by so many seconds.
+
+        Example:
+            >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
+            >>> clock.advance(90)
+            >>> f"{clock.now:%H:%M:%S}"
+            '00:01:30'
+        """
         self.of_server.advance(seconds=seconds)
 
     def time(self) -> float:
@@ -70,7 +77,13 @@ class MovableClock:
         return self.time()
 
     def sleeping(self, seconds: float) -> float:
-        """Move by `seconds` instead of waiting that long."""
+        """Move by `seconds` instead of waiting that long.
+
+        Example:
+            >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
+            >>> clock.sleeping(3600) <= 0.01, clock.now.hour
+            (True, 1)
+        """
         self.advance(seconds)
         return min(seconds, _LONGEST_PAUSE)
 

@@ -133,11 +133,12 @@ def test_values_are_pickled_and_copied(name: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(ERRORS, key=repr))
 def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> None:
-    error = kind("It broke.")
-    error.request_id, error.attempts, error.url = "r-1", 3, "https://x.example/a"
-    known = set(kind.__annotations__) | vars(error).keys()
-    for name in known - {"message", "request_id", "attempts", "url"}:
-        setattr(error, name, f"{name} it had")
+    known = list(inspect.signature(kind).parameters)
+    assert {"message", "request_id", "attempts", "url"} <= set(known)
+    told = {name: f"{name} it had" for name in known} | {"attempts": 3}
+    error = kind(told.pop("message"), **told)
+    assert vars(error) == {"message": "message it had", **told}
+    assert str(error) == "message it had (request id request_id it had, 3 attempts, url it had)"
     for again in _ways(error):
         assert type(again) is kind
         assert (str(again), vars(again)) == (str(error), vars(error))

@@ -1,0 +1,199 @@
+"""Every public class, function and method with arguments has an example, and every example runs.
+
+They run as they are written, one docstring after the other, against a reference server with two
+days of 300 events: `https://stats.example` leads there, and the key `...` is a good one.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import doctest
+import importlib
+import inspect
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import adanalytics_client as package
+from adanalytics_client import _async, _sync
+from adanalytics_server.local import LocalServer, Sample
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference/client.md"
+MODULES = re.findall(r"^::: adanalytics_client\.([a-z_]+)$", REFERENCE.read_text(), re.MULTILINE)
+# Their methods are written or called by others than the user; the class's example shows how.
+SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock}
+
+
+def things() -> dict[str, Any]:
+    """All public classes and functions, by their names."""
+    found = {name: getattr(package, name) for name in package.__all__ if name != "__version__"}
+    for each in MODULES:
+        module = importlib.import_module(f"adanalytics_client.{each}")
+        found |= {
+            f"{each}.{name}": thing
+            for name, thing in vars(module).items()
+            if not name.startswith("_")
+            and (inspect.isclass(thing) or inspect.isfunction(thing))
+            and thing.__module__ == module.__name__
+            and thing not in found.values()
+        }
+    return found
+
+
+def methods(kind: type) -> dict[str, Any]:
+    """Its public methods and properties, also those it has from a class that is not public."""
+    public = [each for name, each in THINGS.items() if inspect.isclass(each) and each is not kind]
+    inherited = {name for each in public if each in kind.__mro__ for name in vars(each)}
+    found = {}
+    for name in dir(kind):
+        member = inspect.getattr_static(kind, name)
+        member = getattr(member, "__func__", getattr(member, "fget", member))
+        ours = str(getattr(member, "__module__", "")).startswith("adanalytics_client")
+        if (
+            inspect.isfunction(member)
+            and ours
+            and not name.startswith("_")
+            and name not in inherited
+        ):
+            found[name] = member
+    return found
+
+
+THINGS = things()
+DOCUMENTED = THINGS | {
+    f"{name}.{member}": function
+    for name, kind in THINGS.items()
+    if inspect.isclass(kind)
+    for member, function in methods(kind).items()
+}
+
+
+def doc_of(name: str) -> str:
+    return inspect.cleandoc(DOCUMENTED[name].__doc__ or "")
+
+
+def must_show(name: str) -> bool:
+    """Whether a user calls it with arguments, or makes it."""
+    thing, owner = DOCUMENTED[name], THINGS.get(name.rpartition(".")[0])
+    if inspect.isclass(thing) or owner is None:
+        return True
+    return (
+        SHOWN_BY_THE_CLASS.isdisjoint(owner.__mro__)
+        and len(inspect.signature(thing).parameters) > 1
+    )
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_it_is_described(name: str) -> None:
+    text = doc_of(name)
+    assert text
+    if must_show(name):
+        assert re.search(r"^Example:\n    >>> ", text, re.MULTILINE)
+
+
+class Rerouted(httpx.HTTPTransport):
+    """Sends what is for `https://stats.example` to the server, with its key in place of dots."""
+
+    def __init__(self, server: LocalServer) -> None:
+        super().__init__()
+        self.server = server
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return super().handle_request(rerouted(request, self.server))
+
+
+class AsyncRerouted(httpx.AsyncHTTPTransport):
+    def __init__(self, server: LocalServer) -> None:
+        super().__init__()
+        self.server = server
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await super().handle_async_request(rerouted(request, self.server))
+
+
+def rerouted(request: httpx.Request, server: LocalServer) -> httpx.Request:
+    if request.headers.get("authorization") == "Bearer ...":
+        request.headers["authorization"] = f"Bearer {server.api_key}"
+    if request.url.host == "stats.example":
+        at = httpx.URL(server.url)
+        request.url = request.url.copy_with(scheme="http", host=at.host, port=at.port)
+        request.headers["host"] = f"{at.host}:{at.port}"
+    return request
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
+    with LocalServer(sample=sample, rate_limit=0) as running:
+        yield running
+
+
+@pytest.fixture
+def names(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[dict[str, Any]]:
+    """What an example may use without saying where it comes from."""
+    opened: list[httpx.Client] = []
+
+    def open_one(_sockets: object) -> httpx.Client:
+        opened.append(httpx.Client(transport=Rerouted(server)))
+        return opened[-1]
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_sync, "own_client", open_one)
+    monkeypatch.setattr(
+        _async, "own_async_client", lambda: httpx.AsyncClient(transport=AsyncRerouted(server))
+    )
+    environ = {"BASE_URL": "https://stats.example", "API_KEY": "...", "PARTNER": "acme"}
+    for name, value in environ.items():
+        monkeypatch.setenv(f"ADANALYTICS_{name}", value)
+    public = {name.rpartition(".")[2]: thing for name, thing in THINGS.items()}
+    usual = {"Decimal": Decimal, "Path": Path, "suppress": suppress}
+    yield {**public, **usual, "UTC": UTC, "date": date, "datetime": datetime}
+    # Not every example closes its client.
+    for each in opened:
+        each.close()
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if ">>>" in doc_of(name)])
+def test_its_example_runs(name: str, names: dict[str, Any]) -> None:
+    kind = "AsyncClient" if name.startswith("Async") else "Client"
+    wait = "await " if kind == "AsyncClient" else ""
+    names = vars(sys.modules[DOCUMENTED[name].__module__]) | names
+    with asyncio.Runner() as loop:
+        run(f"opened = client = {kind}.from_env()", names, loop)
+        try:
+            if "job." in doc_of(name):
+                run(f"job = {wait}client.start_export('2026-01-15')", names, loop)
+            for each in doctest.DocTestParser().get_examples(doc_of(name)):
+                said, error = run(each.source, names, loop)
+                wanted = each.want if each.exc_msg is None else each.exc_msg
+                came = said if error is None else error
+                assert (error is None) == (each.exc_msg is None), f"{each.source}raised {error}"
+                matches = doctest.OutputChecker().check_output(wanted, came, doctest.ELLIPSIS)
+                assert matches, f"{each.source}said {came}"
+        finally:
+            run(f"{wait}opened.close()", names, loop)
+
+
+def run(source: str, names: dict[str, Any], loop: asyncio.Runner) -> tuple[str, str | None]:
+    """What a line says at the prompt of `python -m asyncio`, and the error it ends with."""
+    code = compile(source, "<example>", "single", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    with redirect_stdout(io.StringIO()) as said:
+        try:
+            made = eval(code, names)
+            if inspect.iscoroutine(made):
+                loop.run(made)
+        except Exception as error:  # noqa: BLE001 - an example may end with any
+            return said.getvalue(), f"{type(error).__name__}: {error}\n"
+    return said.getvalue(), None
