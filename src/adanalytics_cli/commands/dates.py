@@ -1,5 +1,6 @@
 """`adanalytics dates`: which days have data."""
 
+import os
 from datetime import date
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.errors import CommandError
 from adanalytics_cli.formats import format_option, pick_format
+from adanalytics_cli.held_coverage import held_coverage
 from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.remarks import notice, remark
+from adanalytics_cli.settings import find_place
 
 
 @click.pass_context
@@ -29,9 +33,11 @@ def run(
     if chart:
         check_chart(chosen_format, output)
     form = "table" if chart else pick_format(chosen_format, output, piped="csv")
+    asked = period(start, end) if start is not None else None
+    if chart and _draw_held(asked, output, context):
+        return
     with connect(context) as (client, _progress):
         days = client.dates()
-    asked = period(start, end) if start is not None else None
     if asked:
         first, last = asked
         days = [day for day in days if first <= day <= last]
@@ -45,6 +51,20 @@ def run(
 
     columns = [Column("date", "date")]
     write_rows(rows, form, output, columns=columns, invocation=current_invocation(context))
+
+
+def _draw_held(
+    asked: tuple[date, date] | None, output: Path | None, context: click.Context
+) -> bool:
+    """Draw the hours of the dataset that one stands in, if that is where one stands."""
+    invocation = current_invocation(context)
+    place = find_place(invocation, os.environ)
+    coverage = held_coverage(Path(), place, asked, lambda problem: notice(problem, context))
+    if coverage is None:
+        return False
+    remark("The hours that the dataset in this folder holds.", context)
+    write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)
+    return True
 
 
 def _draw(
@@ -64,15 +84,19 @@ dates = ExampleCommand(
         *period_arguments(required=False),
         format_option(),
         output_option(),
-        chart_option("Draw a calendar of the days with data."),
+        chart_option("Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
     summary="List the days that have data.",
-    details=f"Without START all of them. {PERIOD_HELP}",
+    details=(
+        f"Without START all of them. {PERIOD_HELP} In the folder of a dataset that adanalytics "
+        "sync keeps, --chart draws the hours that it holds, and asks the service nothing."
+    ),
     examples=[
         "adanalytics dates",
         "adanalytics dates 2026-01",
         "adanalytics dates 2026-01-01 today --chart",
         "adanalytics dates -30d today -f json",
+        "cd events && adanalytics dates --chart",
     ],
     connects=True,
 )

@@ -1,0 +1,76 @@
+"""`dates --chart` in the folder of a dataset: the hours that it holds, and no request."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Shop = Any
+PERIOD = ("2026-01-14", "2026-01-17")
+
+
+@pytest.fixture
+def dataset(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset with a whole day, and with ten hours of another one; one stands in it."""
+    assert shop.sync("2026-01-14", "2026-01-15", "--to", folder).exit_code == 0
+    shop.now = shop.now.replace(day=16, hour=9, minute=30)
+    assert shop.sync("2026-01-16", "--to", folder).exit_code == 0
+    monkeypatch.chdir(folder)
+    shop.asked()
+    return folder
+
+
+def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("dates", *PERIOD, "--chart")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout.splitlines() == [
+        "        1   5    10   15   20   25   30",
+        "2026-01              ·█▒·                 2/4",
+        "",
+        "hours: · 0  ░ 1-8  ▒ 9-16  ▓ 17-23  █ 24",
+        "2 of 4 days have data.",
+        "Missing:",
+        "  2026-01-14",
+        "  2026-01-17",
+    ]
+    assert not shop.asked()
+    assert "2026-01              ·█▒" in shop.run("dates", "--chart").stdout
+
+
+def test_nothing_need_be_set_to_look(
+    shop: Shop, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BASE_URL", "PARTNER", "API_KEY"):
+        monkeypatch.delenv(f"ADANALYTICS_{name}")
+    shown = shop.run("dates", *PERIOD, "--chart", "-v")
+    assert "·█▒·" in shown.stdout
+    assert shown.stderr == "The hours that the dataset in this folder holds.\n"
+
+
+@pytest.mark.parametrize("other", [("--partner", "other"), ("--base-url", "http://127.0.0.1:9")])
+def test_what_is_set_otherwise_is_asked_of_the_service(
+    shop: Shop, dataset: Path, other: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "")
+    shown = shop.run("dates", "--chart", *other)
+    assert shown.exit_code == 4
+    assert "nothing to sign in with" in shown.stderr
+
+
+def test_without_the_picture_the_service_is_asked(shop: Shop, dataset: Path) -> None:
+    assert shop.run("dates", "-f", "csv").stdout == "date\n2026-01-15\n2026-01-16\n"
+    assert shop.asked() == {"dates": 1}
+
+
+def test_a_damaged_day_is_told_and_drawn_empty(shop: Shop, dataset: Path) -> None:
+    (dataset / "_adanalytics/manifest/2026-01-15.json").write_text("{")
+    shown = shop.run("dates", *PERIOD, "--chart")
+    assert "··▒·" in shown.stdout
+    assert shown.stderr.startswith("the manifest of 2026-01-15 is damaged: ")
+
+
+def test_a_dataset_without_a_day_has_nothing_to_show(shop: Shop, dataset: Path) -> None:
+    for manifest in (dataset / "_adanalytics/manifest").iterdir():
+        manifest.unlink()
+    assert "█ data  · none" in shop.run("dates", "--chart").stdout
+    assert shop.asked() == {"dates": 1}
