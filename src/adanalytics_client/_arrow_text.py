@@ -31,7 +31,7 @@ _READ = {
 def batch_of_text(lines: Lines, most: int | None) -> "pa.RecordBatch | None":
     """The known columns of a page, or None where a careful reader is needed."""
     arrow = import_extra("pyarrow", extra="arrow")
-    parted = _part(lines, len(lines) if most is None else min(most, len(lines)))
+    parted = _part(lines.upto(most))
     if parted is None:
         return None
     text, pairs = parted
@@ -51,14 +51,14 @@ def batch_of_text(lines: Lines, most: int | None) -> "pa.RecordBatch | None":
     return batch
 
 
-def _part(lines: Lines, count: int) -> tuple[str, list[dict[str, Json]]] | None:
+def _part(lines: Lines) -> tuple[str, list[dict[str, Json]]] | None:
     """The events without their last member, which must be their pairs, and these."""
     text, ends = lines.spans()
     begin = 1
     find, read = text.rfind, DECODER.raw_decode
     rests: list[str] = []
     pairs: list[dict[str, Json]] = []
-    for end in ends[:count]:
+    for end in ends:
         at = find(_PAIRS, begin, end)
         if at < 0:
             return None

@@ -11,6 +11,10 @@ LARGEST_BODY = 256 * 1024 * 1024
 
 ACCEPT_ENCODING = "gzip"
 
+# Smaller pieces are put together, so that nobody has the work of many of them; larger ones would
+# not stay in the processor's own memory while they are worked on.
+_PIECE = 128 * 1024
+
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -77,6 +81,8 @@ class Body:
             raise DamagedBody(f"content encoding {name!r} was not asked for")
         self._gunzip = Gunzip() if name.endswith("gzip") else None
         self._pieces: list[bytes] = []
+        self._open: list[bytes] = []
+        self._room = _PIECE
         self._size = 0
         self._largest = largest
 
@@ -91,16 +97,23 @@ class Body:
         self._size += len(plain)
         if self._size > self._largest:
             raise OversizedBody
-        self._pieces.append(plain)
+        self._open.append(plain)
+        self._room -= len(plain)
+        if self._room <= 0:
+            self._close_piece()
 
-    def finish(self) -> bytes:
-        """The whole decoded body.
+    def finish(self) -> tuple[bytes, ...]:
+        """The whole decoded body, in pieces.
 
         Raises:
             DamagedBody: when its end is missing.
         """
-        if self._gunzip and self._pieces:
+        if self._gunzip and (self._open or self._pieces):
             self._gunzip.finish()
-        body = b"".join(self._pieces)
-        self._pieces.clear()
-        return body
+        self._close_piece()
+        return tuple(self._pieces)
+
+    def _close_piece(self) -> None:
+        if self._open:
+            self._pieces.append(self._open[0] if len(self._open) == 1 else b"".join(self._open))
+            self._open, self._room = [], _PIECE

@@ -83,7 +83,7 @@ def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:
     lines = page.lines if page else None
     if page is None or lines is None:
         return []
-    rows = [parse_text(lines[at]) for at in range(len(lines))[-last:]] if last else page.rows()
+    rows = [*map(parse_text, lines.last(last))] if last else page.rows()
     found = (row.get("event_id") for row in rows)
     return [each if isinstance(each, str) else None for each in found]
 
@@ -107,12 +107,12 @@ def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
         return False
     if cursor.total is not None and page.signals.total not in {None, cursor.total}:
         return True
-    return before[len(before) - 1] in after or after[0] in before
+    return before.last(1)[0] in after or after.first in before
 
 
 def without(found: Found, known: Sequence[bool]) -> Found:
     """The rows that are not marked as known."""
     if not isinstance(found.rows, Lines):
         return found
-    texts = [found.rows[at] for at, gone in enumerate(known) if not gone]
+    texts = [each.encode() for each, gone in zip(found.rows, known, strict=True) if not gone]
     return replace(found, rows=Lines.of(texts) if texts else [])

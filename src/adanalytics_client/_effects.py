@@ -41,10 +41,20 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer: its head, its decoded body (empty when a sink took or refused it)."""
+    """A whole answer: its head, its decoded body (empty when a sink took or refused it).
+
+    Attributes:
+        head: status and headers.
+        pieces: the body; a large one is left in several pieces.
+    """
 
     head: Head
-    body: bytes = field(default=b"", repr=False)
+    pieces: tuple[bytes, ...] = field(default=(), repr=False)
+
+    @property
+    def body(self) -> bytes:
+        """The body, put together."""
+        return b"".join(self.pieces)
 
     @property
     def status(self) -> int:

@@ -18,11 +18,13 @@ class JsonlOutput:
 
     def add(self, page: Fetched, most: int | None) -> int:
         """Write the events, one a line."""
-        if page.lines is None:
+        lines = page.upto(most)
+        if lines is None:
             return 0
         if self._columns is None:
-            self._target.file.write(page.lines.jsonl(most))
-            return len(page) if most is None else min(most, len(page))
+            for chunk in lines.chunks:
+                self._target.file.write(chunk)
+            return len(lines)
         rows = page.rows(most)
         names = self._columns.choose(rows)
         text = "".join(_line(row, names) for row in rows)

@@ -6,21 +6,22 @@ first, the last and some between them are read here.
 """
 
 import re
+from collections.abc import Sequence
 
+from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import DECODER, Json, NotJson, refusing, text_of
 from adanalytics_client._lines import Lines
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
-_FIRST_MEMBER_BYTES = re.compile(_FIRST_MEMBER.pattern.encode())
 _PROBES = 16
 
 
-def outline(body: bytes, most: int | None = None) -> Json:
+def outline(body: bytes | Sequence[bytes], most: int | None = None) -> Json:
     """Read a document like `parse`, but leave lists of objects, down to two levels, as `Lines`.
 
     Args:
-        body: the document.
+        body: the document, or the pieces of it.
         most: how many objects its list has at most, where that was asked for.
 
     A raw line break inside valid JSON can only be space between tokens (RFC 8259, sections 2 and
@@ -34,49 +35,16 @@ def outline(body: bytes, most: int | None = None) -> Json:
         >>> outline(b'{"events": [{"revenue": 1.50}]}')["events"].array()
         '[{"revenue": 1.50}]'
     """
+    pieces = (body,) if isinstance(body, bytes) else body
     with refusing():
-        if most is not None and (full := _full(body, most)) is not None:
-            return full
-        text = text_of(body)
+        if (found := cut_apart(pieces, most)) is not None:
+            lines, around = found
+            return _planted(outline(around), lines)
+        text = text_of(b"".join(pieces))
         value, end = _outline(text, _skip(text, 0), 2)
         if _skip(text, end) != len(text):
             raise NotJson(f"more text follows at character {end}")
         return value
-
-
-def _full(body: bytes, most: int) -> Json:
-    """The outline of a document whose list has all the objects that it may have, else None.
-
-    Borders are counted instead of proven one by one. What is cut at is `},{` with the name of the
-    first object's first member and a colon. In valid JSON that is a border between two objects of
-    one list; see `_cut_at_borders`. Where the document has one opening bracket in all, also in its
-    strings, it has one list, so each is a border of that list. A list with `most - 1` of them has
-    `most` objects or more, and it has no more, so there is no other border.
-    """
-    start = body.find(b"[")
-    first = _FIRST_MEMBER_BYTES.match(body, start + 1)
-    if start < 0 or first is None or body.find(b"[", start + 1) >= 0:
-        return None
-    border = b"}," + first[0]
-    # A page that is not nearly as long as a full one would be is not cut in vain.
-    size = body.find(border, start) - start
-    if not 1 < most <= 2 * len(body) // max(size, 1) or b"\n" in body or b"\r" in body:
-        return None
-    parts = body.split(border)
-    if len(parts) != most:
-        return None
-    if not body.isascii():
-        text_of(body)
-    last = (first[0] + parts[-1]).decode()
-    _, end = DECODER.raw_decode(last)
-    if last[end] != "]":
-        return None
-    around = body[: start + 1] + b"{}" + last[end:].encode()
-    parts[0] = parts[0][first.end() :]
-    parts[-1] = last[len(first[0]) : end - 1].encode()
-    lines = Lines(parts, first[0], b"}")
-    _probe(lines)
-    return _planted(outline(around), lines)
 
 
 def _planted(value: Json, lines: Lines) -> Json:
@@ -153,19 +121,15 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
         return None
     if _has_line_break(text, index, end):
         return None
-    spans = list(zip([index + 1, *(each + 1 for each in ends)], [*ends, end], strict=True))
+    spans = zip([index + 1, *(each + 1 for each in ends)], [*ends, end], strict=True)
     if text.isascii():
         raw = text.encode()
-        lines = Lines([raw[begin:behind] for begin, behind in spans])
+        texts = [raw[begin:behind] for begin, behind in spans]
     else:
-        lines = Lines.of([text[begin:behind] for begin, behind in spans])
-    _probe(lines)
-    return lines, end + 1
-
-
-def _probe(lines: Lines) -> None:
-    for probe in range(0, len(lines), len(lines) // _PROBES + 1):
-        DECODER.decode(lines[probe])
+        texts = [text[begin:behind].encode() for begin, behind in spans]
+    for each in texts[:: len(texts) // _PROBES + 1]:
+        DECODER.decode(each.decode())
+    return Lines.of(texts), end + 1
 
 
 def _cut(text: str, index: int) -> tuple[Json, int]:
@@ -180,7 +144,7 @@ def _cut(text: str, index: int) -> tuple[Json, int]:
         texts.append(text[index:end])
         index = end if text[end] in ",]" else _skip(text, end)
         if text[index] == "]":
-            return Lines.of([_one_line(each) for each in texts]), index + 1
+            return Lines.of([_one_line(each).encode() for each in texts]), index + 1
         index = _expect(text, index, ",")
 
 

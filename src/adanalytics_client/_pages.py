@@ -12,8 +12,6 @@ from adanalytics_client._rows import Found, with_money
 from adanalytics_client._signals import Signals, signals
 from adanalytics_client.errors import ProtocolError
 
-_SAMPLES = 16
-
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
@@ -125,7 +123,12 @@ class Fetched:
 
     def jsonl(self, most: int | None = None) -> bytes:
         """The events, or the first `most`, as JSON lines."""
-        return self.lines.jsonl(most) if self.lines else b""
+        lines = self.upto(most)
+        return lines.jsonl() if lines else b""
+
+    def upto(self, most: int | None) -> Lines | None:
+        """The events, or the first `most`, as text; None when there are none."""
+        return None if most == 0 or self.lines is None else self.lines.upto(most)
 
     def rows(self, most: int | None = None) -> list[dict[str, Json]]:
         """The events, or the first `most`, as dicts in which amounts are Decimal.
@@ -135,8 +138,9 @@ class Fetched:
         """
         if not isinstance(self.found.rows, Lines):
             return self.found.rows[:most]
+        lines = self.upto(most)
         try:
-            rows = self.found.rows.rows(most)
+            rows = lines.rows() if lines else []
         except NotJson as error:
             raise ProtocolError(f"An event of the page is not JSON: {error}.") from None
         with_money(rows)
@@ -195,13 +199,14 @@ def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
 
 
 def fingerprint(found: Found) -> str:
-    """A digest of rows spread over the page; with its length it tells neighbouring pages apart.
+    """A digest of text spread over the page; with its length it tells neighbouring pages apart.
 
-    Events have an id, so two pages that share the sampled rows share all of them; reading only a
-    sample keeps this off the cost of a page.
+    Events have an id, so two pages that share what is looked at share all of them; reading only
+    this much keeps it off the cost of a page.
     """
-    rows, count = found.rows, len(found)
-    digest = hashlib.blake2b(str(count).encode(), digest_size=16)
-    for index in (*range(0, count, max(1, count // _SAMPLES)), *range(max(0, count - 1), count)):
-        digest.update(repr(rows[index]).encode("utf-8", "backslashreplace"))
+    rows = found.rows
+    digest = hashlib.blake2b(str(len(rows)).encode(), digest_size=16)
+    texts = rows.excerpts() if isinstance(rows, Lines) else [repr(rows).encode()]
+    for each in texts:
+        digest.update(each)
     return digest.hexdigest()

@@ -110,7 +110,7 @@ class Receiver:
         if self._damage is not None:
             return self._damage
         try:
-            return Reply(self.head, self._body.finish() if self._body else b"")
+            return Reply(self.head, self._body.finish() if self._body else ())
         except DamagedBody as error:
             return Failure(Trouble.TRUNCATED, arrived=True, detail=str(error))
 

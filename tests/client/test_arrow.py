@@ -301,11 +301,11 @@ def test_a_batch_read_from_text_is_the_one_made_of_values(
     for row in rows:
         odd = "".join(f',"{name}":{value}' for name, value in row)
         texts.append(f"{{{simple}{odd}}}" if behind else f'{{"os":"a"{odd},{simple}}}')
-    lines = Lines.of(texts)
+    lines = Lines.of([*map(str.encode, texts)])
     for most in (None, 1):
         quick = batch_of_text(lines, most)
         if quick is not None:
-            careful = ArrowRows().batch(lines.rows(most))
+            careful = ArrowRows().batch(lines.upto(most).rows())
             assert quick.schema == careful.schema
             assert quick.to_pylist() == careful.to_pylist()
 

@@ -56,7 +56,7 @@ def test_repeats_are_left_out_and_what_is_missing_is_told(
             says = {"has_more": first + size < len(stored)} | (
                 {"total": len(stored)} if totals else {}
             )
-            found = Found(Lines.of(texts) if texts else [], (says,))
+            found = Found(Lines.of([*map(str.encode, texts)]) if texts else [], (says,))
             fanout.settle(cursor, fetched(found, {}))
             # A whole page of arrivals would make the next page the same as this one.
             new = min(waiting.pop(0), size - 1) if waiting else 0

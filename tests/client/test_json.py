@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import _outline
+from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import NotJson, parse
-from adanalytics_client._lines import Lines
+from adanalytics_client._lines import CHUNK, Lines
 from adanalytics_client._outline import outline
 from adanalytics_client.encoding import csv_cells, json_text, utf8
 
@@ -27,7 +28,7 @@ VALUES = st.recursive(
 
 
 def texts_of(lines: Lines) -> list[str]:
-    return [lines[index] for index in range(len(lines))]
+    return list(lines)
 
 
 def whole(value: Any) -> Any:
@@ -89,7 +90,7 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
 
 def test_rows_keep_their_own_text() -> None:
     found = outline(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
-    assert found == {"data": {"rows": Lines.of(['{"a":1.50, "b":[{"c":1E5}]}', "{}"])}}
+    assert found == {"data": {"rows": Lines.of([b'{"a":1.50, "b":[{"c":1E5}]}', b"{}"])}}
 
 
 TRICKY = st.sampled_from(
@@ -142,6 +143,7 @@ RAW = st.sampled_from(
     beside=OBJECTS,
     before=st.booleans(),
     mark=st.booleans(),
+    size=st.integers(1, 60),
 )
 def test_borders_are_where_a_careful_reader_cuts(
     rows: list[Any],
@@ -151,6 +153,7 @@ def test_borders_are_where_a_careful_reader_cuts(
     beside: Any,
     before: bool,
     mark: bool,
+    size: int,
 ) -> None:
     """What is cut without reading the objects is byte for byte what reading each of them gives."""
     separators = (",", ":") if compact else (", ", ": ")
@@ -167,19 +170,22 @@ def test_borders_are_where_a_careful_reader_cuts(
             parse(body)
         return
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_outline, "cut_apart", lambda *_: None)
+        walked = outline(body)
         patch.setattr(_outline, "_cut_at_borders", lambda *_: None)
         careful = outline(body)
-    assert exact(found) == exact(careful)
+    assert exact(found) == exact(walked) == exact(careful)
     # Asked for as many as came, and for more than came: the borders may be counted, or not.
-    for most in {len(texts), len(texts) + 1, 2 * len(texts)}:
-        assert exact(outline(body, most)) == exact(careful)
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    for most in {len(texts), len(texts) + 1}:
+        assert exact(outline(body, most)) == exact(outline(pieces, most)) == exact(careful)
 
 
 def exact(value: Any) -> Any:
     """An outline with its lists as the bytes that would be written."""
     if isinstance(value, Lines):
         lines, texts = value.jsonl(), texts_of(value)
-        assert value.jsonl(1) == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
+        assert value.upto(1).jsonl() == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
         assert len(value) == lines.count(b"\n") == len(value.rows())
         assert all(each in value for each in texts)
         text, ends = value.spans()
@@ -195,8 +201,9 @@ def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.Monk
     ]
     body = json.dumps({"events": rows, "meta": {"a": {"b": [{}]}}}, separators=(",", ":")).encode()
     monkeypatch.setattr(_outline, "_cut", None)
+    monkeypatch.setattr(_outline, "cut_apart", lambda *_: None)
     found = outline(body)["events"]
-    assert (len(found), found[5], found.rows(3)) == (
+    assert (len(found), list(found)[5], found.upto(3).rows()) == (
         2000,
         '{"id":5,"pairs":{},"note":"{"}',
         rows[:3],
@@ -206,23 +213,47 @@ def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "shape", ['{"n":{},"events":[%s],"x":{"y":7}}', "[%s]", '{"data":{"rows":[%s]}}']
 )
-def test_borders_of_a_full_page_are_counted(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where as many came as were asked for, no object is read but for the few that are probed."""
-    row = '{"id":1,"note":"},{\\"id\\":é{","pairs":{"id":1}}'
+@pytest.mark.parametrize(("note", "full"), [('},{\\"id\\":é{', True), ("}:{é,", False)])
+def test_borders_are_counted(shape: str, note: str, *, full: bool) -> None:
+    """Where as many came as were asked for, or where the braces leave room for no other border."""
+    row = f'{{"id":1,"note":"{note}","pairs":{{"id":1}}}}'
     texts = [row.replace("1", str(at)) for at in range(2000)]
     body = (shape % ",".join(texts)).encode()
-    careful = exact(outline(body))
-    monkeypatch.setattr(_outline, "_cut_at_borders", lambda *_: None)
-    counted = outline(body, len(texts))
-    assert exact(counted) == careful
-    assert {each[:1] for each in _parts(counted)} == set(map(b"%d".__mod__, range(10)))
+    pieces = [body[at : at + 700] for at in range(0, len(body), 700)]
+    for each in ([body], pieces):
+        found = cut_apart(each, len(texts) if full else len(texts) + 1)
+        assert found is not None
+        lines, around = found
+        assert list(lines) == texts
+        assert around == (shape % "{}").encode()
+        assert max(lines.counts) <= CHUNK
+    assert (cut_apart([body], None) is None) is full
 
 
-def _parts(value: Any) -> list[bytes]:
-    """What was cut out of a document at its counted borders."""
-    if isinstance(value, Lines):
-        return value.parts
-    return next(filter(None, map(_parts, value.values())), []) if isinstance(value, dict) else []
+def test_the_parts_of_lines() -> None:
+    texts = [f'{{"id":{at}}}' for at in range(2 * CHUNK + 7)]
+    lines = Lines.of([*map(str.encode, texts)])
+    assert [len(each) for each in lines.parts()] == [CHUNK, CHUNK, 7]
+    assert [text for part in lines.parts() for text in part] == texts
+    for most in (1, CHUNK - 1, CHUNK, CHUNK + 1, len(texts), len(texts) + 1):
+        assert list(lines.upto(most)) == texts[:most]
+        assert len(lines.upto(most)) == len(texts[:most])
+        assert lines.last(most) == texts[-most:]
+    assert texts[0] == lines.first
+    assert '{"id":1}' in lines
+    assert '"id":1}' not in lines
+    assert '{"id":1' not in lines
+
+
+@pytest.mark.parametrize("chunk", [1, 30, CHUNK])
+def test_excerpts_do_not_depend_on_the_chunks(chunk: int) -> None:
+    texts = [b'{"id":%d,"note":"the same in all of them"}' % at for at in range(100, 900)]
+    whole = Lines.of(texts)
+    parts = [Lines.of(texts[at : at + chunk]) for at in range(0, len(texts), chunk)]
+    split = Lines([each.jsonl() for each in parts], [*map(len, parts)])
+    assert b"".join(split.excerpts()) == b"".join(whole.excerpts())
+    other = Lines.of([each.replace(b'"id":', b'"id":1') for each in texts])
+    assert set(other.excerpts()).isdisjoint(whole.excerpts())
 
 
 @pytest.mark.parametrize(
