@@ -3,6 +3,7 @@
 import fcntl
 import logging
 import os
+import stat
 from collections.abc import Callable, Mapping
 from errno import ENOSPC
 from hashlib import sha256
@@ -189,17 +190,23 @@ class _OpenFile:
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, _OPEN, 0o600)
+        number = os.open(path, _OPEN, 0o600)
     except FileNotFoundError:
         for folder in reversed((path.parent, *path.parent.parents)):
             if not folder.exists():
                 folder.mkdir(mode=0o700, exist_ok=True)
         return os.open(path, _OPEN, 0o600)
+    found = os.fstat(number)
+    if found.st_mode & 0o077 and found.st_uid == os.geteuid():
+        # Not as we made it: a copy from a backup, say.
+        os.fchmod(number, 0o600)
+    return number
 
 
 def _read_all(path: Path) -> bytes:
+    """What a file holds that cannot be written; nothing of a pipe, which would keep us waiting."""
     try:
-        return path.read_bytes()
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else b""
     except OSError:
         return b""
 

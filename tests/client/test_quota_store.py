@@ -143,3 +143,44 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
     (told,) = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert "cannot be used" in told
     assert "counted by this client alone" in told
+
+
+def test_a_file_that_others_may_read_becomes_private_again(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """As a copy from a backup may be."""
+    stand_in.says(say(DATES))
+    open_world(limit=5, quota_log=tmp_path).call("dates")
+    path = only_file(tmp_path)
+    path.chmod(0o666)
+    world = open_world(limit=5, quota_log=tmp_path)
+    world.call("dates")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert world.client.quota.remaining == 3
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_something_else_than_a_file_is_neither_read_nor_waited_for(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+) -> None:
+    stand_in.says(say(DATES))
+    open_world(limit=5, quota_log=tmp_path / "log").call("dates")
+    path = only_file(tmp_path / "log")
+    path.unlink()
+    if kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere").write_bytes(b"x" * 300)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    world = open_world(limit=5, quota_log=tmp_path / "log")
+    world.call("dates")
+    assert world.client.quota.remaining == 4
+    (told,) = caplog.messages
+    assert "counted by this client alone" in told
