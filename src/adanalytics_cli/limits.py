@@ -33,7 +33,7 @@ class Limits:
             if self._left is None:
                 return
             if not self._left:
-                raise UsedUp(f"the {self._allowed:,} requests of --max-requests are used up")
+                raise UsedUp(f"the requests of --max-requests {self._allowed} are used up")
             self._left -= 1
 
     def before_wait(self, until: datetime) -> None:

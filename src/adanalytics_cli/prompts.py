@@ -24,12 +24,12 @@ def ask_secret(question: str) -> str:
 
 
 def secret_from_stdin(what: str) -> str:
-    """The first line of stdin, not shown where a person types it.
+    """The first line of stdin, not shown where a person types it; `what` begins the question.
 
     Raises click.UsageError when there is none, or none that is text.
     """
     if can_ask():
-        return ask_secret(what)
+        return ask_secret(f"{what[0].upper()}{what[1:]}")
     line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
     if not line:
         raise click.UsageError(f"nothing on stdin. Write the {what} there, as one line.")

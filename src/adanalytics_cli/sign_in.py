@@ -60,6 +60,7 @@ def keep_login(
             store.put_in_keyring(profile, login, secret)
         except (KeyringTrouble, MissingExtra) as trouble:
             if where == "keyring":
+                trouble.remedy = trouble.remedy or "Unlock it, or keep the login with --store file."
                 raise
             if not isinstance(trouble, NoKeyring | MissingExtra):
                 notice(f"Using a file of mode 0600 instead of the keyring: {trouble}.")

@@ -133,7 +133,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
         (("--job", "JOB", "--compression", "gzip"), "keeps another export"),
         (("2026-01-15", "--job", "JOB", "--no-wait"), "keeps an export already"),
         (("--job", "BAD"), "This is no saved export"),
-        (("--job", "NONE"), "no period. Give START"),
+        (("--job", "NONE"), "keeps no export yet. Give START"),
         (("--no-wait",), "no period. Give START"),
         (("2026-01-15", "--job", "."), "is a directory"),
         (("2026-01-15", "--job", "nowhere/JOB"), "there is no folder"),

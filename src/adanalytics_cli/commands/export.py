@@ -98,6 +98,8 @@ def run(
     kept = read_job(job)
     if kept and no_wait:
         raise click.UsageError(f"{job} keeps an export already. Go on with it without --no-wait.")
+    if job and not kept and not days:
+        raise click.UsageError(f"{job} keeps no export yet. Give START to begin one.")
     begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
     with connect(context) as (client, progress), tempfile.TemporaryDirectory() as scratch:
         export = begin(client)
@@ -123,9 +125,14 @@ def run(
 
 def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], ExportJob]":
     def take_up(client: "Client") -> "ExportJob":
-        from adanalytics_client import ExportJob
+        from adanalytics_client import ConfigurationError, ExportJob
 
-        export = ExportJob.from_json(client, kept)
+        try:
+            export = ExportJob.from_json(client, kept)
+        except ConfigurationError as error:
+            raise click.UsageError(
+                f"{place}: {error} Give another --job FILE, or delete this one to begin anew."
+            ) from None
         wish.check(export.order, place)
         return export
 

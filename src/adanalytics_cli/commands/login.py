@@ -76,7 +76,7 @@ def _read_account(
     if password_stdin:
         if not known:
             raise click.UsageError("whose password? Give --email, too.")
-        return Credential("password", secret_from_stdin("Password"), "stdin", known)
+        return Credential("password", secret_from_stdin("password"), "stdin", known)
     found = in_environment(place, os.environ) if email is None else None
     return found or _ask_account(known)
 

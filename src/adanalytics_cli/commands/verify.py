@@ -65,16 +65,14 @@ def _damaged(place: str, problems: "Sequence[Problem]") -> DatasetDamaged:
     for problem in problems:
         click.echo(str(problem))
     count = f"{len(problems):,} problem{'' if len(problems) == 1 else 's'}"
-    return DatasetDamaged(f"{count} in {place}", remedy=f"Mend with: {_mending(place, problems)}")
+    return DatasetDamaged(f"{count} in {place}", remedy=_mending(place, problems))
 
 
 def _mending(place: str, problems: "Sequence[Problem]") -> str:
-    """The command lines that pull every day anew that has a problem."""
-    from datetime import date
+    """What to do: the command lines that pull every day anew that has a problem."""
+    from adanalytics_cli.sync.verify import NO_DAY, runs_of_days
 
-    from adanalytics_cli.sync.verify import runs_of_days
-
-    runs = runs_of_days(problem.day for problem in problems if problem.day != date.min)
+    runs = runs_of_days(problem.day for problem in problems if problem.day != NO_DAY)
     if len(runs) > _MOST_RUNS:
         runs = [(runs[0][0], runs[-1][1])]
     commands = [
@@ -82,7 +80,10 @@ def _mending(place: str, problems: "Sequence[Problem]") -> str:
         f"--repull {(last - first).days + 1}"
         for first, last in runs
     ]
-    return " && ".join(commands) or f"rm the files named, in {place}"
+    if not commands:
+        return "Delete the files named."
+    first = "Delete what does not belong. " if any(each.day == NO_DAY for each in problems) else ""
+    return f"{first}Mend with: {' && '.join(commands)}"
 
 
 verify = ExampleCommand(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_cli.sync.layout import DATA, LOCK, SCRATCH
-from adanalytics_cli.sync.store import DatasetBusy
+from adanalytics_cli.sync.store import DatasetBusy, as_failure
 
 
 class LocalStore:
@@ -100,8 +100,10 @@ class LocalStore:
     def lock(self) -> Iterator[None]:
         """Hold the dataset for this process."""
         path = self._path(LOCK)
-        self._make_folder(path.parent)
-        with path.open("ab") as file:
+        with as_failure(self.place):
+            self._make_folder(path.parent)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        with os.fdopen(descriptor, "rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

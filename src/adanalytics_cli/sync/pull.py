@@ -56,10 +56,10 @@ class Pull:
             try:
                 return self._read_pages(query, spool), began
             except Drift as drift:
-                problem = str(drift)
+                problem = f"{str(drift).rstrip('.')}."
         spool.clear()
         raise ProtocolError(
-            f"The pages of {query} did not fit together in {ATTEMPTS} attempts: {problem}."
+            f"The pages of {query} did not fit together in {ATTEMPTS} attempts: {problem}"
         )
 
     def files_of(self, spill: HourSpill, wanted: tuple[Hour, ...]) -> Iterator[FinishedHour]:

@@ -59,6 +59,6 @@ def partly_done(store: "Store", outcome: "Outcome", command: str) -> PartlyDone:
     more = f", and {len(outcome.bad) - 1} more" if len(outcome.bad) > 1 else ""
     return PartlyDone(
         f"{outcome.left:,} of {outcome.wanted or 0:,} hours are not done: "
-        f"{first.query}: {first.message}{more}. Report: {store.place}/{report}",
+        f"{first.query}: {first.message.rstrip('.')}{more}. Report: {store.place}/{report}",
         remedy=f"Finish with: {command}",
     )

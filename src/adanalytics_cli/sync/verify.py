@@ -10,13 +10,16 @@ from adanalytics_cli.sync.empty_part import empty_part_name
 from adanalytics_cli.sync.freshness import is_settled
 from adanalytics_cli.sync.hours import Hour, hours_of
 from adanalytics_cli.sync.journal import checksum
-from adanalytics_cli.sync.layout import DATA, part_name
+from adanalytics_cli.sync.layout import DATA, PartFormat, part_name
 from adanalytics_cli.sync.manifest import HourRecord
 from adanalytics_cli.sync.measure import Ids, is_of_hour, tally_of
 from adanalytics_cli.sync.part_reader import read_part
 from adanalytics_cli.sync.service import ServiceView
 from adanalytics_cli.sync.tallies import Tally
 from adanalytics_client import ProtocolError
+
+NO_DAY = date.min
+"""The day of a problem that no pull can mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Problem:
     hour: int | None = None
 
     def __str__(self) -> str:
+        if self.day == NO_DAY:
+            return self.what
         place = str(self.day) if self.hour is None else str(Hour(self.day, self.hour))
         return f"{place}  {self.what}"
 
@@ -69,8 +74,9 @@ class Verification:
                 if record.rows:
                     known.add(part_name(hour, self._dataset.identity.form))
                 yield from (Problem(day, what, number) for what in self._hour(hour, record))
-        known.add(empty_part_name(self._dataset.identity.form))
-        strays = _strays(set(self._dataset.store.sizes(DATA)) - known)
+        form = self._dataset.identity.form
+        known.add(empty_part_name(form))
+        strays = _strays(set(self._dataset.store.sizes(DATA)) - known, form)
         # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
@@ -131,14 +137,21 @@ class Verification:
             yield Problem(day, f"its sums are not the summary's: {wrong[0]}{more}")
 
 
-def _strays(names: Iterable[str]) -> Iterator[Problem]:
-    """Files under data that nobody committed; readers would take them for events."""
+def _strays(names: Iterable[str], form: PartFormat) -> Iterator[Problem]:
+    """Files under data that nobody committed; readers would take them for events.
+
+    A sync puts the right file in place of one that has the name of a part, and leaves others alone.
+    """
     for name in sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
         try:
-            yield Problem(date.fromisoformat(day), f"{name} was never committed")
+            hours = {part_name(hour, form) for hour in hours_of(date.fromisoformat(day))}
         except ValueError:
-            yield Problem(date.min, f"{name} does not belong here; delete it")
+            hours = set()
+        if name in hours:
+            yield Problem(date.fromisoformat(day), f"{name} was never committed")
+        else:
+            yield Problem(NO_DAY, f"{name} does not belong here; delete it")
 
 
 def runs_of_days(days: Iterable[date]) -> list[tuple[date, date]]:

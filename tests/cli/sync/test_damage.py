@@ -70,6 +70,17 @@ def test_a_file_that_nobody_committed_is_taken_away(shop: Shop, dataset: Path, h
     assert held(dataset) == shop.rows()
 
 
+def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, dataset: Path) -> None:
+    """A sync leaves it alone, so no command can mend that it is there."""
+    (dataset / "data/date=2026-01-15/notes.txt").touch()
+    result = shop.run("verify", dataset)
+    assert result.stdout == "data/date=2026-01-15/notes.txt does not belong here; delete it\n"
+    assert result.stderr.splitlines()[1] == "Delete the files named."
+    delete(dataset / PART)
+    told = shop.run("verify", dataset).stderr.splitlines()[1]
+    assert told.startswith("Delete what does not belong. Mend with: adanalytics sync 2026-01-15 ")
+
+
 def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
     result = shop.run("verify", dataset, "-v")
     assert (result.exit_code, result.stdout) == (0, "")

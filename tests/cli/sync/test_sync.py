@@ -178,7 +178,7 @@ def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Pat
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
-    assert "the 12 requests of --max-requests are used up; " in result.stderr
+    assert "the requests of --max-requests 12 are used up; " in result.stderr
     assert " of 48 hours are done" in result.stderr
     assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
     assert sum(shop.asked().values()) == 12
