@@ -1,4 +1,4 @@
-"""Partners, users and API keys: what may exist, and who may read what."""
+"""Partners and users: what may exist, and who may read what."""
 
 import asyncio
 import re
@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.credentials import (
-    api_key_digest,
-    hash_password,
-    new_api_key,
-    password_matches,
-)
+from adanalytics_server.credentials import hash_password, password_matches
 from adanalytics_server.state import State
 
 Role = Literal["admin", "partner"]
@@ -24,7 +19,6 @@ _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 # Nor control characters, which a terminal would obey when names are listed.
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
-LONGEST_KEY_NAME = 100
 
 
 class AccountError(ValueError):
@@ -50,20 +44,8 @@ class User:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """An API key as it is listed: never the key itself. Times in ms since 1970."""
-
-    number: int
-    name: str
-    email: str
-    last_four: str
-    created_at: int
-    last_used_at: int | None
-
-
 class Accounts:
-    """Reads and changes the accounts of a server."""
+    """Reads and changes the partners and users of a server."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
@@ -81,7 +63,7 @@ class Accounts:
                 f"{partner_id!r} cannot be a partner id: use 1 to 200 characters of text,"
                 " without '/' and control characters"
             )
-        _check_name(name)
+        check_name(name)
         if not _CURRENCY.fullmatch(currency):
             raise AccountError(f"{currency!r} is no ISO 4217 code: use three letters such as USD")
         try:
@@ -203,62 +185,9 @@ class Accounts:
         )
         return row is not None
 
-    async def create_key(self, email: str, *, name: str) -> str:
-        """Make an API key for an admin and return it: the only time it can be seen.
 
-        Raises:
-            AccountError: no such user, the user is no admin, or the name is empty, longer than
-                :data:`LONGEST_KEY_NAME` or has characters that are no text.
-        """
-        user = await self.user_by_email(email)
-        if user.role != "admin":
-            raise AccountError(f"only an admin can make API keys, and {email!r} is none")
-        if not name.strip():
-            raise AccountError("a key needs a name, so that it can be told from others")
-        if len(name) > LONGEST_KEY_NAME:
-            raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
-        _check_name(name)
-        key = new_api_key()
-        async with self._state.writing() as connection:
-            await connection.execute(
-                "INSERT INTO api_keys (name, digest, last_four, user, created_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (name, api_key_digest(key), key[-4:], user.number, self._clock.now()),
-            )
-        return key
-
-    async def keys(self) -> list[ApiKey]:
-        """List the keys, oldest first."""
-        rows = await self._state.rows(
-            "SELECT api_keys.number, name, email, last_four, api_keys.created_at, last_used_at"
-            " FROM api_keys JOIN users ON users.number = api_keys.user ORDER BY api_keys.number"
-        )
-        return [ApiKey(*row) for row in rows]
-
-    async def delete_key(self, number_or_name: str) -> None:
-        """Delete a key by number or by name.
-
-        Raises:
-            AccountError: none fits, or several have this name.
-        """
-        keys = await self.keys()
-        found = [key for key in keys if str(key.number) == number_or_name] or [
-            key for key in keys if key.name == number_or_name
-        ]
-        if not found:
-            raise AccountError(f"there is no key {number_or_name!r}")
-        if len(found) > 1:
-            numbers = ", ".join(str(key.number) for key in found)
-            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")
-        await self.delete_key_number(found[0].number)
-
-    async def delete_key_number(self, number: int) -> None:
-        """Delete the key with exactly this number, if it is (still) there."""
-        async with self._state.writing() as connection:
-            await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))
-
-
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise :class:`AccountError` when a name of anything has characters that are no text."""
     if _NOT_IN_NAMES.search(name):
         raise AccountError(f"{name!r} cannot be a name: leave out what is not text in UTF-8")
 

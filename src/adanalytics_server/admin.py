@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from adanalytics_server.accounts import Accounts, ApiKey, Partner, Role, User
+from adanalytics_server.accounts import Accounts, Partner, Role, User
+from adanalytics_server.api_keys import ApiKey, ApiKeys
 from adanalytics_server.clock import Clock
-from adanalytics_server.state import open_state
+from adanalytics_server.state import State, open_state
 
 Answer = TypeVar("Answer")
 
@@ -54,22 +55,31 @@ def delete_user(data: Path, email: str) -> None:
 
 def create_key(data: Path, email: str, *, name: str) -> str:
     """Make an API key for an admin and return it; it cannot be shown again."""
-    return _with_accounts(data, lambda accounts: accounts.create_key(email, name=name))
+    return _with_keys(data, lambda keys: keys.create(email, name=name))
 
 
 def list_keys(data: Path) -> list[ApiKey]:
     """List the keys, oldest first."""
-    return _with_accounts(data, lambda accounts: accounts.keys())
+    return _with_keys(data, lambda keys: keys.all())
 
 
 def delete_key(data: Path, number_or_name: str) -> None:
     """Delete a key by number or name."""
-    _with_accounts(data, lambda accounts: accounts.delete_key(number_or_name))
+    _with_keys(data, lambda keys: keys.delete(number_or_name))
 
 
 def _with_accounts(data: Path, work: Callable[[Accounts], Awaitable[Answer]]) -> Answer:
+    return _with_state(data, lambda state: work(Accounts(state, Clock())))
+
+
+def _with_keys(data: Path, work: Callable[[ApiKeys], Awaitable[Answer]]) -> Answer:
+    clock = Clock()
+    return _with_state(data, lambda state: work(ApiKeys(state, Accounts(state, clock), clock)))
+
+
+def _with_state(data: Path, work: Callable[[State], Awaitable[Answer]]) -> Answer:
     async def run() -> Answer:
         async with open_state(data) as state:
-            return await work(Accounts(state, Clock()))
+            return await work(state)
 
     return asyncio.run(run())

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from adanalytics_server import api, control_api, downloads, health, web
 from adanalytics_server.accounts import Accounts
+from adanalytics_server.api_keys import ApiKeys
 from adanalytics_server.auth import Authenticator
 from adanalytics_server.bodies import message_of
 from adanalytics_server.clock import Clock
@@ -73,6 +74,7 @@ def create_app(
                 settings=settings,
                 clock=clock,
                 accounts=accounts,
+                api_keys=ApiKeys(state, accounts, clock),
                 sign_ins=SignIns(accounts, clock),
                 sessions=Sessions(state, clock),
                 tokens=tokens,

@@ -6,6 +6,7 @@ from typing import cast
 from starlette.requests import Request
 
 from adanalytics_server.accounts import Accounts
+from adanalytics_server.api_keys import ApiKeys
 from adanalytics_server.auth import Authenticator
 from adanalytics_server.clock import Clock
 from adanalytics_server.credentials import Tokens
@@ -26,6 +27,7 @@ class Context:
     settings: Settings
     clock: Clock
     accounts: Accounts
+    api_keys: ApiKeys
     sign_ins: SignIns
     sessions: Sessions
     tokens: Tokens

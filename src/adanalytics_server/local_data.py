@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from adanalytics_server.accounts import AccountError, Accounts, Partner
+from adanalytics_server.api_keys import ApiKeys
 from adanalytics_server.clock import Clock
 from adanalytics_server.seed import generate
 from adanalytics_server.state import open_state
@@ -57,7 +58,8 @@ async def prepare_access(data: Path, clock: Clock, *, partner: str, currency: st
             await accounts.user_by_email(ADMIN_EMAIL)
         except AccountError:
             await accounts.add_user_with_hash(ADMIN_EMAIL, password_hash=ADMIN_HASH, role="admin")
-        return Access(its, await accounts.create_key(ADMIN_EMAIL, name="local server"))
+        keys = ApiKeys(state, accounts, clock)
+        return Access(its, await keys.create(ADMIN_EMAIL, name="local server"))
 
 
 def fill(data: Path, partner: Partner, sample: Sample) -> None:

@@ -3,7 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts import LONGEST_KEY_NAME, AccountError, ApiKey, User
+from adanalytics_server.accounts import AccountError, User
+from adanalytics_server.api_keys import LONGEST_KEY_NAME, ApiKey
 from adanalytics_server.context import context_of
 from adanalytics_server.web_errors import PageError
 from adanalytics_server.web_forms import read_form
@@ -36,7 +37,7 @@ async def create_key(request: Request) -> Response:
     user = await signed_in_admin(request)
     name = (await read_form(request, "name"))["name"].strip()
     try:
-        key = await context_of(request).accounts.create_key(user.email, name=name)
+        key = await context_of(request).api_keys.create(user.email, name=name)
     except AccountError as error:
         problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
         return await _keys_page(request, user, name=name, problem=problem, status=400)
@@ -56,12 +57,12 @@ async def delete_key(request: Request, number: str) -> Response:
     """Delete a key; its next request is refused."""
     await signed_in_admin(request)
     key = await _key(request, number)
-    await context_of(request).accounts.delete_key_number(key.number)
+    await context_of(request).api_keys.delete_number(key.number)
     return redirect(f"{KEYS}?deleted")
 
 
 async def _key(request: Request, number: str) -> ApiKey:
-    for key in await context_of(request).accounts.keys():
+    for key in await context_of(request).api_keys.all():
         if str(key.number) == number:
             return key
     raise PageError(404, "There is no such key (any more).")
@@ -79,7 +80,7 @@ async def _keys_page(
     values = {
         "user": user,
         "section": "keys",
-        "keys": await context_of(request).accounts.keys(),
+        "keys": await context_of(request).api_keys.all(),
         "longest_name": LONGEST_KEY_NAME,
         "notice": notice,
         "name": name,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts import ApiKey, Partner, User
+from adanalytics_server.accounts import Partner, User
+from adanalytics_server.api_keys import ApiKey
 from adanalytics_server.context import Context, context_of
 from adanalytics_server.export_job import ExportJob
 from adanalytics_server.ratelimit import Allowance
@@ -100,7 +101,7 @@ async def _quotas(context: Context, user: User) -> list[KeyQuota]:
     limit = context.settings.rate_limit
     if user.role != "admin" or not limit:
         return []
-    keys = await context.accounts.keys()
+    keys = await context.api_keys.all()
     return await asyncio.to_thread(
         lambda: [
             KeyQuota(key, context.limiter.look(f"key:{key.number}", limit=limit)) for key in keys
