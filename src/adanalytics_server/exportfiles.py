@@ -136,6 +136,7 @@ def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
     for pieces in parts:
         for piece in pieces:
             yield as_lines(piece)
+            yield b"\n"
 
 
 def _csv(parts: Iterator[list[bytes]]) -> Iterator[bytes]:

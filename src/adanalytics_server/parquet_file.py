@@ -96,7 +96,7 @@ class ParquetEvents:
                 tables.clear()
 
     def _table(self, pieces: list[bytes]) -> object:
-        lines = b"".join(map(as_lines, pieces))
+        lines = b"\n".join(map(as_lines, pieces))
         # One block, so that no row is cut, and this thread only: the other ones have work.
         reading = self._json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
         read = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
