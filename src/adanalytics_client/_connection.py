@@ -9,7 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from adanalytics_client._clock import SystemClock
 from adanalytics_client._config import Environment, make_config, make_credential
 from adanalytics_client._effects import Clock
-from adanalytics_client._hooks import Observer
+from adanalytics_client._hooks import Observer, check_observer
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
@@ -66,6 +66,7 @@ class Connection(ABC, Generic[Http, Driving]):
             on_limit=on_limit,
             max_wait=max_wait,
         )
+        check_observer(observer)
         self._session = Session.open(
             config,
             store=open_store(quota_log, config, os.environ),

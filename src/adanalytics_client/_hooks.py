@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from adanalytics_client.errors import ConfigurationError
+
 
 @dataclass(frozen=True, slots=True)
 class RequestDue:
@@ -188,3 +190,16 @@ class Observer:
 
     def bytes(self, info: BytesReceived) -> None:
         """After each piece of a file."""
+
+
+def check_observer(observer: object) -> None:
+    """Refuse anything that is no observer, such as the class instead of one.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if observer is not None and not isinstance(observer, Observer):
+        shown = getattr(observer, "__name__", type(observer).__name__)
+        raise ConfigurationError(
+            f"observer={shown}: pass an instance of a class that is derived from Observer."
+        )

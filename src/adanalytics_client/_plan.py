@@ -163,6 +163,10 @@ class Plan:
             >>> plan.only_days(["2026-01-15", "2026-01-16"]).least_requests
             48
         """
+        if isinstance(days, str) or not isinstance(days, Iterable):
+            raise ConfigurationError(
+                f"days={days!r}: pass several days, such as ['2026-01-15'] or client.dates()."
+            )
         kept = frozenset(to_day(each, "days") for each in days)
         kept = frozenset(each for each in kept if self.start <= each <= self.end)
         if self.days is not None:

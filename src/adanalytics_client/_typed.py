@@ -60,9 +60,10 @@ class Typed(Generic[M]):
         kind: Any = model or Event
         try:
             adapter = TypeAdapter(list[kind])
+            form = adapter.core_schema.get("items_schema", {}).get("type")
         except PydanticUserError as error:
             raise _refusal(model, error.code or "unknown to pydantic") from None
-        if adapter.core_schema.get("items_schema", {}).get("type") in _NO_OBJECTS:
+        if form in _NO_OBJECTS:
             raise _refusal(model, "an event is an object with fields")
         return cls(adapter, kind is Event and adapter.validate_json(_REPEATED)[0].os == "last")
 

@@ -18,13 +18,16 @@ class Columns:
         chosen: the names, in the order of the output.
         known: names that need not be in any event.
 
+    Raises:
+        ConfigurationError: for something else than names.
+
     Example:
         >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
         ('revenue', 'odd')
     """
 
     def __init__(self, chosen: Sequence[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
-        self._chosen = tuple(dict.fromkeys(chosen))
+        self._chosen = tuple(dict.fromkeys(_names(chosen)))
         self._known = tuple(known)
         self._checked = False
 
@@ -46,6 +49,17 @@ class Columns:
                     raise ConfigurationError(_unknown(name, list(known)))
             self._checked = True
         return self._chosen
+
+
+def _names(chosen: object) -> list[str]:
+    """The names as a list; text is not taken for a list of letters."""
+    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
+        names = list(chosen)
+        if all(isinstance(each, str) for each in names):
+            return names
+    raise ConfigurationError(
+        f"columns={chosen!r}: pass a list of names, such as ['event_time', 'revenue']."
+    )
 
 
 def _unknown(name: str, known: list[str]) -> str:

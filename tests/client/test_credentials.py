@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from adanalytics_client import Client, errors
+from adanalytics_client import Client, Observer, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
@@ -210,6 +210,8 @@ def test_addresses_are_joined_and_quoted(
         ({"api_key": "k", "retry": 3}, "pass a RetryPolicy"),
         ({"api_key": "k", "partner": 5}, "partner must be a str, not int"),
         ({"api_key": b"hidden"}, "api_key must be a str, not bytes"),
+        ({"api_key": "k", "observer": Observer}, "observer=Observer: pass an instance"),
+        ({"api_key": "k", "observer": print}, "observer=print: pass an instance"),
     ],
 )
 def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], told: str) -> None:

@@ -244,6 +244,7 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"model": 5}, "model=5: pass a pydantic model"),
         ({"model": int}, "model=int: pass a pydantic model"),
         ({"model": list[str]}, "model=list: pass a pydantic model"),
+        ({"model": "Mine"}, "model='Mine': pass a pydantic model"),
         ({"end": "9999-12-31"}, "would take 69898296 requests"),
         ({"end": "2026-01-14"}, "before start"),
         ({"end": "2026-02-30"}, "calendar"),

@@ -252,6 +252,20 @@ def test_a_chosen_column_that_nobody_knows(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("wrong", ["revenue", b"revenue", 5, ["revenue", 5]])
+def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
+    world: World, stand_in: StandIn, tmp_path: Path, wrong: Any
+) -> None:
+    for name in ("x.jsonl", "x.csv", "x.parquet"):
+        with pytest.raises(errors.ConfigurationError, match=r"columns=.*: pass a list of names"):
+            write(world, tmp_path / name, columns=wrong)
+    for way in ("to_arrow", "to_pandas", "to_polars"):
+        with pytest.raises(errors.ConfigurationError, match=r"columns=.*: pass a list of names"):
+            world.on(world.client.events("2026-01-15"), way, columns=wrong)
+    assert stand_in.asked == []
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_links_devices_and_permissions_stay(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
