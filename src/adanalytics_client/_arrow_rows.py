@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema
-from adanalytics_client._arrow_text import batch_of_text
+from adanalytics_client._arrow_text import batch_of_jsonl
 from adanalytics_client._arrow_values import Unfit, shown, to_array
 from adanalytics_client._extras import import_extra
-from adanalytics_client._json import Json
+from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._pages import Fetched
 from adanalytics_client.columns import Columns
 from adanalytics_client.errors import ProtocolError
@@ -45,17 +45,26 @@ class ArrowRows:
             ProtocolError: for a value that its column cannot hold exactly.
             ConfigurationError: for a chosen column that nobody knows.
         """
-        if page.lines is not None and self._quick:
-            known = batch_of_text(page.lines, most)
-            if known is not None:
-                names = [name for name in self._names if name in self._kinds]
-                return self.widened(known.select(names))
+        if page.lines is not None and (known := self._quickly(page.jsonl(most))) is not None:
+            return known
         return self.batch(page.rows(most))
+
+    def jsonl(self, lines: bytes) -> "pa.RecordBatch":
+        """The events of JSON lines, each with its line break; see `page`.
+
+        Raises:
+            ProtocolError: also for a line that is no JSON object.
+        """
+        if lines and (known := self._quickly(lines)) is not None:
+            return known
+        return self.batch([_row(line) for line in lines.split(b"\n")[:-1]])
 
     def batch(self, rows: Sequence[Row]) -> "pa.RecordBatch":
         """The rows as a batch of the present schema; see `page`."""
         arrow = import_extra("pyarrow", extra="arrow")
         self._learn(rows)
+        if not rows:
+            return self.widened(arrow.RecordBatch.from_arrays([], names=[]))
         arrays = [self._array(name, rows) for name in self._names]
         batch: pa.RecordBatch = arrow.RecordBatch.from_arrays(arrays, schema=self.schema)
         return batch
@@ -77,6 +86,13 @@ class ArrowRows:
         arrow = import_extra("pyarrow", extra="arrow")
         table: pa.Table = arrow.Table.from_batches(map(self.widened, batches), schema=self.schema)
         return table
+
+    def _quickly(self, lines: bytes) -> "pa.RecordBatch | None":
+        if not self._quick:
+            return None
+        names = [name for name in self._names if name in self._kinds]
+        known = batch_of_jsonl(lines, names, others=self._chosen is not None)
+        return None if known is None else self.widened(known)
 
     def _learn(self, rows: Sequence[Row]) -> None:
         if self._chosen is not None:
@@ -100,3 +116,13 @@ class ArrowRows:
                 f"{name}{of} is {shown(unfit.value)}, which a column of {kind.value} cannot hold "
                 "exactly. Write jsonl or csv, which keep every value as it was sent."
             ) from None
+
+
+def _row(line: bytes) -> Row:
+    try:
+        row = parse(line)
+    except NotJson as error:
+        raise ProtocolError(f"An event is not JSON: {error}.") from None
+    if not isinstance(row, dict):
+        raise ProtocolError(f"An event is {shown(row)}, which is no JSON object.")
+    return row

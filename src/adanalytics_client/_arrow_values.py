@@ -25,6 +25,10 @@ _TIME_TEXT = re.compile(
 )
 
 
+Pairs = list[tuple[str, str | None]]
+"""The names and texts of one event."""
+
+
 class Unfit(ValueError):
     """A value that its column cannot hold as it is; `index` is its row."""
 
@@ -103,7 +107,12 @@ def _time(value: Json) -> str:
     return f"{found['day']}T{found['clock']}{fraction}{zone}"
 
 
-def _pairs(value: Json) -> list[tuple[str, str | None]]:
+def pairs(value: Json) -> Pairs:
+    """The members of an object, their values as text.
+
+    Raises:
+        ValueError: for anything else than an object.
+    """
     if not isinstance(value, dict):
         raise ValueError(value)  # noqa: TRY004 - the value is wrong, and told as one
     return [(name, None if each is None else _text(each)) for name, each in value.items()]
@@ -129,9 +138,9 @@ _PREPARE: dict[Kind, Callable[[Json], Json]] = {
     Kind.RATIO: _amount,
     Kind.TIME: _time,
     Kind.DATE: _refuse,
-    Kind.PAIRS: _pairs,
+    Kind.PAIRS: pairs,
 }
-_FROM_NATIVE: dict[Kind, Callable[[Json], Json]] = {Kind.PAIRS: _pairs}
+_FROM_NATIVE: dict[Kind, Callable[[Json], Json]] = {Kind.PAIRS: pairs}
 
 
 def shown(value: Json) -> str:

@@ -117,11 +117,6 @@ class Lines:
         """The objects, each on a line of its own."""
         return self.chunks[0] if len(self.chunks) == 1 else b"".join(self.chunks)
 
-    def spans(self) -> tuple[str, list[int]]:
-        """The text of the list, and where in it each object ends; the first begins at 1."""
-        sizes = (len(each) + 1 for each in self)
-        return self.array().decode(), list(accumulate(sizes))
-
 
 def _has(chunk: bytes, line: bytes) -> bool:
     # Preparing the search for a long text takes longer than the search.

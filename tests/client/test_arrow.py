@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,9 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from adanalytics_client import Event, _arrow_output, errors
-from adanalytics_client._arrow_rows import ArrowRows
 from adanalytics_client._arrow_schema import EVENT_KINDS, arrow_schema
-from adanalytics_client._arrow_text import batch_of_text
-from adanalytics_client._lines import Lines
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -110,68 +104,6 @@ def batches(world: World, **options: Any) -> list[Any]:
 
 def read_arrow(path: Path) -> Any:
     return ipc.open_file(path).read_all()
-
-
-def test_values_of_every_type_and_none(world: World, stand_in: StandIn, say: type[Say]) -> None:
-    exact = "12345678901234567890123456789.123456789"
-    body = (
-        b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": "7", "country": 12,'
-        b' "event_time": "2026-01-15 01:02:03", "received_at": "2026-01-15T01:02:03.1250000+01:00",'
-        b' "event_date": "2026-01-15", "is_filtered": false, "key_values": {"a": 1.50, "b": null}},'
-        b' {"revenue": "%b", "cost": "-1E-9", "supply_tag_id": -9223372036854775808,'
-        b' "event_id": "\\u00e9"}, {}], "has_more": false}' % exact.encode()
-    )
-    stand_in.says(say(body))
-    first, second, third = table(world).to_pylist()
-    assert {name: value for name, value in first.items() if value is not None} == {
-        "revenue": Decimal("0.000000001"),
-        "cost": Decimal(5),
-        "campaign_id": 7,
-        "country": "12",
-        "event_time": datetime(2026, 1, 15, 1, 2, 3, tzinfo=UTC),
-        "received_at": datetime(2026, 1, 15, 0, 2, 3, 125_000, tzinfo=UTC),
-        "event_date": date(2026, 1, 15),
-        "is_filtered": False,
-        "key_values": [("a", "1.50"), ("b", None)],
-    }
-    assert (second["revenue"], second["cost"]) == (Decimal(exact), Decimal("-1E-9"))
-    assert (second["supply_tag_id"], second["event_id"]) == (-(2**63), "é")
-    assert set(third.values()) == {None}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("revenue", "0.0000000001", "decimal128"),
-        ("revenue", 0.0000000001, "decimal128"),
-        ("cost", "1" + "0" * 29, "decimal128"),
-        ("cost", "NaN", "decimal128"),
-        ("cost", True, "decimal128"),
-        ("campaign_id", 2**63, "int64"),
-        ("campaign_id", 1.5, "int64"),
-        ("campaign_id", "01", "int64"),
-        ("event_hour", True, "int64"),
-        ("event_time", "2026-01-15T00:00:00.0001Z", "timestamp"),
-        ("event_time", 1_700_000_000, "timestamp"),
-        ("event_date", "2026-02-30", "date32"),
-        ("is_filtered", 1, "bool"),
-        ("key_values", "x", "map"),
-        ("country", "\ud800", "string"),
-    ],
-)
-def test_what_does_not_fit_is_an_error_that_names_it(
-    world: World,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    name: str,
-    value: Any,
-    told: str,
-) -> None:
-    stand_in.says(*pages(say, [{"event_id": "e-1"}, {"event_id": "e-2", name: value}]))
-    with pytest.raises(errors.ProtocolError, match=rf"^{name} of event e-2 is .*{told}.*jsonl"):
-        world.on(world.client.events(DAY, split="none"), "write", tmp_path / "x.parquet")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_columns_are_text_and_come_behind(
@@ -271,50 +203,3 @@ def test_a_missing_library_is_named_with_its_extra(
     with pytest.raises(errors.ConfigurationError, match=told):
         world.on(world.client.events(DAY, split="none"), reading)
     assert stand_in.asked == []
-
-
-SIMPLE = {
-    "event_id": "e-1",
-    "event_time": "2026-01-15T00:00:00.213Z",
-    "event_hour": 3,
-    "revenue": "0.004500000",
-    "is_filtered": False,
-    "country": None,
-    "key_values": {},
-}
-VALUES = [
-    *('"x"', "7", '"7"', "1.5", "0.25", "null", "true", '"2026-01-15T01:00:00+01:00"'),
-    *('"\\ud83d\\ude00"', '{"a":"b"}', '{"a":null}', '{"a":1.50}', "{}"),
-    '",\\"key_values\\":{"',
-]
-ODD = st.tuples(st.sampled_from([*SIMPLE, "cost", "new"]), st.sampled_from(VALUES))
-
-
-@settings(max_examples=200, deadline=None)
-@given(rows=st.lists(st.lists(ODD, max_size=2), min_size=1, max_size=4), behind=st.booleans())
-def test_a_batch_read_from_text_is_the_one_made_of_values(
-    rows: list[list[tuple[str, str]]], behind: bool
-) -> None:
-    """Names that come twice, other types, other orders: the same batch, or no batch."""
-    simple = json.dumps(SIMPLE, separators=(",", ":"))[1:-1]
-    texts = []
-    for row in rows:
-        odd = "".join(f',"{name}":{value}' for name, value in row)
-        texts.append(f"{{{simple}{odd}}}" if behind else f'{{"os":"a"{odd},{simple}}}')
-    lines = Lines.of([*map(str.encode, texts)])
-    for most in (None, 1):
-        quick = batch_of_text(lines, most)
-        if quick is not None:
-            careful = ArrowRows().batch(lines.upto(most).rows())
-            assert quick.schema == careful.schema
-            assert quick.to_pylist() == careful.to_pylist()
-
-
-def test_pages_of_the_reference_are_read_from_their_text(
-    reference_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ArrowRows, "batch", None)
-    query = reference_world.client.events("2026-01-15", split="daily", per_page=700)
-    assert reference_world.on(query, "to_arrow").num_rows == 1_500
-    some = reference_world.on(query, "to_arrow", columns=["cost", "event_id"])
-    assert some.column_names == ["cost", "event_id"]

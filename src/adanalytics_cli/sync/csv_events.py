@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_cli.sync.arrow_events import PAIRS, EventTables, Table, pairs_column
+from adanalytics_cli.sync.arrow_events import PAIRS, EventTables, Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_client import ProtocolError
+from adanalytics_client.tables import pairs_array
 
 BYTES_AT_A_TIME = 1024 * 1024
 """The piece of a file that is read at a time, and so the longest row that can be read."""
@@ -50,7 +51,10 @@ def read_csv(source: Path | BinaryIO, tables: EventTables) -> Iterator[Table]:
 
 def _with_pairs(table: Table, tables: EventTables) -> Table:
     """The table with its pairs read from their JSON text."""
-    at = table.schema.get_field_index(PAIRS)
-    return table.set_column(
-        at, tables.schema.field(PAIRS), pairs_column(table[PAIRS], tables.schema)
-    )
+    field = tables.schema.field(PAIRS)
+    try:
+        pairs = [pairs_array(chunk) for chunk in table[PAIRS].chunks]
+    except ValueError as error:
+        raise ProtocolError(f"An event has {PAIRS} that are no JSON object: {error}") from None
+    column = arrow_module().chunked_array(pairs, field.type)
+    return table.set_column(table.schema.get_field_index(PAIRS), field, column)
