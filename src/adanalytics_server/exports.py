@@ -201,3 +201,6 @@ class Exports:
             await self.table.fail(job, "the server could not write the file; its log says why")
             return
         await self.table.complete(job, finished)
+        if await self.table.job(job.id) is None:
+            # Forgotten meanwhile: nobody can ask for the file, and no cleaning would find it.
+            await asyncio.to_thread(self.path(job).unlink, missing_ok=True)

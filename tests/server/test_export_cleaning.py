@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
@@ -69,21 +69,91 @@ def test_a_file_without_a_finished_job_goes_at_the_start(tmp_path: Path) -> None
 
 
 class Held:
-    """Stands in front of :func:`write_export`: holds up CSV files until it is told to go on."""
+    """Stands in front of :func:`write_export`: holds up CSV files until it is told to go on.
 
-    def __init__(self) -> None:
+    It does so when a file is half written, or when it has its name and nobody knows of it yet.
+    """
+
+    def __init__(self, *, when: Literal["half written", "written"] = "half written") -> None:
         self.began = threading.Event()
         self.release = threading.Event()
         self.calls = 0
+        self._when = when
 
     def __call__(
         self, *values: Any, form: str, stopping: Callable[[], bool], compression: str
     ) -> ExportedFile:
         self.calls += 1
-        if form == "csv":
-            self.began.set()
-            assert self.release.wait(20)
-        return write_export(*values, form=form, stopping=stopping, compression=compression)
+
+        def held() -> bool:
+            self._hold()
+            return stopping()
+
+        if form != "csv":
+            return write_export(*values, form=form, stopping=stopping, compression=compression)
+        asked = held if self._when == "half written" else stopping
+        written = write_export(*values, form=form, stopping=asked, compression=compression)
+        if self._when == "written":
+            self._hold()
+        return written
+
+    def _hold(self) -> None:
+        self.began.set()
+        assert self.release.wait(20)
+
+
+@pytest.mark.parametrize("when", ["half written", "written"])
+def test_cleaning_leaves_a_file_alone_that_an_order_is_writing(
+    monkeypatch: pytest.MonkeyPatch, when: Literal["half written", "written"]
+) -> None:
+    held = Held(when=when)
+    monkeypatch.setattr(exports, "write_export", held)
+    with (
+        LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
+        httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {server.api_key}"}
+        ) as http,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        folder = server.settings.data / "exports"
+        old = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
+        assert [file.name for file in folder.iterdir()] == [f"{old['export_id']}.jsonl"]
+        server.clock.advance(seconds=LIFETIME)
+        order = pool.submit(http.post, f"{API}/bulk-export", json=ORDER)
+        assert held.began.wait(20)
+        # Cleaning comes before every order.
+        new = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
+        names = {file.name for file in folder.iterdir()}
+        assert f"{new['export_id']}.jsonl" in names
+        assert f"{old['export_id']}.jsonl" not in names
+        held.release.set()
+        job = order.result().json()
+        assert job["status"] == "completed"
+        file = httpx.get(job["download_url"])
+        assert (file.status_code, len(file.content)) == (200, job["size_bytes"])
+
+
+def test_no_file_is_left_of_a_job_that_was_forgotten_while_it_was_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = Held()
+    monkeypatch.setattr(exports, "write_export", held)
+    with (
+        LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
+        httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {server.api_key}"}
+        ) as http,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        order = pool.submit(http.post, f"{API}/bulk-export", json=ORDER)
+        assert held.began.wait(20)
+        server.clock.advance(seconds=(LIFETIMES_REMEMBERED + 1) * LIFETIME)
+        new = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
+        assert ids(server) == [new["export_id"]]
+        held.release.set()
+        assert order.result().json()["status"] != "completed"
+        files = [file.name for file in (server.settings.data / "exports").iterdir()]
+        assert files == [f"{new['export_id']}.jsonl"]
 
 
 def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
