@@ -1,6 +1,8 @@
 """Leave a pull early in one of several ways, then print what is still left after a while.
 
-python leak_scenario.py URL sync|async break|exception|interrupt|cancel
+python leak_scenario.py URL sync|async break|exception|interrupt|cancel|waiting
+
+The last one is interrupted from outside, too, but in an hour's wait for quota.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adanalytics_client import AsyncClient, Client
+from adanalytics_client import AsyncClient, Client, Observer, WaitStarted
 
 DAY = "2026-01-15"
 
@@ -29,8 +31,18 @@ def reached(way: str) -> bool:
     return way == "break"
 
 
+class Waiting(Observer):
+    """Says when a wait begins."""
+
+    def wait(self, info: WaitStarted) -> None:  # noqa: ARG002 - the name is the observer's
+        print("pulling", flush=True)
+
+
 def pull(url: str, way: str, options: dict[str, Any]) -> None:
     with Client(url, **options) as client:
+        if way == "waiting":
+            client.dates()
+            client.dates()
         for _event in client.events(DAY):
             if reached(way):
                 break
@@ -39,6 +51,9 @@ def pull(url: str, way: str, options: dict[str, Any]) -> None:
 async def pull_async(url: str, way: str, options: dict[str, Any]) -> int:
     async def work() -> None:
         async with AsyncClient(url, **options) as client:
+            if way == "waiting":
+                await client.dates()
+                await client.dates()
             async for _event in client.events(DAY):
                 if reached(way):
                     break
@@ -46,7 +61,7 @@ async def pull_async(url: str, way: str, options: dict[str, Any]) -> int:
                     asyncio.get_running_loop().call_later(0.05, task.cancel)
 
     task = asyncio.ensure_future(work())
-    await asyncio.gather(task, return_exceptions=way != "interrupt")
+    await asyncio.gather(task, return_exceptions=way not in {"interrupt", "waiting"})
     gc.collect()
     await asyncio.sleep(0)
     return len(asyncio.all_tasks()) - 1
@@ -64,7 +79,9 @@ def sockets() -> list[str]:
 
 def main() -> None:
     url, world, way = sys.argv[1:]
-    options = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+    options: dict[str, Any] = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+    if way == "waiting":
+        options |= {"limit": 1, "observer": Waiting()}
     before, tasks = len(sockets()), 0
     try:
         if world == "sync":

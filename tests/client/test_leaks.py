@@ -21,10 +21,12 @@ SCRIPT = Path(__file__).parent / "leak_scenario.py"
 
 @pytest.fixture
 def slow(stand_in: StandIn, say: type[Say]) -> Iterator[StandIn]:
-    """Only the first hour is answered; all other requests hang until the test is over."""
+    """Of the events only the first hour is answered; all others hang until the test is over."""
     gate = threading.Event()
 
     def script(asked: Asked) -> Say:
+        if asked.path.endswith("/dates"):
+            return say({"dates": []})
         first = asked.query.get("hour") == "0"
         return say({"events": [{"event_id": "e"}], "has_more": False}, gate=None if first else gate)
 
@@ -36,8 +38,8 @@ def slow(stand_in: StandIn, say: type[Say]) -> Iterator[StandIn]:
 @pytest.mark.parametrize(
     ("world", "way"),
     [
-        *(("sync", way) for way in ("break", "exception", "interrupt")),
-        *(("async", way) for way in ("break", "exception", "interrupt", "cancel")),
+        *(("sync", way) for way in ("break", "exception", "interrupt", "waiting")),
+        *(("async", way) for way in ("break", "exception", "interrupt", "waiting", "cancel")),
     ],
 )
 def test_nothing_is_left(slow: StandIn, world: str, way: str) -> None:
@@ -45,7 +47,7 @@ def test_nothing_is_left(slow: StandIn, world: str, way: str) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "pulling\n"
-        if way == "interrupt":
+        if way in {"interrupt", "waiting"}:
             process.send_signal(signal.SIGINT)
         left = json.loads(process.stdout.readline())
     assert left == {"threads": [], "tasks": 0, "sockets": 0}
