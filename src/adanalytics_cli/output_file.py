@@ -51,8 +51,8 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
     Raises CommandError when the file cannot be written.
     """
     if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with open_stream(None) as stream:
+            yield stream
         return
     with _replacing(path) as raw, ExitStack() as stack:
         if path.suffix == ".gz":
@@ -66,13 +66,33 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with naming(path), target.open("wb") as device:
-            yield device
-            device.flush()
+def open_stream(path: Path | None) -> Iterator[BinaryIO]:
+    """Lend stdout, or a pipe or a device, which gets what is written as it is.
+
+    Raises CommandError when it cannot be written.
+    """
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
+    # By the name that was given: what a link to a pipe leads to is no path.
+    with naming(path), path.open("wb") as device:
+        yield device
+        device.flush()
+
+
+def is_device(path: Path) -> bool:
+    """Whether `path` is a pipe or a device, which is written as it is and never replaced."""
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    if is_device(path):
+        with open_stream(path) as device:
+            yield device
+        return
+    target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name}.", suffix=".part", dir=target.parent
@@ -97,9 +117,14 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(path: Path | None) -> Iterator[None]:
-    """Let an error of writing say which file it was; stdout needs no name."""
+    """Let an error of writing say which file it was; stdout needs no name.
+
+    That the reader of a pipe went away is no error of writing.
+    """
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         if path is None or error.filename is not None:
             raise

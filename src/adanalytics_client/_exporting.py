@@ -13,7 +13,7 @@ from adanalytics_client._dates import Day, to_range
 from adanalytics_client._effects import Head, Operation, Reply, Request
 from adanalytics_client._export import ExportFile, ExportStatus, Phase
 from adanalytics_client._export_answer import read_status
-from adanalytics_client._files import check_folder
+from adanalytics_client._files import check_place
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import JSON_BODY
 from adanalytics_client._retry import retry_after
@@ -99,7 +99,7 @@ def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
         raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
-    check_folder(Path(to))
+    check_place(Path(to))
 
 
 class _StatusSink:

@@ -173,19 +173,21 @@ def check_target(path: Path) -> None:
     """See that a file can have this name, before anything is fetched for it.
 
     Raises:
-        ConfigurationError: when it is a folder or its folder does not exist.
+        ConfigurationError: when it is a folder, a device or a pipe, or its folder does not exist.
     """
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder; name a file in it.")
-    check_folder(path)
+    check_place(path)
 
 
-def check_folder(path: Path) -> None:
-    """See that the folder of a path exists.
+def check_place(path: Path) -> None:
+    """See that files can appear at a path, which may be that of a folder for them.
 
     Raises:
-        ConfigurationError: when it does not.
+        ConfigurationError: when a device or a pipe is there, or the folder around does not exist.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
     if not path.parent.is_dir():
         raise ConfigurationError(f"The folder {path.parent} does not exist; make it first.")
 

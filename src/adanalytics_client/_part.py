@@ -46,7 +46,8 @@ class PartFile:
         self, target: Path, expected: ExportFile, *, source: str, observer: Observer
     ) -> None:
         check_target(target)
-        self.target = target
+        # A link stays a link.
+        self.target = target = Path(os.path.realpath(target)) if target.is_symlink() else target
         self._expected = expected
         self._source = source
         self._observer = observer

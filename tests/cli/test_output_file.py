@@ -110,6 +110,59 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         pass
 
 
+OUTPUTS = [
+    ("dates", "-f", "csv"),
+    ("summary", "2026-01", "-f", "parquet"),
+    ("events", "2026-01-15", "-f", "json"),
+    ("events", "2026-01-15", "-f", "jsonl"),
+    ("events", "2026-01-15", "-f", "csv"),
+    ("events", "2026-01-15", "-f", "parquet"),
+    ("export", "2026-01-15", "--format", "csv"),
+]
+
+
+def run_into_a_pipe(words: tuple[str, ...], place: Path) -> "subprocess.Popen[bytes]":
+    """Write to a link to stdout, as `/dev/stdout` is one; a real one could be replaced by this."""
+    place.symlink_to("/proc/self/fd/1")
+    command = [sys.executable, "-m", "adanalytics_cli", *words, "-o", str(place)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
+def test_a_link_to_stdout_is_written_and_stays(
+    service: LocalServer, folder: Path, words: tuple[str, ...]
+) -> None:
+    piped = run_into_a_pipe(words, folder / "stdout")
+    out, err = piped.communicate(timeout=60)
+    assert (piped.returncode, err) == (0, b"")
+    assert len(out) > 20
+    assert names(folder) == ["stdout"]
+    assert (folder / "stdout").is_symlink()
+
+
+@pytest.mark.parametrize("words", OUTPUTS[3:], ids=" ".join)
+def test_a_named_pipe_whose_reader_went_away_ends_it_silently(
+    service: LocalServer, folder: Path, words: tuple[str, ...]
+) -> None:
+    piped = run_into_a_pipe(words, folder / "stdout")
+    assert piped.stdout is not None
+    piped.stdout.close()
+    assert piped.wait(60) == 141
+    assert piped.stderr is not None
+    assert piped.stderr.read() == b""
+    piped.stderr.close()
+
+
+def test_an_export_keeps_a_link(service: LocalServer, folder: Path) -> None:
+    (folder / "real.csv").touch()
+    (folder / "link.csv").symlink_to("real.csv")
+    words = ["export", "2026-01-15", "-o", str(folder / "link.csv")]
+    subprocess.run([sys.executable, "-m", "adanalytics_cli", *words], check=True)
+    assert names(folder) == ["link.csv", "real.csv"]
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "real.csv").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("words", [("events",), ("events", "-f", "csv"), ("export",)])
 def test_a_disk_that_fills_up_is_named(
     service: LocalServer, tmp_path: Path, words: tuple[str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,6 +233,9 @@ def test_a_path_that_cannot_be_is_told_before_anything_is_sent(
 ) -> None:
     with pytest.raises(errors.ConfigurationError, match="does not exist"):
         fetch(open_world(), tmp_path / "nowhere" / "out.csv")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
+        fetch(open_world(), tmp_path / "pipe")
     assert stand_in.asked == []
 
 

@@ -1,7 +1,6 @@
 """`adanalytics export`: a period as one file that the service writes."""
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import click
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.job_file import job_option, read_job, write_job
-from adanalytics_cli.output_file import naming, output_option
+from adanalytics_cli.output_file import is_device, naming, open_stream, output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
 from adanalytics_cli.remarks import remark
 
@@ -109,17 +108,17 @@ def run(
             progress.finish()
             _show_started(export, job, context)
             return
-        # A file for stdout is checked as a whole before its first byte is shown.
-        target = output or Path(scratch) / "export"
+        # A file for stdout or a pipe is checked as a whole before its first byte is shown.
+        streamed = output is None or is_device(output)
+        target = output if output and not streamed else Path(scratch) / "export"
         export.wait(timeout=timeout)
         with naming(output):
             export.download(target)
         progress.finish()
         size = target.stat().st_size
-        if output is None:
-            with target.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+        if streamed:
+            with target.open("rb") as file, open_stream(output) as stream:
+                shutil.copyfileobj(file, stream)
     remark(_closing(size, progress.requests, progress.seconds(), output), context)
 
 
