@@ -50,6 +50,7 @@ class Delivery:
                 part: PartFile = yield Atomic(self._opening(target, number))
                 parts.append(part)
                 yield from self._fetch(number, part)
+            self._see_events(parts)
             for part in parts:
                 yield Offload(part.commit)
         except DownloadError as error:
@@ -65,6 +66,14 @@ class Delivery:
         file, observer = self.status.files[number], self.session.observer
         source = _source(self.status, number)
         return lambda: PartFile(target, file, source=source, observer=observer)
+
+    def _see_events(self, parts: list[PartFile]) -> None:
+        """Neither a length nor a checksum may be announced, but nothing is not some events."""
+        events = self.status.row_count
+        if events and not any(part.received for part in parts):
+            raise DownloadError(
+                f"The file came empty, of an export of {events} events; download it again."
+            )
 
     def _fetch(self, number: int, part: PartFile) -> Operation[None]:
         """One file; an address that has expired is asked for anew, once without getting further."""

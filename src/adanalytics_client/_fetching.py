@@ -127,8 +127,9 @@ def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Proble
         part.restart()
         error = DownloadError("The service does not have the rest of the file; download it again.")
         return Problem(error, again=True)
-    if reply.status in {200, 206}:
-        kind = "an HTML page" if reply.status == 200 else "another part"
+    if 200 <= reply.status < 300 and reply.status != 202:
+        kinds = {200: "an HTML page", 206: "another part"}
+        kind = kinds.get(reply.status, f"status {reply.status}")
         error = DownloadError(f"Instead of the file came {kind}; try the download later.")
         return Problem(error, again=True)
     if reply.status == 202:

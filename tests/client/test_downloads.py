@@ -209,6 +209,36 @@ def test_a_short_file_is_a_download_error(
         fetch(world, tmp_path / "out.csv")
 
 
+def test_an_empty_file_of_an_export_with_events_is_a_download_error(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv").write_text("old")
+    for rows in (20, 0, None):
+        stand_in.says_by_name(
+            bulk_export=[say({"download_url": "/f.csv", "row_count": rows})],
+            f_csv=[say(b"", headers=CSV)],
+        )
+        if rows:
+            with pytest.raises(errors.DownloadError, match="empty, of an export of 20 events"):
+                fetch(world, tmp_path / "out.csv")
+            assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
+        else:
+            assert fetch(world, tmp_path / "out.csv").read_bytes() == b""
+
+
+def test_an_answer_without_a_file_is_no_refusal_of_parameters(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv"})],
+        f_csv=[say(status=204), say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    stand_in.says_by_name(bulk_export=[say({"download_url": "/f.csv"})], f_csv=[say(status=204)])
+    with pytest.raises(errors.DownloadError, match="Instead of the file came status 204"):
+        fetch(world, tmp_path / "out.csv")
+
+
 def test_several_files_all_arrive_or_none(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
