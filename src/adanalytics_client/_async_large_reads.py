@@ -1,4 +1,4 @@
-"""The same as `_large_reads`, for tasks.
+"""A transport of httpx for tasks that takes as much at a time as has arrived.
 
 asyncio takes up to 256 KiB from a socket at a time, whoever asks; httpcore's reads of 64 KiB cut
 that into pieces, each with a copy of the rest, a deadline of its own and a turn of the event loop.
@@ -10,7 +10,11 @@ from collections.abc import Iterable
 import httpcore
 import httpx
 
-from adanalytics_client._large_reads import AT_ONCE, SocketOption
+from adanalytics_client._direct_connection import AT_ONCE
+
+SocketOption = (
+    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+)
 
 
 class AsyncLargeReads(httpx.AsyncHTTPTransport):

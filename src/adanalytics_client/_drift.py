@@ -107,7 +107,7 @@ def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
         return False
     if cursor.total is not None and page.signals.total not in {None, cursor.total}:
         return True
-    return before.last(1)[0] in after or after.first in before
+    return before.last(1)[0] in after or after.first in before.last(TAIL)
 
 
 def without(found: Found, known: Sequence[bool]) -> Found:

@@ -69,10 +69,10 @@ def own_client(sockets: Sockets) -> httpx.Client:
     """
     if getproxies():
         return httpx.Client(limits=_LIMITS, event_hooks={"request": [sockets.watch]})
-    # With httpcore, which httpx imports late too.
-    from adanalytics_client._large_reads import LargeReads
+    # With h11, which httpx imports late too.
+    from adanalytics_client._direct_transport import DirectTransport
 
-    return httpx.Client(transport=LargeReads(_LIMITS, sockets.add))
+    return httpx.Client(transport=DirectTransport(sockets.add, keepalive=_KEEPALIVE))
 
 
 def own_async_client() -> httpx.AsyncClient:

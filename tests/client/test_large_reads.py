@@ -1,4 +1,4 @@
-"""Our own connections read more at a time, and only where httpx would connect directly."""
+"""Connections of tasks read more at a time, and only where httpx would connect directly."""
 
 from __future__ import annotations
 
@@ -9,38 +9,16 @@ from typing import TYPE_CHECKING, Any
 import httpcore
 import pytest
 
-from adanalytics_client import _async_large_reads as async_large
-from adanalytics_client import _large_reads as large
+from adanalytics_client import AsyncClient
+from adanalytics_client import _async_large_reads as large
+from adanalytics_client._direct_connection import AT_ONCE
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenWorld, Say, StandIn
 
 
-class Inner(httpcore.NetworkStream):
+class Inner(httpcore.AsyncNetworkStream):
     """A connection that gives what it is asked for."""
-
-    # The arguments are httpcore's.
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        return b"x" * max_bytes
-
-    def get_extra_info(self, info: str) -> object:
-        return f"a {info}"
-
-    def start_tls(self, *_: object) -> httpcore.NetworkStream:
-        return Inner()
-
-
-def test_a_read_asks_for_more_than_httpcore_does() -> None:
-    seen: list[object] = []
-    stream = large._Stream(Inner(), seen.append)
-    assert len(stream.read(65_536)) == large.AT_ONCE
-    assert len(stream.read(large.AT_ONCE + 1)) == large.AT_ONCE + 1
-    assert len(stream.start_tls(ssl.create_default_context()).read(1)) == large.AT_ONCE
-    assert seen == ["a socket", "a socket"]
-
-
-class AsyncInner(httpcore.AsyncNetworkStream):
-    """The same for tasks."""
 
     # The arguments are httpcore's.
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002, ASYNC109
@@ -50,16 +28,16 @@ class AsyncInner(httpcore.AsyncNetworkStream):
         return f"a {info}"
 
     async def start_tls(self, *_: object) -> httpcore.AsyncNetworkStream:
-        return AsyncInner()
+        return Inner()
 
 
 def test_a_read_of_a_task_asks_for_as_much() -> None:
     async def main() -> None:
-        stream = async_large._Stream(AsyncInner())
-        assert len(await stream.read(65_536)) == large.AT_ONCE
-        assert len(await stream.read(large.AT_ONCE + 1)) == large.AT_ONCE + 1
+        stream = large._Stream(Inner())
+        assert len(await stream.read(65_536)) == AT_ONCE
+        assert len(await stream.read(AT_ONCE + 1)) == AT_ONCE + 1
         secured = await stream.start_tls(ssl.create_default_context())
-        assert len(await secured.read(1)) == large.AT_ONCE
+        assert len(await secured.read(1)) == AT_ONCE
         assert stream.get_extra_info("socket") == "a socket"
 
     asyncio.run(main())
@@ -67,38 +45,36 @@ def test_a_read_of_a_task_asks_for_as_much() -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What is asked of the streams of either world, before they make it more."""
+    """What is asked of the streams, before they make it more."""
     found: list[int] = []
-    read, read_async = large._Stream.read, async_large._Stream.read
+    read = large._Stream.read
 
-    def counted(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:
+    async def counted(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         found.append(max_bytes)
-        return read(self, max_bytes, timeout)
-
-    async def counted_async(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-        found.append(max_bytes)
-        return await read_async(self, max_bytes, timeout)
+        return await read(self, max_bytes, timeout)
 
     monkeypatch.setattr(large._Stream, "read", counted)
-    monkeypatch.setattr(async_large._Stream, "read", counted_async)
     return found
 
 
-def test_own_connections_read_that_way(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], asked: list[int]
-) -> None:
+def test_own_connections_read_that_way(stand_in: StandIn, say: type[Say], asked: list[int]) -> None:
     stand_in.says(say({"dates": ["2026-01-15"]}))
-    assert len(open_world().call("dates")) == 1
+
+    async def main() -> int:
+        url = stand_in.url
+        async with AsyncClient(url, api_key="k", partner="acme", quota_log="memory") as client:
+            return len(await client.dates())
+
+    assert asyncio.run(main()) == 1
     assert asked
 
 
 def test_a_page_of_many_reads_is_whole(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], asked: list[int]
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
     rows = [{"event_id": f"e{at}", "pad": "x" * 1000} for at in range(4_000)]
     stand_in.says(say({"events": rows, "total": len(rows)}))
     assert open_world().rows("2026-01-15", hour=3) == rows
-    assert len(asked) > 4_000_000 // large.AT_ONCE
 
 
 def test_a_proxy_of_the_environment_stays_in_use(

@@ -1,0 +1,153 @@
+"""One connection to a service, and the exchanges over it, one after the other.
+
+Heads and chunked bodies are h11's business. A body whose length is known goes past it: h11 copies
+what it is given three times, and of a page that is more work than the kernel has with it.
+"""
+
+import select
+import socket
+from collections.abc import Iterator, Mapping
+
+import h11
+import httpx
+
+AT_ONCE = 256 * 1024
+"""The most bytes that one read takes from a socket; a connection holds no more of a body."""
+
+_HEAD_AT_ONCE = 16 * 1024
+_LARGEST_HEAD = 100 * 1024
+
+Waits = Mapping[str, float | None]
+"""Seconds for each step, by httpx's names; None is without end."""
+
+
+class DirectConnection:
+    """A socket and whether another exchange can follow.
+
+    Args:
+        opened: connected, and secured where the address asks for it; ours to close.
+
+    Attributes:
+        reusable: whether the last exchange left it ready for the next one.
+    """
+
+    def __init__(self, opened: socket.socket) -> None:
+        self.reusable = False
+        self._socket = opened
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the other side closed it, or sent what nobody asked for."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        """Close the socket; what is under way ends with an error."""
+        self.reusable = False
+        self._socket.close()
+
+    def ask(self, request: httpx.Request, waits: Waits) -> tuple[h11.Response, Iterator[bytes]]:
+        """Send a request; gives the head of the answer, and its body as it arrives.
+
+        Raises:
+            httpx.TransportError: when no head of an answer arrives; reading the body raises
+                it, too, when its end is missing.
+        """
+        self.reusable = False
+        protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
+        self._send(protocol, request, waits.get("write"))
+        self._socket.settimeout(waits.get("read"))
+        head = self._head(protocol)
+        return head, self._body(protocol, request, head)
+
+    def _send(self, protocol: h11.Connection, request: httpx.Request, wait: float | None) -> None:
+        target = request.extensions.get("target", request.url.raw_path)
+        body = request.read()
+        try:
+            events: list[h11.Event] = [
+                h11.Request(method=request.method, target=target, headers=request.headers.raw)
+            ]
+            events += [h11.Data(data=body)] if body else []
+            events.append(h11.EndOfMessage())
+            data = b"".join([protocol.send(each) or b"" for each in events])
+        except h11.LocalProtocolError as error:
+            raise httpx.LocalProtocolError(str(error)) from error
+        self._socket.settimeout(wait)
+        try:
+            self._socket.sendall(data)
+        except TimeoutError as error:
+            raise httpx.WriteTimeout(str(error)) from error
+        except OSError:
+            # Who refuses a request may answer and close before having read all of it.
+            return
+
+    def _head(self, protocol: h11.Connection) -> h11.Response:
+        while True:
+            event = self._event(protocol, _HEAD_AT_ONCE)
+            if isinstance(event, h11.Response):
+                return event
+
+    def _event(self, protocol: h11.Connection, at_once: int) -> h11.Event:
+        while True:
+            try:
+                event = protocol.next_event()
+            except h11.RemoteProtocolError as error:
+                raise httpx.RemoteProtocolError(str(error)) from error
+            if isinstance(event, h11.Event):
+                return event
+            data = self._receive(at_once)
+            if not data and protocol.their_state is h11.SEND_RESPONSE:
+                raise httpx.RemoteProtocolError("The server closed the connection unanswered.")
+            protocol.receive_data(data)
+
+    def _receive(self, at_once: int) -> bytes:
+        try:
+            return self._socket.recv(at_once)
+        except TimeoutError as error:
+            raise httpx.ReadTimeout(str(error)) from error
+        except OSError as error:
+            raise httpx.ReadError(str(error)) from error
+
+    def _body(
+        self, protocol: h11.Connection, request: httpx.Request, head: h11.Response
+    ) -> Iterator[bytes]:
+        size = _size(request, head)
+        return self._parsed(protocol) if size is None else self._sized(protocol, head, size)
+
+    def _parsed(self, protocol: h11.Connection) -> Iterator[bytes]:
+        while not isinstance(event := self._event(protocol, AT_ONCE), h11.EndOfMessage):
+            if isinstance(event, h11.Data):
+                yield bytes(event.data)
+        self.reusable = protocol.our_state is protocol.their_state is h11.DONE
+
+    def _sized(self, protocol: h11.Connection, head: h11.Response, size: int) -> Iterator[bytes]:
+        piece, _ = protocol.trailing_data
+        left = size
+        # What comes behind the body answers nothing that was asked.
+        clean = len(piece) <= size
+        if piece:
+            left -= len(piece)
+            yield piece[:size]
+        while left > 0:
+            piece = self._receive(min(left, AT_ONCE))
+            if not piece:
+                raise httpx.RemoteProtocolError(f"{left} of {size} bytes of the body are missing.")
+            left -= len(piece)
+            yield piece
+        self.reusable = clean and head.http_version == b"1.1" and not _closes(head)
+
+
+def _size(request: httpx.Request, head: h11.Response) -> int | None:
+    """The length of a body that is told beforehand; None for any other, and for none at all."""
+    if request.method == "HEAD" or head.status_code in {204, 304}:
+        return None
+    told = dict(head.headers)
+    if b"transfer-encoding" in told or b"content-length" not in told:
+        return None
+    return int(told[b"content-length"])
+
+
+def _closes(head: h11.Response) -> bool:
+    named = [text for name, text in head.headers if name == b"connection"]
+    return any(b"close" in text.lower() for text in named)

@@ -1,0 +1,147 @@
+"""A transport of httpx for direct connections: a few calls a request, and large reads.
+
+With httpcore in between a request costs half as much again, and a page twice as much. What
+it does for proxies, HTTP/2 and local addresses is not needed here.
+"""
+
+import socket
+import ssl
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from time import monotonic
+
+import httpx
+
+from adanalytics_client._direct_connection import DirectConnection, Waits
+
+_PORTS = {"http": 80, "https": 443}
+
+Origin = tuple[str, str, int]
+
+
+class DirectTransport(httpx.BaseTransport):
+    """Connects, sends, and keeps what can be used again.
+
+    There are as many connections as there were requests in flight at the same time.
+
+    Args:
+        opened: told of each socket.
+        keepalive: seconds that a connection may wait for its next exchange.
+        now: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[socket.socket], None],
+        *,
+        keepalive: float,
+        now: Callable[[], float] = monotonic,
+    ) -> None:
+        self._opened = opened
+        self._keepalive = keepalive
+        self._now = now
+        self._now = now
+        self._lock = threading.Lock()
+        self._idle: dict[Origin, list[tuple[float, DirectConnection]]] = defaultdict(list)
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        # Reading the certificates takes longer than a hundred requests.
+        context = httpx.create_ssl_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and give the answer, whose body is still to be read.
+
+        Raises:
+            httpx.TransportError: when no answer arrives.
+        """
+        waits: Waits = request.extensions.get("timeout", {})
+        origin = _origin(request.url)
+        connection = self._take(origin) or self._connect(origin, waits.get("connect"))
+        try:
+            head, body = connection.ask(request, waits)
+        except BaseException:
+            connection.close()
+            raise
+        return httpx.Response(
+            head.status_code,
+            headers=head.headers.raw_items(),
+            stream=_Body(body, lambda: self._settle(origin, connection)),
+            extensions={
+                "http_version": b"HTTP/" + head.http_version,
+                "reason_phrase": head.reason,
+            },
+        )
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with self._lock:
+            idle = [each for found in self._idle.values() for _, each in found]
+            self._idle.clear()
+        for each in idle:
+            each.close()
+
+    def _take(self, origin: Origin) -> DirectConnection | None:
+        """The connection that was used last, if it is still good; those before it are older."""
+        while True:
+            with self._lock:
+                found = self._idle[origin]
+                since, connection = found.pop() if found else (0.0, None)
+            if connection is None:
+                return None
+            if self._now() - since < self._keepalive and not connection.is_stale:
+                return connection
+            connection.close()
+
+    def _settle(self, origin: Origin, connection: DirectConnection) -> None:
+        if not connection.reusable:
+            connection.close()
+            return
+        with self._lock:
+            self._idle[origin].append((self._now(), connection))
+
+    def _connect(self, origin: Origin, wait: float | None) -> DirectConnection:
+        scheme, host, port = origin
+        try:
+            opened = socket.create_connection((host, port), wait)
+            try:
+                opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._opened(opened)
+                if scheme == "https":
+                    opened = self._context.wrap_socket(opened, server_hostname=host)
+                    self._opened(opened)
+            except BaseException:
+                opened.close()
+                raise
+        except TimeoutError as error:
+            raise httpx.ConnectTimeout(str(error)) from error
+        except (OSError, UnicodeError) as error:
+            raise httpx.ConnectError(str(error)) from error
+        return DirectConnection(opened)
+
+
+class _Body(httpx.SyncByteStream):
+    """A body as it arrives; closing it gives its connection back."""
+
+    def __init__(self, pieces: Iterator[bytes], settle: Callable[[], None]) -> None:
+        self._pieces = pieces
+        self._settle = settle
+        self._closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._settle()
+
+
+def _origin(url: httpx.URL) -> Origin:
+    if url.scheme not in _PORTS:
+        raise httpx.UnsupportedProtocol(f"{url.scheme or 'no'} scheme: use http or https.")
+    return url.scheme, url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]

@@ -1,0 +1,314 @@
+"""Our own connections: what is kept and used again, what breaks, and what is secured."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from adanalytics_client._direct_transport import DirectTransport
+
+OK = b"HTTP/1.1 200 OK\r\n"
+END = b"\r\n\r\n"
+
+
+class Wire:
+    """A server that answers each request on a connection with the next of some bytes.
+
+    Args:
+        connections: the answers on each connection, in order; after the last one it is closed.
+        context: secures the connections, where there is one.
+    """
+
+    def __init__(
+        self, *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
+    ) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host or "127.0.0.1", 0), family=family)
+        self._script = list(connections)
+        self._context = context
+        self.heads: list[list[bytes]] = []
+        self.bodies: list[bytes] = []
+        self.closed = threading.Event()
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"{'https' if context else 'http'}://{host or '127.0.0.1'}:{self.port}/"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            for answers in self._script:
+                self.heads.append([])
+                opened, _ = self._listener.accept()
+                with suppress(ssl.SSLError, EOFError), self._secured(opened) as connection:
+                    for answer in answers:
+                        self._read(connection)
+                        connection.sendall(answer)
+                self.closed.set()
+
+    def _secured(self, opened: socket.socket) -> socket.socket:
+        return self._context.wrap_socket(opened, server_side=True) if self._context else opened
+
+    def _read(self, connection: socket.socket) -> None:
+        data = b""
+        while END not in data:
+            data += self._more(connection)
+        head, _, body = data.partition(END)
+        self.heads[-1].append(head)
+        told = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
+        size = int(told[0].split(b":")[1]) if told else 0
+        while len(body) < size:
+            body += self._more(connection)
+        self.bodies.append(body)
+
+    def _more(self, connection: socket.socket) -> bytes:
+        if not (data := connection.recv(65_536)):
+            raise EOFError
+        return data
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def http(seconds: Seconds) -> Iterator[httpx.Client]:
+    transport = DirectTransport(lambda _: None, keepalive=4.0, now=seconds)
+    with httpx.Client(transport=transport, timeout=10) as client:
+        yield client
+
+
+@pytest.fixture
+def wire() -> Iterator[Callable[..., Wire]]:
+    opened: list[Wire] = []
+
+    def make(*connections: list[bytes], **options: ssl.SSLContext | str) -> Wire:
+        opened.append(Wire(*connections, **options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def sized(body: bytes, *headers: bytes) -> bytes:
+    lines = [b"Content-Length: %d" % len(body), *headers]
+    return OK + b"\r\n".join(lines) + END + body
+
+
+CHUNKED = OK + b"Transfer-Encoding: chunked" + END + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        sized(b"abcde"),
+        CHUNKED,
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>" + END + sized(b"abcde"),
+        OK + b"Content-Length: 5\r\nContent-Length: 5" + END + b"abcde",
+    ],
+)
+def test_a_connection_is_used_again(
+    first: bytes, http: httpx.Client, wire: Callable[..., Wire]
+) -> None:
+    server = wire([first, sized(b"again"), b"HTTP/1.1 204 No Content" + END, sized(b"")])
+    assert [http.get(server.url).content for _ in range(4)] == [b"abcde", b"again", b"", b""]
+    assert [len(each) for each in server.heads] == [4]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        sized(b"abcde", b"Connection: close"),
+        sized(b"abcde").replace(b"1.1", b"1.0"),
+        sized(b"abcde") + b"more than was asked for",
+        OK + b"X: y" + END + b"abcde",
+        CHUNKED.replace(b"chunked", b"chunked\r\nConnection: Close"),
+    ],
+)
+def test_a_connection_that_is_over_is_not(
+    first: bytes, http: httpx.Client, wire: Callable[..., Wire]
+) -> None:
+    server = wire([first], [sized(b"again")])
+    assert [http.get(server.url).content for _ in range(2)] == [b"abcde", b"again"]
+    assert [len(each) for each in server.heads] == [1, 1]
+
+
+def test_a_connection_that_was_closed_meanwhile_costs_nothing(
+    http: httpx.Client, wire: Callable[..., Wire]
+) -> None:
+    server = wire([sized(b"one")], [sized(b"two")])
+    assert http.get(server.url).content == b"one"
+    assert server.closed.wait(10)
+    assert http.get(server.url).content == b"two"
+
+
+def test_a_connection_that_waited_long_is_given_up(
+    http: httpx.Client, seconds: Seconds, wire: Callable[..., Wire]
+) -> None:
+    server = wire([sized(b"one"), sized(b"two"), sized(b"never")], [sized(b"three")])
+    assert http.get(server.url).content == b"one"
+    seconds.now += 3.9
+    assert http.get(server.url).content == b"two"
+    seconds.now += 4.0
+    assert http.get(server.url).content == b"three"
+
+
+def test_a_body_left_unread_ends_its_connection(
+    http: httpx.Client, wire: Callable[..., Wire]
+) -> None:
+    server = wire([sized(b"x" * 1_000_000)], [sized(b"two")])
+    with http.stream("GET", server.url) as answer:
+        assert next(answer.iter_raw()).startswith(b"x")
+    assert http.get(server.url).content == b"two"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"HTTP/1.1 200",
+        b"SSH-2.0-OpenSSH" + END,
+        OK + b"X: " + b"y" * 200_000 + END,
+        OK + b"Content-Length: 5\r\nContent-Length: 6" + END + b"abcde",
+        OK + b"Content-Length: -5" + END + b"abcde",
+        sized(b"abcde")[:-1],
+        OK + b"Content-Length: 5" + END,
+        CHUNKED[:-2],
+        CHUNKED[:-9],
+        CHUNKED.replace(b"3\r\n", b"x\r\n"),
+    ],
+)
+def test_what_is_broken_is_an_error(
+    broken: bytes, http: httpx.Client, wire: Callable[..., Wire]
+) -> None:
+    server = wire([broken], [sized(b"again")])
+    with pytest.raises(httpx.TransportError):
+        http.get(server.url)
+    assert http.get(server.url).content == b"again"
+
+
+def test_a_request_goes_out_as_it_is(http: httpx.Client, wire: Callable[..., Wire]) -> None:
+    body = bytes(range(256)) * 10_000
+    server = wire([sized(b""), sized(b"")])
+    http.post(server.url + "a%2Fb?x=1", content=body, headers={"X-Name": "value"})
+    http.get(server.url, extensions={"target": b"/../as/signed?a=%7E"})
+    head, other = server.heads[0]
+    assert head.startswith(b"POST /a%2Fb?x=1 HTTP/1.1\r\n")
+    assert b"\r\nX-Name: value\r\n" in head
+    assert other.startswith(b"GET /../as/signed?a=%7E HTTP/1.1\r\n")
+    assert server.bodies == [body, b""]
+
+
+def test_an_answer_before_the_request_was_read_is_taken(http: httpx.Client) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            opened, _ = listener.accept()
+            with opened:
+                opened.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0" + END)
+                # Closing with unread bytes would reset the connection under the answer.
+                opened.shutdown(socket.SHUT_WR)
+                while opened.recv(1_000_000):
+                    pass
+
+        threading.Thread(target=refuse, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        assert http.post(url, content=b"x" * 5_000_000).status_code == 413
+
+
+def test_nobody_there_and_no_such_scheme(http: httpx.Client) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(httpx.ConnectError):
+        http.get(f"http://127.0.0.1:{port}/")
+    with pytest.raises(httpx.ConnectError):
+        http.get(f"http://{'x' * 64}.example/")
+    with pytest.raises(httpx.UnsupportedProtocol):
+        http.get("ftp://127.0.0.1/")
+
+
+def test_silence_ends_in_time(http: httpx.Client) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        with pytest.raises(httpx.ReadTimeout):
+            http.get(url, timeout=0.01)
+
+
+def test_ipv6(http: httpx.Client, wire: Callable[..., Wire]) -> None:
+    try:
+        server = wire([sized(b"six")], host="::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    assert http.get(f"http://[::1]:{server.port}/").content == b"six"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and a certificate for 127.0.0.1 that it signed itself, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + dt.timedelta(days=20_000))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, nothing = serialization.Encoding.PEM, serialization.NoEncryption()
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, nothing)
+    path.write_bytes(private + made.public_bytes(pem))
+    return path
+
+
+def test_secured_connections(
+    http: httpx.Client,
+    wire: Callable[..., Wire],
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    body = b"x" * 1_000_000
+    server = wire([sized(body), CHUNKED], [sized(b"again")], context=context)
+    assert http.get(server.url).content == body
+    assert http.get(server.url).content == b"abcde"
+    assert server.closed.wait(10)
+    assert http.get(server.url).content == b"again"
+
+
+def test_a_certificate_that_nobody_vouches_for(
+    http: httpx.Client, wire: Callable[..., Wire], certificate: Path
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server = wire([sized(b"secret")], context=context)
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        http.get(server.url)
