@@ -85,7 +85,7 @@ def _keyring() -> Check:
         get_secret("")
     except CommandError as error:
         # Not even a warning: a file does, and servers have no keyring.
-        return Check("ok", "keyring", f"{error}; logins go to a private file")
+        return Check("ok", "keyring", f"{error}: a private file will do")
     return Check("ok", "keyring", "answers")
 
 

@@ -1,5 +1,6 @@
 """Which service and whose data: option, environment, profile, and where each was found."""
 
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,10 +80,20 @@ def _strongest(
     variable: str, option: str, given: str | None, environment: Mapping[str, str]
 ) -> Setting | None:
     if given:
-        return Setting(given, option)
+        return Setting(_text(given, option), option)
     full_name = f"ADANALYTICS_{variable}"
     kept = environment.get(full_name)
-    return Setting(kept, full_name) if kept else None
+    return Setting(_text(kept, full_name), full_name) if kept else None
+
+
+def _text(value: str, source: str) -> str:
+    """A value as it was typed: a locale without UTF-8 leaves bytes of it as lone surrogates."""
+    try:
+        return os.fsencode(value).decode() if not value.isprintable() else value
+    except UnicodeError:
+        raise SettingsError(
+            f"{source} is not UTF-8 text", remedy="Write it in UTF-8, or in ASCII alone."
+        ) from None
 
 
 def _missing(what: str, option: str, variable: str) -> SettingsError:

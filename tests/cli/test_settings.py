@@ -1,13 +1,19 @@
 """Which of option, environment and profile wins, and what a profile may not hold."""
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from adanalytics_cli.credential import Credential, find_credential
 from adanalytics_cli.errors import NoCredential, SettingsError
 from adanalytics_cli.invocation import Invocation
 from adanalytics_cli.settings import base_url_of, find_place, partner_of
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
 
 
 def resolve(invocation: Invocation, environment: dict[str, str]) -> tuple[str, str, Credential]:
@@ -144,3 +150,24 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(SettingsError, match="no address"):
         resolve(Invocation(), {"XDG_CONFIG_HOME": "."})
+
+
+@pytest.mark.parametrize("option", ["--partner", "--base-url", "--profile"])
+def test_bytes_that_are_no_text_are_told(run: Run, service: LocalServer, option: str) -> None:
+    done = run("dates", option, "\udcff")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"Error: {option} is not UTF-8 text\n")
+    variable = f"ADANALYTICS_{option[2:].replace('-', '_').upper()}"
+    done = run("dates", env={variable: "\udcff"})
+    assert done.stderr.startswith(f"Error: {variable} is not UTF-8 text\n")
+
+
+def test_a_locale_without_utf_8_leaves_a_partner_what_it_is(
+    spawn: Callable[..., "subprocess.Popen[bytes]"],
+    service: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("LC_ALL", "C"), ("PYTHONCOERCECLOCALE", "0"), ("PYTHONUTF8", "0")):
+        monkeypatch.setenv(name, value)
+    _, said = spawn("dates", "--partner", "é").communicate(timeout=60)
+    assert b"/api/partners/%C3%A9/" in said

@@ -53,8 +53,16 @@ class Store(Protocol):
 def open_store(place: str) -> Store:
     """The store of a folder, or of an fsspec address such as `s3://bucket/events`.
 
-    Raises MissingExtra when the address needs a library that is not installed.
+    Raises MissingExtra when the address needs a library that is not installed, SettingsError for a
+    place that cannot hold a dataset.
     """
+    try:
+        place.encode()
+    except UnicodeEncodeError:
+        raise SettingsError(
+            "the name of the dataset is not UTF-8 text, which its readers need",
+            remedy="Name it in UTF-8, or in ASCII alone.",
+        ) from None
     if "://" not in place or place.startswith("file://"):
         from adanalytics_cli.sync.local_store import LocalStore
 

@@ -43,6 +43,12 @@ def test_what_others_put_beside_a_dataset_is_no_matter(shop: Shop, folder: Path)
     assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
 
 
+def test_a_name_that_readers_cannot_have_is_refused(shop: Shop, folder: Path) -> None:
+    result = shop.sync("--to", f"{folder}\udcff")
+    assert result.exit_code == 2
+    assert "is not UTF-8 text" in result.stderr
+
+
 def test_a_folder_that_cannot_be_read_is_told(shop: Shop, folder: Path) -> None:
     """A loop of links cannot be read by anybody, not even by root."""
     folder.symlink_to(folder)
