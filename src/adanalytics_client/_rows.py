@@ -56,7 +56,8 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
         also: one more usual name, such as the endpoint's own.
 
     Raises:
-        ProtocolError: when nothing or more than one list fits, naming the keys that were seen.
+        ProtocolError: when nothing or more than one list fits, naming the keys that were seen, or
+            when the list is empty and an error stands beside it.
     """
     if _is_rows(content):
         return Found(content, ())
@@ -71,6 +72,7 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
             for rows in _lists(inner, names)
         ]
     if len(found) == 1:
+        _see_no_error(found[0])
         return found[0]
     seen = ", ".join(_keys(content)) or "none"
     if rows_key:
@@ -88,6 +90,15 @@ def with_money(rows: list[dict[str, Json]]) -> None:
             amount = row.get(name)
             if amount.__class__ is int:
                 row[name] = Decimal(amount)
+
+
+def _see_no_error(found: Found) -> None:
+    """Some services answer 200 where they failed; nothing would then pass for no data."""
+    for each in found.around if not len(found) else ():
+        error = each.get("error")
+        told = error.get("message") if isinstance(error, dict) else error
+        if isinstance(told, str) and told:
+            raise ProtocolError(f"The answer holds no records but an error: {told}")
 
 
 def _lists(content: dict[str, Json], names: set[str]) -> Iterator[list[dict[str, Json]] | Lines]:

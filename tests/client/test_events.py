@@ -141,6 +141,8 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
         ({"data": {"stuff": []}}, "data.stuff"),
         ({"values": [1, 2]}, "No list of records"),
         (5, "not an object"),
+        ({"error": "database down", "events": []}, "no records but an error: database down"),
+        ({"data": {"events": [], "error": {"message": "busy"}}}, "but an error: busy"),
     ],
 )
 def test_a_shape_that_fits_nothing_is_named(
@@ -150,6 +152,16 @@ def test_a_shape_that_fits_nothing_is_named(
     with pytest.raises(ProtocolError, match=told) as caught:
         world.rows(DAY)
     assert caught.value.request_id == "r-17"
+
+
+@pytest.mark.parametrize("error", [None, "", False, {}, []])
+def test_room_for_an_error_is_none(
+    world: World, stand_in: StandIn, say: type[Say], error: Any
+) -> None:
+    stand_in.says(say({"events": [], "error": error}))
+    assert world.rows(DAY, split="none") == []
+    stand_in.says(say({"events": rows(0, 2), "errors": [{"a": 1}], "total": 2}))
+    assert ids(world.rows(DAY, split="none")) == ["e0", "e1"]
 
 
 def test_rows_key_names_the_list(world: World, stand_in: StandIn, say: type[Say]) -> None:
