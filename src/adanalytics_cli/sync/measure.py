@@ -8,13 +8,15 @@ from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.tallies import COLUMN_OF_TYPE, Tally
 
+_COUNTED = ["event_type", "revenue", "cost"]
+
 
 def tally_of(table: Table) -> Tally | None:
     """Counts and money of the events that are not filtered; None where they do not show both."""
     compute = arrow_module("pyarrow.compute")
     if table.num_rows and _lacks(table, "event_type", "is_filtered"):
         return None
-    counted = table.filter(compute.invert(table["is_filtered"]))
+    counted = table.select(_COUNTED).filter(compute.invert(table["is_filtered"]))
     pairs = compute.value_counts(counted["event_type"]).to_pylist()
     counts = {COLUMN_OF_TYPE.get(each["values"], "other"): each["counts"] for each in pairs}
     return Tally(counts, _sum(compute, counted["revenue"]), _sum(compute, counted["cost"]))
@@ -39,7 +41,9 @@ class Ids:
 
     def add(self, table: Table) -> None:
         """Note the ids of a table."""
-        self._chunks += table["event_id"].chunks
+        # A copy: a column may share its memory with all others of its table.
+        ids = table["event_id"].chunks
+        self._chunks.append(self._arrow.concat_arrays([*ids, ids[0].slice(0, 0)]))
 
     def repeated(self) -> int:
         """How many events have an id that an earlier one has; events without an id have none."""

@@ -87,11 +87,12 @@ def _append(path: Path, tables: list[Table]) -> None:
 
 
 def _read_segments(path: Path) -> Iterator[Table]:
-    ipc = arrow_module("pyarrow.ipc")
+    arrow, ipc = arrow_module(), arrow_module("pyarrow.ipc")
     with path.open("rb") as file:
         end = path.stat().st_size
         while file.tell() < end:
-            yield ipc.open_stream(file).read_all()
+            for batch in ipc.open_stream(file):
+                yield arrow.Table.from_batches([batch])
 
 
 def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
