@@ -50,6 +50,7 @@ class AsyncDriver:
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._exclusive = asyncio.Lock()
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Arrived]] = set()
 
     async def close(self) -> None:
@@ -61,10 +62,8 @@ class AsyncDriver:
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation in the calling task."""
-        if self._closed:
-            operation.close()
-            raise ConfigurationError("The client is closed; make a new one.")
         try:
+            self._see_usable()
             effect = next(operation)
             while True:
                 try:
@@ -78,6 +77,17 @@ class AsyncDriver:
             return result
         finally:
             operation.close()
+
+    def _see_usable(self) -> None:
+        if self._closed:
+            raise ConfigurationError("The client is closed; make a new one.")
+        running = asyncio.get_running_loop()
+        if self._loop not in {None, running}:
+            raise ConfigurationError(
+                "The client was used in another event loop, where its connections are; "
+                "make one for each, such as inside each asyncio.run."
+            )
+        self._loop = running
 
     def atomic(self, action: Callable[[], T]) -> T:
         """Run a short function on shared state; on one event loop nothing can interfere.

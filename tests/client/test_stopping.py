@@ -15,6 +15,7 @@ from adanalytics_client import (
     AdAnalyticsError,
     AsyncClient,
     Client,
+    ConfigurationError,
     Observer,
     RetryPolicy,
     TransportError,
@@ -227,3 +228,25 @@ def test_closing_the_client_before_a_task_takes_its_page_up(many_pages: StandIn)
     assert isinstance(pulled, TransportError)
     assert closed is None
     assert many_pages.asked == []
+
+
+def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say]) -> None:
+    """As when `asyncio.run` is called twice; its connections ended with the first."""
+    stand_in.says(say({"dates": ["2026-01-15"]}))
+    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+
+    async def ask() -> None:
+        await client.dates()
+
+    async def ask_and_close() -> None:
+        try:
+            await client.dates()
+        finally:
+            await client.close()
+
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        first.run(ask())
+        with pytest.raises(ConfigurationError, match="another event loop"):
+            second.run(ask())
+        first.run(ask_and_close())
+    assert len(stand_in.asked) == 2
