@@ -1,0 +1,167 @@
+"""Answers that no HTTP library would send, byte by byte: both drivers make the same of them.
+
+They read HTTP each in its own way, so what one of them takes for a whole answer the other must,
+too. And whatever came, the next request is answered rightly: a connection in a doubtful state is
+not used again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client import errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld
+
+BODY = b'{"dates":["2026-01-15"]}'
+PACKED = gzip.compress(BODY, mtime=0)
+RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
+DAYS = [date(2026, 1, 15)]
+TRANSPORT, PROTOCOL = errors.TransportError, errors.ProtocolError
+
+
+def head(*lines: bytes, status: bytes = b"HTTP/1.1 200 OK") -> bytes:
+    return b"\r\n".join([status, *lines, b"", b""])
+
+
+def sized(body: bytes, *lines: bytes) -> bytes:
+    return head(b"Content-Length: %d" % len(body), *lines) + body
+
+
+def chunks(*pieces: bytes, end: bytes = b"0\r\n\r\n", extension: bytes = b"") -> bytes:
+    made = b"".join(b"%x%b\r\n%b\r\n" % (len(each), extension, each) for each in pieces)
+    return made + end
+
+
+CHUNKED = head(b"Transfer-Encoding: chunked")
+GOOD = sized(BODY)
+CLOSES = "closes"
+RESETS = "resets"
+STAYS = "stays"
+
+# What is sent, what the server does then, and what the client makes of it.
+CASES: dict[str, tuple[bytes, str, type[errors.AdAnalyticsError] | None]] = {
+    "chunks": (CHUNKED + chunks(BODY[:5], BODY[5:]), STAYS, None),
+    "chunks with extensions": (CHUNKED + chunks(BODY, extension=b";a=b"), STAYS, None),
+    "trailers": (CHUNKED + chunks(BODY, end=b"0\r\nX-Sum: 1\r\n\r\n"), STAYS, None),
+    "no last chunk": (CHUNKED + chunks(BODY, end=b""), CLOSES, TRANSPORT),
+    "half a last chunk": (CHUNKED + chunks(BODY, end=b"0"), CLOSES, TRANSPORT),
+    "no end of the last chunk": (CHUNKED + chunks(BODY, end=b"0\r\n"), CLOSES, TRANSPORT),
+    "no size of a chunk": (CHUNKED + b"zz\r\n", CLOSES, TRANSPORT),
+    "a size below zero": (CHUNKED + b"-5\r\nabcde\r\n", CLOSES, TRANSPORT),
+    "a chunk that goes on": (CHUNKED + b"5\r\nabcdeXX0\r\n\r\n", CLOSES, TRANSPORT),
+    "less than announced": (head(b"Content-Length: 99") + BODY, CLOSES, TRANSPORT),
+    "less, and a reset": (head(b"Content-Length: 99") + BODY, RESETS, TRANSPORT),
+    "more than announced": (head(b"Content-Length: 5") + BODY, CLOSES, PROTOCOL),
+    "a length twice": (sized(BODY, b"Content-Length: 24"), STAYS, None),
+    "two lengths": (sized(BODY, b"Content-Length: 3"), STAYS, TRANSPORT),
+    "a length that is none": (head(b"Content-Length: +24") + BODY, STAYS, TRANSPORT),
+    "a length and chunks": (
+        head(b"Content-Length: 5", b"Transfer-Encoding: chunked") + chunks(BODY),
+        STAYS,
+        None,
+    ),
+    "another transfer encoding": (head(b"Transfer-Encoding: gzip") + PACKED, CLOSES, TRANSPORT),
+    "neither length nor chunks": (head() + BODY, CLOSES, None),
+    "an old version": (head(status=b"HTTP/1.0 200 OK") + BODY, CLOSES, None),
+    "an end that was announced": (sized(BODY, b"Connection: close"), CLOSES, None),
+    "an end that is not kept": (sized(BODY, b"Connection: close"), STAYS, None),
+    "an end that was not announced": (GOOD, CLOSES, None),
+    "an early hint": (head(b"Link: </a>", status=b"HTTP/1.1 103 Early Hints") + GOOD, STAYS, None),
+    "no reason": (head(b"Content-Length: 24", status=b"HTTP/1.1 200") + BODY, STAYS, None),
+    "a folded header": (sized(BODY, b"X-A: b", b" c"), STAYS, None),
+    "bytes in a header": (sized(BODY, b"X-A: \xff\xfe"), STAYS, None),
+    "a zero in a header": (sized(BODY, b"X-A: \x00"), STAYS, TRANSPORT),
+    "a header without a colon": (sized(BODY, b"junk"), STAYS, TRANSPORT),
+    "many headers": (sized(BODY, *(b"X-%d: a" % each for each in range(3000))), STAYS, None),
+    "a header without end": (sized(BODY, b"X-A: " + b"a" * 200_000), STAYS, TRANSPORT),
+    "no status": (head(status=b"HTTP/1.1 20 X"), CLOSES, TRANSPORT),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n", CLOSES, TRANSPORT),
+    "TLS": (b"\x15\x03\x01\x00\x02\x02\x46", CLOSES, TRANSPORT),
+    "half a head": (b"HTTP/1.1 200 OK\r\nContent-Le", CLOSES, TRANSPORT),
+    "nothing": (b"", CLOSES, TRANSPORT),
+    "a reset": (b"", RESETS, TRANSPORT),
+    "gzip": (sized(PACKED, b"Content-Encoding: gzip"), STAYS, None),
+    "gzip without its end": (sized(PACKED[:-3], b"Content-Encoding: gzip"), STAYS, TRANSPORT),
+    "an encoding not asked for": (sized(BODY, b"Content-Encoding: br"), STAYS, PROTOCOL),
+    "bytes behind the answer": (GOOD + b"JUNK", STAYS, None),
+}
+
+
+@dataclass
+class Raw:
+    """Sends the bytes of `answers` one after the other, the last one again and again."""
+
+    answers: list[tuple[bytes, str]]
+    requests: int = 0
+    listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self.talk, args=(connection,), daemon=True).start()
+
+    def talk(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            while self._asked(connection):
+                sent, then = self.answers[min(self.requests, len(self.answers) - 1)]
+                self.requests += 1
+                connection.sendall(sent)
+                if then == RESETS:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                if then != STAYS:
+                    return
+
+    @staticmethod
+    def _asked(connection: socket.socket) -> bool:
+        """Whether another request came; none of them has a body."""
+        found = b""
+        while not found.endswith(b"\r\n\r\n"):
+            piece = connection.recv(65_536)
+            if not piece:
+                return False
+            found += piece
+        return True
+
+
+@pytest.fixture
+def raw() -> Iterator[Raw]:
+    server = Raw([])
+    threading.Thread(target=server.serve, daemon=True).start()
+    yield server
+    # Closing alone would not wake the thread that accepts.
+    with suppress(OSError):
+        server.listener.shutdown(socket.SHUT_RDWR)
+    server.listener.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
+    sent, then, error = CASES[name]
+    attempts = 1 if error is None else 3
+    raw.answers = [(sent, then)] * attempts + [(GOOD, STAYS)]
+    world = open_world(raw.url)
+    if error is None:
+        assert world.call("dates") == DAYS
+    else:
+        with pytest.raises(error) as caught:
+            world.call("dates")
+        assert type(caught.value) is error
+        assert caught.value.attempts == attempts
+    assert raw.requests == attempts
+    assert world.call("dates") == DAYS
