@@ -42,6 +42,15 @@ class Invocation:
     # Values that no message may repeat, noted as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
 
+    def program(self) -> list[str]:
+        """The words that begin a command line for the same service and partner."""
+        given = {
+            "--profile": self.profile,
+            "--base-url": self.base_url,
+            "--partner": self.partner,
+        }
+        return ["adanalytics", *(word for name, of in given.items() if of for word in (name, of))]
+
 
 def current_invocation(context: click.Context) -> Invocation:
     """The record of this run, shared by the root and all its commands."""

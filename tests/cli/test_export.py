@@ -102,6 +102,25 @@ def test_an_export_started_now_and_fetched_later(
     assert "start_export" not in operations(slow)
 
 
+def test_ctrl_c_says_how_to_go_on_with_an_export_that_is_kept(
+    run: Run, slow: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    slow.faults.add("stuck export once on start_export")
+    monkeypatch.chdir(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr(SystemClock, "sleeping", interrupt)
+        alone = run("export", "2026-01-15", "-o", "day.csv")
+        assert (alone.exit_code, alone.stderr) == (130, "Interrupted.\n")
+        kept = run("--partner", "acme", "export", "2026-01-15", "-o", "day.csv", "--job", "a job")
+    command = "adanalytics --partner acme export --job 'a job' -o day.csv"
+    assert kept.exit_code == 130
+    assert kept.stderr == f"Error: interrupted; the export goes on\nFetch it with: {command}\n"
+    slow.faults.clear()
+
+
 def test_without_a_file_the_job_goes_to_stdout(run: Run, slow: LocalServer, tmp_path: Path) -> None:
     started = run("export", "2026-01-15", "--no-wait")
     assert json.loads(started.stdout)["order"]["start_date"] == "2026-01-15"

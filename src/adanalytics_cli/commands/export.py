@@ -1,18 +1,20 @@
 """`adanalytics export`: a period as one file that the service writes."""
 
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
+from adanalytics_cli.errors import Interrupted
+from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.job_file import job_option, read_job, write_job
 from adanalytics_cli.output_file import is_device, naming, open_stream, output_option
 from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
@@ -111,9 +113,17 @@ def run(
         # A file for stdout or a pipe is checked as a whole before its first byte is shown.
         streamed = output is None or is_device(output)
         target = output if output and not streamed else Path(scratch) / "export"
-        export.wait(timeout=timeout)
-        with naming(output):
-            export.download(target)
+        try:
+            export.wait(timeout=timeout)
+            with naming(output):
+                export.download(target)
+        except KeyboardInterrupt:
+            if job is None:
+                raise
+            again = shlex.join(_again(context, job, output))
+            raise Interrupted(
+                "interrupted; the export goes on", remedy=f"Fetch it with: {again}"
+            ) from None
         progress.finish()
         size = target.stat().st_size
         if streamed:
@@ -138,11 +148,17 @@ def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], Export
     return take_up
 
 
+def _again(context: click.Context, job: Path, output: Path | None) -> list[str]:
+    """The command line that goes on with a kept export."""
+    words = [*current_invocation(context).program(), "export", "--job", str(job)]
+    return words if output is None else [*words, "-o", str(output)]
+
+
 def _show_started(export: "ExportJob", job: Path | None, context: click.Context) -> None:
     if job is None:
         click.echo(export.to_json())
     else:
-        remark(f"started; go on with: adanalytics export --job {quote(str(job))}", context)
+        remark(f"started; go on with: {shlex.join(_again(context, job, None))}", context)
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 def again(invocation: "Invocation", place: str, order: "Order") -> str:
     """The command line that goes on with a run; limits are for whoever types it to choose."""
-    given = {
-        "--profile": invocation.profile,
-        "--base-url": invocation.base_url,
-        "--partner": invocation.partner,
-    }
-    words = ["adanalytics"]
-    words += [word for name, value in given.items() if value for word in (name, value)]
-    words.append("sync")
+    words = [*invocation.program(), "sync"]
     if order.span:
         words += [str(order.span.first), str(order.span.last)]
     words += ["--to", place]
