@@ -14,7 +14,7 @@ from adanalytics_client._version import __version__
 
 if TYPE_CHECKING:
     from adanalytics_client._effects import Clock
-    from adanalytics_client._export import ExportFile, ExportStatus
+    from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
     from adanalytics_client._exporting import ExportOrder
     from adanalytics_client._hooks import (
         BytesReceived,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         WaitStarted,
     )
     from adanalytics_client._pages import Page, TextPage
-    from adanalytics_client._plan import Plan, Slice
+    from adanalytics_client._plan import Plan, Slice, Stretch
     from adanalytics_client._quota import QuotaState
     from adanalytics_client._retry import RetryPolicy
     from adanalytics_client._seen import SeenEvents
@@ -80,6 +80,7 @@ __all__ = [
     "ExportFile",
     "ExportJob",
     "ExportOrder",
+    "ExportPhase",
     "ExportStatus",
     "ExportTimeout",
     "InvalidRequest",
@@ -103,6 +104,7 @@ __all__ = [
     "ServerError",
     "Slice",
     "StatusError",
+    "Stretch",
     "Summary",
     "SummaryRow",
     "TextPage",
@@ -121,6 +123,7 @@ _HOMES = {
     "AsyncExportJob": "ajobs",
     "ExportFile": "_export",
     "ExportOrder": "_exporting",
+    "ExportPhase": "_export",
     "ExportStatus": "_export",
     "Event": "models",
     "Summary": "models",
@@ -130,6 +133,7 @@ _HOMES = {
     "TextPage": "_pages",
     "Plan": "_plan",
     "Slice": "_plan",
+    "Stretch": "_plan",
     "QuotaState": "_quota",
     "RetryPolicy": "_retry",
     "SeenEvents": "_seen",

@@ -6,8 +6,13 @@ from enum import Enum
 from adanalytics_client._json import Json
 
 
-class Phase(Enum):
-    """Where an export stands, whatever the service's word for it is."""
+class ExportPhase(Enum):
+    """Where an export stands, whatever the service's word for it is.
+
+    Example:
+        >>> job.status().phase is ExportPhase.DONE
+        True
+    """
 
     WORKING = "working"
     DONE = "done"
@@ -60,7 +65,7 @@ class ExportStatus:
         (True, 'completed', 300, 'csv')
     """
 
-    phase: Phase
+    phase: ExportPhase
     word: str | None = None
     export_id: str | None = None
     files: tuple[ExportFile, ...] = ()
@@ -75,7 +80,7 @@ class ExportStatus:
     @property
     def done(self) -> bool:
         """Whether its files can be downloaded."""
-        return self.phase is Phase.DONE
+        return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
         """This status with what only an earlier answer said.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from urllib.parse import urldefrag
 
 from adanalytics_client._effects import Head
-from adanalytics_client._export import ExportFile, ExportStatus, Phase
+from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._json import Json
 from adanalytics_client._rows import fold
 from adanalytics_client._url import absolute_url, origin_of
@@ -49,16 +49,16 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
     specific = _files(said, (*_SPECIFIC, *_SPECIFIC_LISTS), url)
     generic = _files(said, _GENERIC, url) or _header_location(head, url)
     # Beside an unfinished state a plain "url" or Location is where to ask, not the file.
-    files = specific or (generic if phase is Phase.DONE else ())
+    files = specific or (generic if phase is ExportPhase.DONE else ())
     poll = _first_url(said, _POLL, url) or _status_link(said, url)
-    if poll is None and phase is Phase.WORKING and generic:
+    if poll is None and phase is ExportPhase.WORKING and generic:
         poll = generic[0].url
     return ExportStatus(
         phase=phase,
         word=word,
         export_id=_text(said, ("exportid", "jobid", "id")),
         files=_measured(files, said),
-        reason=_reason(said) if phase is Phase.FAILED else None,
+        reason=_reason(said) if phase is ExportPhase.FAILED else None,
         row_count=_count(said.get("rowcount")),
         retry_after=retry_after,
         poll_url=poll,
@@ -95,17 +95,17 @@ def _word(said: dict[str, Json]) -> str | None:
     return None
 
 
-def _phase(word: str | None, said: dict[str, Json], head: Head) -> Phase:
+def _phase(word: str | None, said: dict[str, Json], head: Head) -> ExportPhase:
     folded = fold(word or "")
     if folded in _DONE:
-        return Phase.DONE
+        return ExportPhase.DONE
     if folded in _FAILED:
-        return Phase.FAILED
+        return ExportPhase.FAILED
     if folded == "expired":
-        return Phase.EXPIRED
+        return ExportPhase.EXPIRED
     if word is None and head.status != 202 and "status" not in said:
-        return Phase.DONE
-    return Phase.WORKING
+        return ExportPhase.DONE
+    return ExportPhase.WORKING
 
 
 def _files(said: dict[str, Json], names: tuple[str, ...], base: str) -> tuple[ExportFile, ...]:

@@ -11,7 +11,7 @@ from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
 from adanalytics_client._checks import check_seconds, check_text
 from adanalytics_client._dates import Day, to_range
 from adanalytics_client._effects import Head, Operation, Reply, Request
-from adanalytics_client._export import ExportFile, ExportStatus, Phase
+from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_answer import read_status
 from adanalytics_client._files import check_place
 from adanalytics_client._json import Json, NotJson, parse
@@ -139,7 +139,7 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
     Raises:
         ExportExpired: when the file's address is no longer valid.
     """
-    if known.phase is not Phase.WORKING:
+    if known.phase is not ExportPhase.WORKING:
         return known
     if known.poll_url is None and not known.files:
         fresh = yield from order_export(session, order, again=True)
@@ -151,7 +151,7 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
         answer = yield from _look_at_file(session, known)
     if answer.reply.status == 200 and answer.value is None:
         file = known.files or (ExportFile(known.poll_url or ""),)
-        return ExportStatus(Phase.DONE, known.word, files=file).after(known)
+        return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
     fresh = status_of(session, answer)
     return fresh.after(known)
 

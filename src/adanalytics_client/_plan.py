@@ -57,6 +57,15 @@ class Stretch:
     """Days from `start` to `end`, both included, that are all cut in the same way.
 
     A plan of years is a few of them, so they are what a resume token carries.
+
+    Attributes:
+        start, end: the days, both included.
+        cut: `hour`, `day`, or `whole` for one query of all its days.
+
+    Example:
+        >>> week = Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour")
+        >>> len(list(week.slices(hour=None))), len(list(week.slices(hour=20)))
+        (168, 7)
     """
 
     start: date
@@ -64,7 +73,13 @@ class Stretch:
     cut: Cut
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Its queries in order; with an hour, only that hour of each day."""
+        """Its queries in order; with an hour, only that hour of each day.
+
+        Example:
+            >>> month = Stretch(date(2026, 1, 1), date(2026, 1, 31), "whole")
+            >>> [str(each) for each in month.slices(hour=None)]
+            ['2026-01-01..2026-01-31']
+        """
         if self.cut == "whole":
             yield Slice(self.start, self.end, hour)
             return

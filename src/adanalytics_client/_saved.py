@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from adanalytics_client._config import Config
-from adanalytics_client._export import ExportFile, ExportStatus, Phase
+from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._exporting import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client.encoding import json_text
@@ -115,7 +115,7 @@ def _read_order(said: dict[str, Json]) -> ExportOrder:
 
 def _read_status(said: dict[str, Json]) -> ExportStatus:
     return ExportStatus(
-        phase=Phase(said["phase"]),
+        phase=ExportPhase(said["phase"]),
         word=said["word"],
         export_id=said["export_id"],
         files=tuple(

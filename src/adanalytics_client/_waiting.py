@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from adanalytics_client._checks import check_seconds
 from adanalytics_client._effects import Operation, Sleep
-from adanalytics_client._export import ExportStatus, Phase
+from adanalytics_client._export import ExportPhase, ExportStatus
 from adanalytics_client._exporting import ExportOrder, ask_again, described
 from adanalytics_client._hooks import WaitStarted
 from adanalytics_client._session import Session
@@ -33,7 +33,7 @@ def wait_for(
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     pause = _FIRST_PAUSE
-    while known.phase is Phase.WORKING:
+    while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
         asked = known.retry_after or 0.0
         if left <= 0 or asked > left:
@@ -74,12 +74,12 @@ def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportTimeou
 
 
 def _finished(known: ExportStatus) -> ExportStatus:
-    if known.phase is Phase.FAILED:
+    if known.phase is ExportPhase.FAILED:
         reason = (known.reason or "the service gave no reason").rstrip(".")
         raise described(
             ExportFailed(f"The export failed: {reason}. Start it again, or ask for less."), known
         )
-    if known.phase is Phase.EXPIRED:
+    if known.phase is ExportPhase.EXPIRED:
         raise described(ExportExpired("The export has expired; start it again."), known)
     if not known.files:
         raise ProtocolError(

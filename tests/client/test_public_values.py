@@ -28,6 +28,7 @@ from adanalytics_client import (
     ExportFile,
     ExportJob,
     ExportOrder,
+    ExportPhase,
     ExportStatus,
     Observer,
     PageDrift,
@@ -39,12 +40,12 @@ from adanalytics_client import (
     RetryPolicy,
     SeenEvents,
     Slice,
+    Stretch,
     Summary,
     SummaryRow,
     WaitStarted,
     errors,
 )
-from adanalytics_client._export import Phase
 from adanalytics_client._pages import Page, TextPage
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -78,8 +79,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "Event": lambda: Event.model_validate(TOMORROW),
     "ExportFile": lambda: ExportFile("https://x.example/a?sig=1", "a.csv", 5, "0" * 64),
     "ExportOrder": lambda: ExportOrder(NOON.date(), NOON.date(), "csv", "gzip"),
+    "ExportPhase": lambda: ExportPhase.FAILED,
     "ExportStatus": lambda: ExportStatus(
-        Phase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
+        ExportPhase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
@@ -92,6 +94,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "RetryPolicy": lambda: RetryPolicy(attempts=2),
     "SeenEvents": lambda: SeenEvents(["a", "b"], most=5),
     "Slice": lambda: DAY,
+    "Stretch": lambda: Stretch(DAY.start, DAY.end, "day"),
     "Summary": lambda: Summary.model_validate({"rows": [TOMORROW], "totals": TOMORROW, "new": 1}),
     "SummaryRow": lambda: SummaryRow.model_validate(TOMORROW),
     "TextPage": lambda: TextPage(DAY, 1, b"{}\n", 1, last=True),

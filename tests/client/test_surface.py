@@ -9,7 +9,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -192,6 +192,21 @@ def test_no_public_type_is_of_the_http_library() -> None:
         thing = getattr(package, name)
         for member in vars(thing).values() if inspect.isclass(thing) else ():
             assert "httpx" not in str(getattr(member, "__annotations__", ""))
+
+
+def test_every_type_of_a_public_field_is_public() -> None:
+    """Else nobody could name what a field is compared with."""
+    kinds = [getattr(package, name) for name in package.__all__]
+    hints = [vars(each).get("__annotations__", {}) for each in kinds if inspect.isclass(each)]
+    found = {part for each in hints for hint in each.values() for part in _parts(hint)}
+    ours = {each for each in found if each.__module__.startswith(package.__name__)}
+    assert len(ours) > 4
+    assert {each.__name__ for each in ours} <= set(package.__all__)
+
+
+def _parts(hint: Any) -> set[type]:
+    inner = {part for each in get_args(hint) for part in _parts(each)}
+    return inner | {hint} if inspect.isclass(hint) else inner
 
 
 def test_plans_policies_and_models_pickle() -> None:

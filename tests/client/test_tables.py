@@ -9,7 +9,7 @@ import pytest
 
 from adanalytics_client._dates import to_day, to_range
 from adanalytics_client._effects import Head
-from adanalytics_client._export import Phase
+from adanalytics_client._export import ExportPhase
 from adanalytics_client._export_answer import read_status
 from adanalytics_client._retry import RetryPolicy, rate_window, retry_after
 from adanalytics_client._rows import find_rows
@@ -140,20 +140,20 @@ def test_what_an_answer_says_about_pages(
 @pytest.mark.parametrize(
     ("content", "status", "phase", "files", "poll"),
     [
-        ({"status": "COMPLETED", "url": "/f"}, 200, Phase.DONE, ["/f"], None),
-        ({"status": "in-progress", "url": "/s"}, 200, Phase.WORKING, [], "/s"),
-        ({"status": "pending", "download_url": "/f"}, 202, Phase.WORKING, ["/f"], None),
-        ({"state": "Fatal"}, 200, Phase.FAILED, [], None),
-        ({"exportStatus": "expired"}, 200, Phase.EXPIRED, [], None),
-        ({"status": "http://h.example/s"}, 202, Phase.WORKING, [], "http://h.example/s"),
-        ({"url": "/f"}, 201, Phase.DONE, ["/f"], None),
-        ({"url": "/s"}, 202, Phase.WORKING, [], "/s"),
-        ({"job": {"status": "queued", "status_link": "/s"}}, 200, Phase.WORKING, [], "/s"),
-        (None, 202, Phase.WORKING, [], None),
+        ({"status": "COMPLETED", "url": "/f"}, 200, ExportPhase.DONE, ["/f"], None),
+        ({"status": "in-progress", "url": "/s"}, 200, ExportPhase.WORKING, [], "/s"),
+        ({"status": "pending", "download_url": "/f"}, 202, ExportPhase.WORKING, ["/f"], None),
+        ({"state": "Fatal"}, 200, ExportPhase.FAILED, [], None),
+        ({"exportStatus": "expired"}, 200, ExportPhase.EXPIRED, [], None),
+        ({"status": "http://h.example/s"}, 202, ExportPhase.WORKING, [], "http://h.example/s"),
+        ({"url": "/f"}, 201, ExportPhase.DONE, ["/f"], None),
+        ({"url": "/s"}, 202, ExportPhase.WORKING, [], "/s"),
+        ({"job": {"status": "queued", "status_link": "/s"}}, 200, ExportPhase.WORKING, [], "/s"),
+        (None, 202, ExportPhase.WORKING, [], None),
     ],
 )
 def test_what_an_answer_says_about_an_export(
-    content: Any, status: int, phase: Phase, files: list[str], poll: str | None
+    content: Any, status: int, phase: ExportPhase, files: list[str], poll: str | None
 ) -> None:
     base = "http://h.example/api/x"
     found = read_status(content, Head(status, {}), url=base, retry_after=None)
