@@ -33,9 +33,8 @@ class Lease:
         self._token = token_hex(8)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold it. Raises DatasetBusy while somebody else does."""
-        self._take()
+    def kept(self) -> Iterator[None]:
+        """Renew it, once it is taken, until the block ends; then give it up."""
         done = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(done,), daemon=True)
         keeper.start()
@@ -44,10 +43,12 @@ class Lease:
         finally:
             done.set()
             keeper.join()
-            with suppress(OSError):
+            # What cannot be given up lapses. The errors of storage libraries are of any class.
+            with suppress(Exception):
                 self._files.rm_file(self._path)
 
-    def _take(self) -> None:
+    def take(self) -> None:
+        """Take it. Raises DatasetBusy while somebody else has it."""
         try:
             self._files.pipe_file(self._path, self._content(), mode="create")
         except FileExistsError:
@@ -70,7 +71,7 @@ class Lease:
 
     def _keep(self, done: threading.Event) -> None:
         while not done.wait(_BETWEEN):
-            with suppress(OSError):
+            with suppress(Exception):
                 self._files.pipe_file(self._path, self._content())
 
     def _content(self) -> bytes:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from adanalytics_cli.errors import CommandError, MissingExtra
 from adanalytics_cli.sync.layout import LOCK
 from adanalytics_cli.sync.lease import Lease
+from adanalytics_cli.sync.store import as_failure
 
 # Which extra brings the library of an address; others are installed by who uses them.
 _EXTRAS = {"s3": "s3"}
@@ -34,7 +35,8 @@ class ObjectStore:
     def read(self, name: str) -> bytes | None:
         """The content of a small object, or None when there is none."""
         try:
-            content: bytes = self._files.cat_file(self._path(name))
+            with self._asked():
+                content: bytes = self._files.cat_file(self._path(name))
         except FileNotFoundError:
             return None
         return content
@@ -47,23 +49,27 @@ class ObjectStore:
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002  it always lasts
         """Put a small object."""
-        self._files.pipe_file(self._path(name), content)
+        with self._asked(), as_failure(self.place):
+            self._files.pipe_file(self._path(name), content)
 
     def move_in(self, local: Path, name: str) -> None:
         """Put a finished file; large ones go in parts that become visible together."""
-        self._files.put_file(str(local), self._path(name))
+        with self._asked(), as_failure(self.place):
+            self._files.put_file(str(local), self._path(name))
         local.unlink()
 
     def remove(self, name: str) -> None:
         """Take an object away, if it is there."""
         path = self._path(name)
-        if self._files.exists(path):
-            self._files.rm_file(path)
+        with self._asked():
+            if self._files.exists(path):
+                self._files.rm_file(path)
 
     def names(self) -> Collection[str]:
         """The first parts of the names of all objects."""
         try:
-            found = self._files.ls(self._root, detail=False)
+            with self._asked():
+                found = self._files.ls(self._root, detail=False)
         except FileNotFoundError:
             return ()
         return {path.rstrip("/").rpartition("/")[2] for path in found}
@@ -71,7 +77,8 @@ class ObjectStore:
     def sizes(self, folder: str) -> Mapping[str, int]:
         """Every object below a folder with its size."""
         try:
-            found = self._files.find(self._path(folder), detail=True)
+            with self._asked():
+                found = self._files.find(self._path(folder), detail=True)
         except FileNotFoundError:
             return {}
         # Some file systems give their paths with a leading slash and some without.
@@ -90,8 +97,25 @@ class ObjectStore:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the dataset by an object that says so."""
-        with Lease(self._files, self._path(LOCK), self.place).held():
+        lease = Lease(self._files, self._path(LOCK), self.place)
+        with self._asked(), as_failure(self.place):
+            lease.take()
+        with lease.kept():
             yield
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Say in two lines what a library says of the storage, which may be of any class."""
+        try:
+            yield
+        except (CommandError, FileNotFoundError):
+            raise
+        except Exception as error:
+            told = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise CommandError(
+                f"cannot use {self.place}: {told}",
+                remedy="Check the address, the credentials for it and the network.",
+            ) from error
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"

@@ -105,6 +105,40 @@ def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
     assert shop.sync("--to", place).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("AWS_ACCESS_KEY_ID", "", "Unable to locate credentials"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "Could not connect to the endpoint URL"),
+        ("", "", "The specified bucket does not exist"),
+    ],
+)
+@pytest.mark.parametrize("command", [("sync", "--to"), ("verify",)])
+def test_storage_that_cannot_be_used_is_told(
+    shop: Shop,
+    bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    setting: str,
+    value: str,
+    said: str,
+) -> None:
+    place = bucket if setting else "s3://nowhere/events"
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    if setting:
+        monkeypatch.setenv(setting, value)
+    import_module("s3fs").S3FileSystem.clear_instance_cache()
+    result = shop.run(*command, place)
+    if command == ("verify",) and not setting:
+        said = "there is no dataset at"
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert place in result.stderr
+    assert "defect" not in result.stderr
+    assert len(result.stderr.splitlines()) == 2
+
+
 def test_an_unknown_kind_of_address_is_refused(shop: Shop) -> None:
     result = shop.sync("--to", "nowhere://bucket/events")
     assert result.exit_code == 1
