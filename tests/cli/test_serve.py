@@ -1,4 +1,4 @@
-"""`adanalytics serve` as a service: its log, its end by SIGTERM, its container."""
+"""`adanalytics serve` as a service: its log, its ends, its container, and a newcomer's way to it."""
 
 import json
 import re
@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from click.testing import Result
+from tests.cli.processes import TIMEOUT, Spawn, finish
 
 from adanalytics_cli.commands.serve import serve
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 60
-Spawn = Callable[..., "subprocess.Popen[bytes]"]
 
 
 def start(spawn: Spawn, data: Path, *words: str) -> tuple["subprocess.Popen[bytes]", str]:
@@ -133,3 +132,75 @@ def test_no_test_controls_unasked(spawn: Spawn, tmp_path: Path) -> None:
     process, url = start(spawn, tmp_path)
     assert httpx.get(f"{url}/_control/clock").status_code == httpx.codes.NOT_FOUND
     stop(process)
+
+
+def test_serve_until_sigterm(spawn: Spawn, tmp_path: Path) -> None:
+    ready, data = tmp_path / "ready", tmp_path / "data"
+    process = spawn("serve", "--port", "0", "--data", str(data), "--ready-file", str(ready))
+    assert process.stderr is not None
+    first = process.stderr.readline().decode()
+    url = first.split()[1]
+    assert first.startswith(f"Serving {url} from {data}. Get a key: adanalytics server key create")
+    assert finish(spawn("server", "health", url)) == (0, f"{url} is ready\n", "")
+
+    busy = finish(spawn("serve", "--port", url.rpartition(":")[2], "--data", str(tmp_path / "b")))
+    assert busy[0] == 1
+    assert "is in use" in busy[2]
+    assert len(busy[2].splitlines()) == 1
+
+    same_folder = finish(spawn("serve", "--port", "0", "--data", str(data)))
+    assert same_folder[0] == 1
+    assert same_folder[2].startswith("Error: another server is running")
+    assert len(same_folder[2].splitlines()) == 1
+
+    process.send_signal(signal.SIGTERM)
+    code, _, log = finish(process)
+    assert code == 0
+    assert [line.split(maxsplit=2)[2].split()[0] for line in log.splitlines()] == [
+        "GET",
+        "Stopping:",
+    ]
+    assert not ready.exists()
+
+
+def test_serve_until_ctrl_c(spawn: Spawn, tmp_path: Path) -> None:
+    process = spawn("serve", "--port", "0", "--data", str(tmp_path))
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    code, _, said = finish(process)
+    assert code == 130
+    assert said.endswith("\nInterrupted.\n")
+
+
+def test_from_an_empty_folder_to_a_summary(
+    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a newcomer does, command by command."""
+    monkeypatch.chdir(tmp_path)
+    assert finish(spawn("server", "partner", "add", "acme"))[0] == 0
+    add = spawn(
+        "server", "user", "add", "ada@example.org", "--role", "admin", "--password-stdin",
+        stdin=subprocess.PIPE,
+    )  # fmt: skip
+    assert add.communicate(b"a long password\n", timeout=TIMEOUT)[0] == b""
+    assert add.returncode == 0
+    code, key, _ = finish(
+        spawn("server", "key", "create", "--user", "ada@example.org", "--name", "k")
+    )
+    assert (code, key.count("\n")) == (0, 1)
+    generate = ["--partner", "acme", "--start", "2026-01-15", "--events-per-day", "240"]
+    assert finish(spawn("server", "generate", *generate))[:2] == (
+        0,
+        "acme: 240 events stored on 1 day from 2026-01-15\n",
+    )
+    server = spawn("serve", "--port", "0")
+    assert server.stderr is not None
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", server.stderr.readline().decode().split()[1])
+    monkeypatch.setenv("ADANALYTICS_API_KEY", key.strip())
+    monkeypatch.setenv("ADANALYTICS_PARTNER", "acme")
+    code, out, _ = finish(spawn("summary", "2026-01", "-f", "json"))
+    assert code == 0
+    assert json.loads(out)[0]["ad_requests"] > 0
+    server.send_signal(signal.SIGTERM)
+    assert finish(server)[0] == 0

@@ -1,0 +1,103 @@
+"""Streams of the program that are closed, full or empty: pipes, stdin, stdout."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.processes import TIMEOUT, Spawn, finish
+
+from adanalytics_server.local import LocalServer
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "json"])
+def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: str) -> None:
+    process = spawn("events", "2026-01-15", "-f", form)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdout = None
+    assert finish(process) == (141, "", "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_not_there(service: LocalServer, closed: str) -> None:
+    line = f"{sys.executable} -m adanalytics_cli dates -f csv {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT)
+    shown = b"" if ">&-" in closed.replace("2>&-", "") else b"date\n2026-01-15\n2026-01-16\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, shown, b"")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "table"])
+def test_a_pipe_closed_within_one_write_is_noticed_without_a_buffer(
+    spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    process = spawn("events", "2026-01-15", "--split", "none", "-f", form, stdout=writing)
+    os.close(writing)
+    assert os.read(reading, 1)
+    os.close(reading)
+    assert finish(process) == (141, "", "")
+
+
+def test_a_pipe_that_is_closed_from_the_start(spawn: Spawn) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = spawn("--help", stdout=writing)
+    os.close(writing)
+    assert finish(process) == (141, "", "")
+
+
+@pytest.mark.parametrize("words", ["--version", "--help"])
+def test_a_stdout_that_takes_nothing_is_one_error_also_at_the_exit(
+    tmp_path: Path, words: str
+) -> None:
+    target = tmp_path / "out"
+    line = f"ulimit -f 0; exec {sys.executable} -m adanalytics_cli {words} > {target}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT)
+    shown = done.stderr.decode().splitlines()
+    assert done.returncode not in (0, 120)
+    assert [text[:6] for text in shown[:1]] == ["Error:"]
+    assert "File too large" in shown[0]
+    assert not any("Traceback" in text or "ignored" in text for text in shown)
+
+
+@pytest.mark.parametrize("words", ["--version", "dates -f csv"])
+def test_a_pipe_closed_before_the_last_write_is_not_mentioned_at_the_exit(
+    spawn: Spawn, service: LocalServer, words: str
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = spawn(*words.split(), stdout=writing)
+    os.close(writing)
+    assert finish(process) == (141, "", "")
+
+
+def test_nobody_is_asked_off_a_terminal(
+    spawn: Spawn, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+    monkeypatch.setenv("ADANALYTICS_EMAIL", service.email)
+    process = spawn("dates")
+    code, _, err = finish(process)
+    assert code == 4
+    assert "adanalytics login" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("</dev/null", "nothing on stdin"), ("<&-", "nothing on stdin"),
+                        ("<bytes", "not UTF-8")]
+)  # fmt: skip
+def test_a_password_that_cannot_be_read(tmp_path: Path, given: str, said: str) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe long enough\n")
+    words = "server user add ada@example.org --role admin --password-stdin"
+    line = f"{sys.executable} -m adanalytics_cli {words} {given}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
