@@ -1,5 +1,6 @@
 """Entry point of the console script and of `python -m adanalytics_cli`."""
 
+import os
 import sys
 
 
@@ -10,6 +11,8 @@ def main() -> None:
         from adanalytics_cli.version import show_version
 
         sys.exit(show_version())
+    # numpy comes with pyarrow, and would start threads that nothing here has work for.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from adanalytics_cli.root import cli
 
     cli.main(prog_name="adanalytics")

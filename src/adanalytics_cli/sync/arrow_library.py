@@ -20,18 +20,3 @@ def whole_number(value: int) -> Any:  # noqa: ANN401  a library without types
     arrow = arrow_module()
     numbers = arrow.py_buffer(array("i", [value]))
     return arrow.Array.from_buffers(arrow.int32(), 1, [None, numbers])[0]
-
-
-def give_memory_back() -> None:
-    """Let Arrow take memory from the system for the rest of the process.
-
-    Its own pools keep what was freed, for each thread by itself; a sync would then need half as
-    much again.
-    """
-    arrow = arrow_module()
-    arrow.set_memory_pool(arrow.system_memory_pool())
-
-
-def release_memory() -> None:
-    """Hand back to the system what was freed, by Arrow and by Python, and is still kept."""
-    arrow_module().default_memory_pool().release_unused()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from adanalytics_cli.sync import pages
 from adanalytics_cli.sync.arrow_events import EventTables
-from adanalytics_cli.sync.arrow_library import give_memory_back
 from adanalytics_cli.sync.begun import take_up
 from adanalytics_cli.sync.bulk import BulkExport
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_cli.sync.freshness import Reason
 from adanalytics_cli.sync.hour_file import FinishedHour
 from adanalytics_cli.sync.hours import Hour, hours_of
+from adanalytics_cli.sync.memory import share_memory
 from adanalytics_cli.sync.outcome import Outcome
 from adanalytics_cli.sync.planning import Outlook, Via, plan_queries
 from adanalytics_cli.sync.pull import Pull
@@ -69,7 +69,7 @@ class Bringer:
             return
         queries = self._queries(asked)
         expect(len(queries))
-        give_memory_back()
+        share_memory()
         with self._dataset.store.scratch() as folder:
             form = self._dataset.identity.form
             tables = EventTables(with_texts=form == "jsonl")

@@ -9,9 +9,10 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from adanalytics_cli.sync.arrow_events import Table
-from adanalytics_cli.sync.arrow_library import arrow_module, release_memory, whole_number
+from adanalytics_cli.sync.arrow_library import arrow_module, whole_number
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.measure import is_of_hour
+from adanalytics_cli.sync.memory import release_memory
 from adanalytics_client import ProtocolError
 
 BYTES_HELD = 16 * 1024 * 1024
