@@ -1,4 +1,4 @@
-"""`adanalytics serve` as a service: its log, its ends, its container, and a newcomer's way to it."""
+"""`adanalytics serve` as a service: its log, its ends, its container; and how one gets there."""
 
 import json
 import re
