@@ -162,7 +162,7 @@ def test_after_a_reset_the_server_serves_as_before(
 def test_every_part_of_the_server_has_its_line(server: LocalServer) -> None:
     """A new part of the context belongs into the list of resettables, or into this one."""
     resettable = {"clock", "limiter", "sign_ins"}
-    in_the_tables = {"accounts", "sessions", "authenticator", "exports"}
+    in_the_tables = {"accounts", "api_keys", "sessions", "authenticator", "exports"}
     in_files = {"stores", "exports"}
     never_changes = {"settings", "tokens", "signer", "metrics"}
     parts = {field.name for field in fields(Context)}
