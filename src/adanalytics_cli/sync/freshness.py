@@ -1,7 +1,7 @@
 """Which hours must be asked for: those missing, open when they were asked for, or restated."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from enum import Enum
 
@@ -63,19 +63,29 @@ class DayNeed:
     doubtful: tuple[Hour, ...] = ()
 
 
-def find_need(record: DayRecord, state: DayState, now: datetime, *, force: bool) -> DayNeed:
+def find_need(
+    record: DayRecord, state: DayState, now: datetime, *, force: Collection[Hour] = ()
+) -> DayNeed:
     """Compare what is held of a day with what the service says about it.
 
     Args:
         record: what is held.
         state: what the service says.
         now: the present moment, in UTC; an hour that has not begun is never asked for.
-        force: ask for every hour.
+        force: hours to ask for in any case, unless nobody has events of the day.
     """
+    need = _difference(record, state, now)
+    forced = [hour for hour in hours_of(state.day) if hour in force]
+    if not forced or not (state.has_data or record.rows):
+        return need
+    asked = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}
+    doubtful = tuple(hour for hour in need.doubtful if hour not in asked)
+    return replace(need, asked=asked, doubtful=doubtful)
+
+
+def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
     begun = [hour for hour in hours_of(state.day) if hour.begins <= now]
     missing = [hour for hour in begun if hour.hour not in record.hours]
-    if force and (state.has_data or record.rows):
-        return DayNeed(state, dict.fromkeys(begun, Reason.FORCED))
     if not state.has_data and not record.rows:
         return DayNeed(state, empty=tuple(hour for hour in missing if _closed(hour, now)))
     held = {hour: record.hours[hour.hour] for hour in begun if hour.hour in record.hours}

@@ -18,6 +18,7 @@ OURS = "_adanalytics"
 
 IDENTITY = f"{OURS}/dataset.json"
 LOCK = f"{OURS}/lock"
+REPULL = f"{OURS}/repull.json"
 MANIFEST = f"{OURS}/manifest"
 JOURNAL = f"{OURS}/journal"
 SPOOL = f"{OURS}/spool"

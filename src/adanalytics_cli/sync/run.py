@@ -10,6 +10,7 @@ from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_cli.sync.freshness import DayNeed, Reason, find_need, is_explained, is_settled
 from adanalytics_cli.sync.hours import Hour, hours_of
 from adanalytics_cli.sync.outcome import Order, Outcome
+from adanalytics_cli.sync.repull import Repull
 from adanalytics_cli.sync.service import ServiceView
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class Sync:
         view = ServiceView(self._client, self._order.span, self._dataset.manifest.days())
         if view.span is None:
             return
-        needs = self._find_needs(view, view.span)
+        days = _days_of(view.span)
+        forced = days[-self._order.repull :] if self._order.repull else []
+        repull = Repull(self._dataset.store, forced, self._clock())
+        needs = self._find_needs(view, days, repull)
         bringer = Bringer(
             self._client,
             self._dataset,
@@ -66,17 +70,19 @@ class Sync:
         if not self.outcome.left:
             bringer.bring(self._find_unexplained(needs), self._expect)
         self._dataset.lift_empty_part()
+        if not self.outcome.left:
+            repull.done()
 
-    def _find_needs(self, view: ServiceView, span: Span) -> dict[date, DayNeed]:
+    def _find_needs(
+        self, view: ServiceView, days: list[date], repull: Repull
+    ) -> dict[date, DayNeed]:
         """What each day needs; hours that need no request are noted on the way."""
-        days = [span.first + timedelta(n) for n in range((span.last - span.first).days + 1)]
         manifest, now = self._dataset.manifest, self._clock()
         damage = self._dataset.find_damage(hour for day in days for hour in hours_of(day))
         self.outcome.damaged += damage.values()
-        forced = {*days[-self._order.repull :]} if self._order.repull else set()
+        forced = repull.hours(manifest)
         needs = {
-            day: find_need(manifest.day(day), view.state(day), now, force=day in forced)
-            for day in days
+            day: find_need(manifest.day(day), view.state(day), now, force=forced) for day in days
         }
         self.outcome.damaged += [
             f"the manifest of {day}: {problem}" for day, problem in manifest.damaged.items()
@@ -97,3 +103,7 @@ class Sync:
             else:
                 found |= dict.fromkeys(need.doubtful, Reason.RESTATED)
         return found
+
+
+def _days_of(span: Span) -> list[date]:
+    return [span.first + timedelta(n) for n in range((span.last - span.first).days + 1)]

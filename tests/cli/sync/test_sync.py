@@ -175,6 +175,28 @@ def test_repull_asks_for_the_last_days_again(shop: Shop, held: Held, folder: Pat
     assert held(folder) == shop.rows()
 
 
+def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.sync("--to", folder)
+    price = shop.price(SECOND)
+    words = ("--to", folder, "--repull", "1")
+    shop.now += timedelta(minutes=5)
+    shop.asked()
+    assert shop.sync(*words, "--max-requests", "14").exit_code == 5
+    assert shop.asked()["events"] == 12
+    shop.now += timedelta(minutes=5)
+    assert shop.sync(*words).exit_code == 0
+    assert shop.asked()["events"] == price - 12
+    assert held(folder) == shop.rows()
+    shop.now += timedelta(minutes=5)
+    assert shop.sync(*words, "--max-requests", "14").exit_code == 5
+    shop.asked()
+    shop.now += timedelta(days=2)
+    assert shop.sync(*words).exit_code == 0
+    assert shop.asked()["events"] >= price - 1
+
+
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
