@@ -8,8 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from adanalytics_client._extras import import_extra
-from adanalytics_client.columns import EVENT_COLUMNS
-from adanalytics_client.models import SummaryRow
+from adanalytics_client.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +43,7 @@ _NAMES = ("campaign_name", "demand_tag_name")
 _RATIOS = ("fill_rate", "ctr", "vcr", "completion_rate_started", "error_rate", "margin")
 _PRICES = ("ecpm", "rpm", "cpm_cost")
 SUMMARY_KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(SummaryRow.model_fields, Kind.WHOLE),
+    **dict.fromkeys(SUMMARY_COLUMNS, Kind.WHOLE),
     **dict.fromkeys(_NAMES, Kind.TEXT),
     **dict.fromkeys(("revenue", "cost", "profit"), Kind.MONEY),
     **dict.fromkeys((*_RATIOS, *_PRICES), Kind.RATIO),

@@ -30,6 +30,7 @@ class Pull(Generic[M]):
     Attributes:
         plan: what is to be asked; of a resumed pull, what is left to be asked.
         begin: where a resumed pull goes on, None for one from the beginning.
+        typed: what makes the caller's models, or None for `Event`.
         seen: what earlier pulls brought, or None to leave nothing out.
     """
 
@@ -37,7 +38,7 @@ class Pull(Generic[M]):
     partner: str | None
     concurrency: int
     ordered: bool
-    typed: Typed[M]
+    typed: Typed[M] | None
     rows_key: str | None
     max_events: int | None
     begin: Position | None
@@ -59,6 +60,10 @@ class Pull(Generic[M]):
                 "only_days: the token of resume= knows the days of its pull; leave only_days out."
             )
         return replace(self, plan=self.plan.only_days(days))
+
+    def models(self) -> Typed[M]:
+        """What makes models of pages."""
+        return self.typed or Typed.of(None)
 
     def sieve(self) -> Sieve:
         """What one reading leaves out; settle it when its events were handed out."""
@@ -156,5 +161,6 @@ def make_pull(
     begin = None if resume is None else position_of(resume, plan, partner)
     if begin:
         plan = replace(plan, slices=begin.left(), stretches=begin.stretches)
-    typed = Typed.of(model)
+    # A model of the caller's is checked now; ours need not be made before events are asked for.
+    typed = None if model is None else Typed.of(model)
     return Pull(plan, partner, concurrency, ordered, typed, rows_key, max_events, begin, seen)

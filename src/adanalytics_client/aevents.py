@@ -74,7 +74,7 @@ class AsyncEventQuery(Generic[M]):
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        async with aclosing(self._cut(self._pull.typed.read)) as pages:
+        async with aclosing(self._cut(self._pull.models().read)) as pages:
             async for events in pages:
                 for event in events:
                     yield event

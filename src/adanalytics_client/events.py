@@ -75,7 +75,7 @@ class EventQuery(Generic[M]):
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        with closing(self._cut(self._pull.typed.read)) as pages:
+        with closing(self._cut(self._pull.models().read)) as pages:
             for events in pages:
                 yield from events
 

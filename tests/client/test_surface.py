@@ -24,8 +24,10 @@ from adanalytics_client import (
     ExportJob,
     RetryPolicy,
     Summary,
+    SummaryRow,
     errors,
 )
+from adanalytics_client.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
 WORLDS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
 PURE = [
@@ -167,6 +169,20 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_a_client_needs_no_pydantic_before_it_makes_models() -> None:
     code = "import sys; from adanalytics_client import Client; print('pydantic' in sys.modules)"
     assert run(code) == "False"
+
+
+def test_a_pull_that_makes_no_models_needs_no_pydantic() -> None:
+    code = (
+        "import sys; from adanalytics_client import Client, output;"
+        "Client('http://x.example', api_key='k', partner='p').events('2026-01-15');"
+        "print('pydantic' in sys.modules)"
+    )
+    assert run(code) == "False"
+
+
+def test_the_names_of_columns_are_those_of_the_models() -> None:
+    assert tuple(Event.model_fields) == EVENT_COLUMNS
+    assert tuple(SummaryRow.model_fields) == SUMMARY_COLUMNS
 
 
 def test_every_public_name_is_there() -> None:
