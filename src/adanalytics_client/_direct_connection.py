@@ -6,6 +6,7 @@ what it is given three times, and of a page that is more work than the kernel ha
 
 import select
 import socket
+import ssl
 from collections.abc import Iterator, Mapping
 
 import h11
@@ -38,6 +39,9 @@ class DirectConnection:
     @property
     def is_stale(self) -> bool:
         """Whether the other side closed it, or sent what nobody asked for."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            # Decrypted with the end of a body, and so out of the kernel's sight.
+            return True
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
@@ -113,18 +117,19 @@ class DirectConnection:
         self, protocol: h11.Connection, request: httpx.Request, head: h11.Response
     ) -> Iterator[bytes]:
         size = _size(request, head)
-        return self._parsed(protocol) if size is None else self._sized(protocol, head, size)
+        return self._parsed(protocol) if size is None else self._sized(protocol, size)
 
     def _parsed(self, protocol: h11.Connection) -> Iterator[bytes]:
         while not isinstance(event := self._event(protocol, AT_ONCE), h11.EndOfMessage):
             if isinstance(event, h11.Data):
                 yield bytes(event.data)
-        self.reusable = protocol.our_state is protocol.their_state is h11.DONE
+        done = protocol.our_state is protocol.their_state is h11.DONE
+        # What comes behind the body answers nothing that was asked.
+        self.reusable = done and not protocol.trailing_data[0]
 
-    def _sized(self, protocol: h11.Connection, head: h11.Response, size: int) -> Iterator[bytes]:
+    def _sized(self, protocol: h11.Connection, size: int) -> Iterator[bytes]:
         piece, _ = protocol.trailing_data
         left = size
-        # What comes behind the body answers nothing that was asked.
         clean = len(piece) <= size
         if piece:
             left -= len(piece)
@@ -135,7 +140,8 @@ class DirectConnection:
                 raise httpx.RemoteProtocolError(f"{left} of {size} bytes of the body are missing.")
             left -= len(piece)
             yield piece
-        self.reusable = clean and head.http_version == b"1.1" and not _closes(head)
+        # It is done only where neither the version nor a header ends the connection.
+        self.reusable = clean and protocol.our_state is h11.DONE
 
 
 def _size(request: httpx.Request, head: h11.Response) -> int | None:
@@ -146,8 +152,3 @@ def _size(request: httpx.Request, head: h11.Response) -> int | None:
     if b"transfer-encoding" in told or b"content-length" not in told:
         return None
     return int(told[b"content-length"])
-
-
-def _closes(head: h11.Response) -> bool:
-    named = [text for name, text in head.headers if name == b"connection"]
-    return any(b"close" in text.lower() for text in named)

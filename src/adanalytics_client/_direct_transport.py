@@ -7,7 +7,7 @@ it does for proxies, HTTP/2 and local addresses is not needed here.
 import socket
 import ssl
 import threading
-from collections import defaultdict
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from time import monotonic
@@ -24,7 +24,8 @@ Origin = tuple[str, str, int]
 class DirectTransport(httpx.BaseTransport):
     """Connects, sends, and keeps what can be used again.
 
-    There are as many connections as there were requests in flight at the same time.
+    There are as many connections as there were requests in flight at the same time. One that has
+    waited too long is closed at the end of the next exchange, whatever origin that is with.
 
     Args:
         opened: told of each socket.
@@ -42,9 +43,9 @@ class DirectTransport(httpx.BaseTransport):
         self._opened = opened
         self._keepalive = keepalive
         self._now = now
-        self._now = now
         self._lock = threading.Lock()
-        self._idle: dict[Origin, list[tuple[float, DirectConnection]]] = defaultdict(list)
+        self._idle: dict[Origin, deque[tuple[float, DirectConnection]]] = {}
+        self._over = False
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
@@ -78,8 +79,9 @@ class DirectTransport(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the idle connections."""
+        """Close the idle connections, and keep no more of them."""
         with self._lock:
+            self._over = True
             idle = [each for found in self._idle.values() for _, each in found]
             self._idle.clear()
         for each in idle:
@@ -89,7 +91,7 @@ class DirectTransport(httpx.BaseTransport):
         """The connection that was used last, if it is still good; those before it are older."""
         while True:
             with self._lock:
-                found = self._idle[origin]
+                found = self._idle.get(origin)
                 since, connection = found.pop() if found else (0.0, None)
             if connection is None:
                 return None
@@ -98,11 +100,25 @@ class DirectTransport(httpx.BaseTransport):
             connection.close()
 
     def _settle(self, origin: Origin, connection: DirectConnection) -> None:
-        if not connection.reusable:
-            connection.close()
-            return
         with self._lock:
-            self._idle[origin].append((self._now(), connection))
+            closing = self._expired()
+            if connection.reusable and not self._over:
+                self._idle.setdefault(origin, deque()).append((self._now(), connection))
+            else:
+                closing.append(connection)
+        for each in closing:
+            each.close()
+
+    def _expired(self) -> list[DirectConnection]:
+        """Take out what waited too long; nobody may ask for those below the last one again."""
+        latest = self._now() - self._keepalive
+        found: list[DirectConnection] = []
+        for origin, waiting in list(self._idle.items()):
+            while waiting and waiting[0][0] <= latest:
+                found.append(waiting.popleft()[1])
+            if not waiting:
+                del self._idle[origin]
+        return found
 
     def _connect(self, origin: Origin, wait: float | None) -> DirectConnection:
         scheme, host, port = origin
@@ -112,8 +128,12 @@ class DirectTransport(httpx.BaseTransport):
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._opened(opened)
                 if scheme == "https":
-                    opened = self._context.wrap_socket(opened, server_hostname=host)
-                    self._opened(opened)
+                    opened = secured = self._context.wrap_socket(
+                        opened, server_hostname=host, do_handshake_on_connect=False
+                    )
+                    # Before the handshake, which may have to be ended, too.
+                    self._opened(secured)
+                    secured.do_handshake()
             except BaseException:
                 opened.close()
                 raise

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from adanalytics_client._direct_transport import DirectTransport
+from adanalytics_client._sockets import Sockets
 
 OK = b"HTTP/1.1 200 OK\r\n"
 END = b"\r\n\r\n"
@@ -48,28 +49,34 @@ class Wire:
     def _serve(self) -> None:
         with suppress(OSError):
             for answers in self._script:
-                self.heads.append([])
                 opened, _ = self._listener.accept()
-                with suppress(ssl.SSLError, EOFError), self._secured(opened) as connection:
-                    for answer in answers:
-                        self._read(connection)
-                        connection.sendall(answer)
-                self.closed.set()
+                heads: list[bytes] = []
+                self.heads.append(heads)
+                threading.Thread(
+                    target=self._answer, args=(opened, answers, heads), daemon=True
+                ).start()
+
+    def _answer(self, opened: socket.socket, answers: list[bytes], heads: list[bytes]) -> None:
+        with suppress(OSError, EOFError), self._secured(opened) as connection:
+            for answer in answers:
+                heads.append(self._read(connection))
+                connection.sendall(answer)
+        self.closed.set()
 
     def _secured(self, opened: socket.socket) -> socket.socket:
         return self._context.wrap_socket(opened, server_side=True) if self._context else opened
 
-    def _read(self, connection: socket.socket) -> None:
+    def _read(self, connection: socket.socket) -> bytes:
         data = b""
         while END not in data:
             data += self._more(connection)
         head, _, body = data.partition(END)
-        self.heads[-1].append(head)
         told = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
         size = int(told[0].split(b":")[1]) if told else 0
         while len(body) < size:
             body += self._more(connection)
         self.bodies.append(body)
+        return head
 
     def _more(self, connection: socket.socket) -> bytes:
         if not (data := connection.recv(65_536)):
@@ -156,6 +163,34 @@ def test_a_connection_that_is_over_is_not(
     assert [len(each) for each in server.heads] == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("first", "body"),
+    [
+        (sized(b"abcde") + b"more", b"abcde"),
+        (sized(b"x" * 20_000) + b"more", b"x" * 20_000),
+        (CHUNKED + OK + b"Content-Le", b"abcde"),
+        (b"HTTP/1.1 204 No Content" + END + b"more", b""),
+    ],
+    ids=["short", "long", "chunked", "none"],
+)
+@pytest.mark.parametrize("secured", [False, True])
+def test_what_comes_behind_a_body_answers_nothing(
+    first: bytes,
+    body: bytes,
+    *,
+    secured: bool,
+    http: httpx.Client,
+    wire: Callable[..., Wire],
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server does not close: only what it sent too much tells."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = served_with(certificate) if secured else None
+    server = wire([first, sized(b"never")], [sized(b"again")], context=context)
+    assert [http.get(server.url).content for _ in range(2)] == [body, b"again"]
+
+
 def test_a_connection_that_was_closed_meanwhile_costs_nothing(
     http: httpx.Client, wire: Callable[..., Wire]
 ) -> None:
@@ -174,6 +209,37 @@ def test_a_connection_that_waited_long_is_given_up(
     assert http.get(server.url).content == b"two"
     seconds.now += 4.0
     assert http.get(server.url).content == b"three"
+
+
+def test_connections_that_nobody_takes_are_closed(
+    seconds: Seconds, wire: Callable[..., Wire]
+) -> None:
+    """Those of a busy minute, and those to a server that is asked once."""
+    opened: list[socket.socket] = []
+    transport = DirectTransport(opened.append, keepalive=4.0, now=seconds)
+    one, other = (wire(*[[sized(b"1"), sized(b"2"), sized(b"3")]] * 2) for _ in range(2))
+    with httpx.Client(transport=transport, timeout=10) as http:
+        with http.stream("GET", one.url) as first, http.stream("GET", one.url) as second:
+            second.read()
+            first.read()
+        http.get(other.url)
+        seconds.now += 2.5
+        assert http.get(one.url).content == b"2"
+        seconds.now += 2.5
+        assert http.get(one.url).content == b"3"
+        assert [each.fileno() >= 0 for each in opened] == [True, False, False]
+    assert [each.fileno() for each in opened] == [-1, -1, -1]
+
+
+def test_a_body_that_ends_after_the_transport_was_closed(wire: Callable[..., Wire]) -> None:
+    opened: list[socket.socket] = []
+    transport = DirectTransport(opened.append, keepalive=4.0)
+    with httpx.Client(transport=transport, timeout=10) as http:
+        request = httpx.Request("GET", wire([sized(b"abcde"), sized(b"never")]).url)
+        answer = http.send(request, stream=True)
+        transport.close()
+        assert answer.read() == b"abcde"
+        assert opened[0].fileno() == -1
 
 
 def test_a_body_left_unread_ends_its_connection(
@@ -287,15 +353,45 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def served_with(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_a_handshake_without_an_answer_ends_with_the_sockets() -> None:
+    sockets = Sockets()
+    transport = DirectTransport(sockets.add, keepalive=4.0)
+    caught: list[httpx.ConnectError] = []
+
+    def ask(url: str) -> None:
+        with httpx.Client(transport=transport, timeout=60) as http:
+            try:
+                http.get(url)
+            except httpx.ConnectError as error:
+                caught.append(error)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        thread = threading.Thread(target=ask, args=(url,), daemon=True)
+        thread.start()
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.recv(1)
+            sockets.shut()
+            thread.join(10)
+            assert not thread.is_alive()
+    assert len(caught) == 1
+
+
 def test_secured_connections(
     http: httpx.Client,
     wire: Callable[..., Wire],
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = served_with(certificate)
     body = b"x" * 1_000_000
     server = wire([sized(body), CHUNKED], [sized(b"again")], context=context)
     assert http.get(server.url).content == body
@@ -307,8 +403,6 @@ def test_secured_connections(
 def test_a_certificate_that_nobody_vouches_for(
     http: httpx.Client, wire: Callable[..., Wire], certificate: Path
 ) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    server = wire([sized(b"secret")], context=context)
+    server = wire([sized(b"secret")], context=served_with(certificate))
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         http.get(server.url)
