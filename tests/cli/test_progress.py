@@ -1,6 +1,7 @@
 """What the live line and the steps say, with a clock that the test moves."""
 
 import io
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,8 +38,14 @@ def screen() -> io.StringIO:
 
 
 @pytest.fixture
-def progress(clock: Clock, screen: io.StringIO) -> Progress:
-    line = LiveLine(screen, width=80, clock=clock)
+def later() -> list[Callable[[], None]]:
+    """What was put off, to be done by the test."""
+    return []
+
+
+@pytest.fixture
+def progress(clock: Clock, screen: io.StringIO, later: list[Callable[[], None]]) -> Progress:
+    line = LiveLine(screen, width=80, clock=clock, later=lambda _, action: later.append(action))
     return Progress(line=line, say_step=None, clock=clock)
 
 
@@ -99,6 +106,25 @@ def test_drawn_at_most_ten_times_a_second_and_gone_at_the_end(
     progress.finish()
     assert len(drawn(screen)) == 11
     assert drawn(screen)[-1] == ""
+
+
+def test_the_last_of_several_steps_is_drawn_a_moment_later(
+    progress: Progress, screen: io.StringIO, later: list[Callable[[], None]]
+) -> None:
+    for hour in range(3):
+        progress.page(PageReceived(f"hour {hour}", 1, 10))
+    assert drawn(screen) == ["10 events"]
+    assert len(later) == 1
+    later.pop()()
+    assert drawn(screen) == ["10 events", "30 events"]
+    progress.page(PageReceived("hour 3", 1, 10))
+    progress.retry(RetryPlanned("http://h/", 1, 0.5, "status 503"))
+    later.pop()()
+    assert drawn(screen)[2:] == ["trying again in 0.5 s: status 503"]
+    progress.page(PageReceived("hour 4", 1, 10))
+    progress.finish()
+    later.pop()()
+    assert drawn(screen)[3:] == [""]
 
 
 def test_a_line_never_reaches_the_edge(clock: Clock, screen: io.StringIO) -> None:
