@@ -16,6 +16,7 @@ def job_option() -> click.Option:
     """`--job FILE`."""
     return click.Option(
         ["--job"],
+        type=click.Path(),
         metavar="FILE",
         callback=_as_path,
         help="Go on with the export kept in FILE; when there is none, start it and keep it there.",

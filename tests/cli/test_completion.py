@@ -11,8 +11,8 @@ import pytest
 from adanalytics_cli.root import COMMANDS
 
 
-def complete(line: str) -> list[str]:
-    """The words offered at the end of `line`, as the script for bash asks for them."""
+def offered(line: str) -> list[str]:
+    """Kind and word of what is offered at the end of `line`, as the script for bash asks for it."""
     words = line.split(" ")
     asked = {
         "_ADANALYTICS_COMPLETE": "bash_complete",
@@ -27,7 +27,12 @@ def complete(line: str) -> list[str]:
         check=True,
     )
     assert done.stderr == ""
-    return [each.partition(",")[2] for each in done.stdout.splitlines()]
+    return done.stdout.splitlines()
+
+
+def complete(line: str) -> list[str]:
+    """The words offered at the end of `line`."""
+    return [each.partition(",")[2] for each in offered(line)]
 
 
 def test_commands_options_and_choices(tmp_path: Path) -> None:
@@ -39,6 +44,14 @@ def test_commands_options_and_choices(tmp_path: Path) -> None:
     assert complete("adanalytics events --sp") == ["--split"]
     assert complete("adanalytics summary 2026-01 -g ca") == ["campaign"]
     assert complete("adanalytics --profile n") == ["night", "noon"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["events today -o ", "sync --to ", "verify ", "export --job ", "server load ", "serve --data "],
+)
+def test_the_shell_offers_its_own_files_where_one_is_named(line: str) -> None:
+    assert offered(f"adanalytics {line}") in (["file,"], ["dir,"])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -170,7 +170,7 @@ def test_generate_the_same_again(run: Run, data: str) -> None:
     words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
              "--events-per-day", "100", "--seed", "7", "--data", data]  # fmt: skip
     assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
-    assert "0 events stored on 2 days, 200 were there already" in run(*words).stdout
+    assert "0 events stored on 2 days from 2026-01-15, 200 were there already" in run(*words).stdout
 
 
 @pytest.mark.parametrize(

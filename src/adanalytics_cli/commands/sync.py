@@ -77,6 +77,7 @@ sync = ExampleCommand(
         *period_arguments(required=False),
         click.Option(
             ["--to", "place"],
+            type=click.Path(),
             metavar="DIR|URL",
             required=True,
             help="The dataset: a folder, or an address such as s3://bucket/events.",

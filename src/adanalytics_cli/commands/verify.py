@@ -90,7 +90,7 @@ verify = ExampleCommand(
     "verify",
     callback=run,
     params=[
-        click.Argument(["place"], metavar="DIR|URL"),
+        click.Argument(["place"], type=click.Path(), metavar="DIR|URL"),
         click.Option(
             ["--deep"], is_flag=True, help="Compare every event with a bulk export as well."
         ),

@@ -40,10 +40,12 @@ def run(
             seed=seed,
             progress=progress,
         )
-    text = f"{outcome.stored:,} events stored on {days} {'day' if days == 1 else 'days'}"
+    text = (
+        f"{outcome.stored:,} events stored on {days} {'day' if days == 1 else 'days'} from {start}"
+    )
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} were there already"
-    click.echo(f"{partner.id}: {text} from {start}")
+    click.echo(f"{partner.id}: {text}")
 
 
 def _number(name: str, most: int, default: int, meaning: str) -> click.Option:
