@@ -6,8 +6,9 @@ would end that string, and no name can follow. So it is a border between two obj
 where a document has one opening bracket in all, also in its strings, of its only list.
 
 That there is no other border shows in one of two ways. Where as many objects came as a page may
-have, there is no room for one. Else, with everything but its `{}`, `,` and `:` left out, the
-document has `,{` once for each border that was found, and another border would be one more.
+have, there is no room for one: here the service is taken at its word to give no more than it was
+asked for. Else, with everything but its `{}`, `,` and `:` left out, the document has `,{` once for
+each border that was found, and another border would be one more.
 """
 
 import re
@@ -31,7 +32,7 @@ def cut_apart(pieces: Sequence[bytes], most: int | None) -> tuple[Lines, bytes] 
 
     Args:
         pieces: the document.
-        most: how many objects its list has at most, where that was asked for.
+        most: how many objects its list has at most, where that was asked for; it is not checked.
 
     Returns:
         None where cutting would take a guess.

@@ -14,6 +14,7 @@ from adanalytics_client._lines import Lines
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
+_LEVELS = 2
 _PROBES = 16
 
 
@@ -39,21 +40,26 @@ def outline(body: bytes | Sequence[bytes], most: int | None = None) -> Json:
     with refusing():
         if (found := cut_apart(pieces, most)) is not None:
             lines, around = found
-            return _planted(outline(around), lines)
+            if (planted := _planted(outline(around), lines, _LEVELS)) is not None:
+                return planted
         text = text_of(b"".join(pieces))
-        value, end = _outline(text, _skip(text, 0), 2)
+        value, end = _outline(text, _skip(text, 0), _LEVELS)
         if _skip(text, end) != len(text):
             raise NotJson(f"more text follows at character {end}")
         return value
 
 
-def _planted(value: Json, lines: Lines) -> Json:
-    """A document with `lines` in place of its one list; None where that lies too deep."""
+def _planted(value: Json, lines: Lines, depth: int) -> Json:
+    """A document with `lines` in place of its one list of objects.
+
+    None where there is none to replace: it lies too deep, or its name came again with another
+    value, which is the one that counts.
+    """
     if isinstance(value, Lines):
         return lines
-    if isinstance(value, dict):
+    if isinstance(value, dict) and depth:
         for name, each in value.items():
-            if (planted := _planted(each, lines)) is not None:
+            if (planted := _planted(each, lines, depth - 1)) is not None:
                 return {**value, name: planted}
     return None
 

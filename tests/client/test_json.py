@@ -271,6 +271,20 @@ def test_what_is_wrong_in_every_object_is_noticed(broken: str) -> None:
         outline(b'{"events":[%b]}' % rows.encode())
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":{"b":{"c":[{"id":1},{"id":2}]}}}',
+        b'{"a":[{"id":1}],"a":5}',
+        b'{"a":{"b":[{"id":1}]},"a":{"c":null}}',
+        b'{"d":%b{}%b,"a":{"b":[{"id":1}]}}' % (b'{"d":' * 900, b"}" * 900),
+    ],
+)
+def test_a_list_that_is_no_page_hides_nothing(body: bytes) -> None:
+    """It lies too deep, its name comes again, or something very deep stands before it."""
+    assert whole(outline(body)["a"]) == parse(body)["a"]
+
+
 def test_a_mixed_list_is_read_as_values() -> None:
     assert outline(b'{"a":[{"b":1.5},3]}') == {"a": [{"b": Decimal("1.5")}, 3]}
 
