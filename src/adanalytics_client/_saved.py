@@ -29,6 +29,11 @@ class SavedExport:
     order: ExportOrder
     status: ExportStatus
 
+    @classmethod
+    def of(cls, config: Config, order: ExportOrder, status: ExportStatus) -> "SavedExport":
+        """An export of a client's service and partner."""
+        return cls(config.base.text, config.partner or "", order, status)
+
     def to_json(self) -> str:
         """One JSON object; exact numbers stay exact."""
         order, status = self.order, self.status

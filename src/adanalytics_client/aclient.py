@@ -12,6 +12,7 @@ from adanalytics_client._dates import Day
 from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
 from adanalytics_client._lent import AsyncHttpClient
 from adanalytics_client._pull import make_pull
+from adanalytics_client._saved import SavedExport
 from adanalytics_client._seen import SeenEvents
 from adanalytics_client._typed import M
 from adanalytics_client.aevents import AsyncEventQuery
@@ -193,7 +194,8 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         """
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = await self._driver.run(order_export(self._session, order))
-        return AsyncExportJob(order, status, self._session, self._driver)
+        saved = SavedExport.of(self._session.config, order, status)
+        return AsyncExportJob(saved, (self._session, self._driver))
 
     async def export(
         self,

@@ -2,21 +2,21 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._download import Delivery
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ExportOrder, ask_again
-from adanalytics_client._saved import SavedExport, read_saved
-from adanalytics_client._session import Session
+from adanalytics_client._exporting import ask_again
+from adanalytics_client._kept_job import KeptJob
+from adanalytics_client._saved import read_saved
 from adanalytics_client._waiting import ONE_HOUR, wait_for
 
 if TYPE_CHECKING:
     from adanalytics_client.aclient import AsyncClient
 
 
-class AsyncExportJob:
+class AsyncExportJob(KeptJob[AsyncDriver]):
     """What `AsyncClient.start_export` gives: ask for its status, wait, download.
 
     Example:
@@ -26,23 +26,6 @@ class AsyncExportJob:
         >>> await job.download("jan.csv")
         PosixPath('jan.csv')
     """
-
-    def __init__(
-        self, order: ExportOrder, status: ExportStatus, session: Session, driver: AsyncDriver
-    ) -> None:
-        self._order = order
-        self._status = status
-        self._session = session
-        self._driver = driver
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._status!r})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "A job is bound to a client and its credential; keep job.to_json() and go on with "
-            "AsyncExportJob.from_json(client, text)."
-        )
 
     @classmethod
     def from_json(cls, client: "AsyncClient", text: str) -> Self:
@@ -59,37 +42,7 @@ class AsyncExportJob:
         """
         # Both are of one world; a user has no business with what a client is made of.
         session, driver = client._session, client._driver  # noqa: SLF001
-        saved = read_saved(text).check(session.config)
-        return cls(saved.order, saved.status, session, driver)
-
-    def to_json(self) -> str:
-        """The job as text, to go on with it elsewhere.
-
-        It holds no credential, but maybe signed addresses: whoever has one can read the export
-        until the address expires.
-
-        Example:
-            >>> with open("job.json", "w") as file:
-            ...     written = file.write(job.to_json())
-        """
-        config = self._session.config
-        saved = SavedExport(config.base.text, config.partner or "", self._order, self._status)
-        return saved.to_json()
-
-    @property
-    def order(self) -> ExportOrder:
-        """What the export holds."""
-        return self._order
-
-    @property
-    def export_id(self) -> str | None:
-        """The service's id of the export, where it gave one."""
-        return self._status.export_id
-
-    @property
-    def last_status(self) -> ExportStatus:
-        """What was last learned; costs no request."""
-        return self._status
+        return cls(read_saved(text).check(session.config), (session, driver))
 
     async def status(self) -> ExportStatus:
         """Ask the service once; free when the export is known to have ended.
@@ -98,7 +51,8 @@ class AsyncExportJob:
             ExportExpired: when its files are no longer offered.
             AdAnalyticsError: when the service cannot be asked.
         """
-        self._status = await self._driver.run(ask_again(self._session, self._order, self._status))
+        session, driver = self._client()
+        self._status = await driver.run(ask_again(session, self._order, self._status))
         return self._status
 
     async def wait(
@@ -120,8 +74,9 @@ class AsyncExportJob:
             >>> (await job.wait(timeout=600)).done
             True
         """
-        self._status = await self._driver.run(
-            wait_for(self._session, self._order, self._status, timeout=timeout)
+        session, driver = self._client()
+        self._status = await driver.run(
+            wait_for(session, self._order, self._status, timeout=timeout)
         )
         return self._status
 
@@ -142,8 +97,9 @@ class AsyncExportJob:
             >>> (await job.download("day.csv")).stat().st_size
             82412
         """
-        delivery = Delivery(self._session, self._order, await self.wait())
+        session, driver = self._client()
+        delivery = Delivery(session, self._order, await self.wait())
         try:
-            return await self._driver.run(delivery.run(Path(path)))
+            return await driver.run(delivery.run(Path(path)))
         finally:
             self._status = delivery.status

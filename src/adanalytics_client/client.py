@@ -11,6 +11,7 @@ from adanalytics_client._dates import Day
 from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
 from adanalytics_client._lent import HttpClient
 from adanalytics_client._pull import make_pull
+from adanalytics_client._saved import SavedExport
 from adanalytics_client._seen import SeenEvents
 from adanalytics_client._sync import SyncDriver
 from adanalytics_client._typed import M
@@ -193,7 +194,8 @@ class Client(Connection[HttpClient, SyncDriver]):
         """
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = self._driver.run(order_export(self._session, order))
-        return ExportJob(order, status, self._session, self._driver)
+        saved = SavedExport.of(self._session.config, order, status)
+        return ExportJob(saved, (self._session, self._driver))
 
     def export(
         self,

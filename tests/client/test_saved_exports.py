@@ -73,14 +73,24 @@ def test_a_text_that_does_not_fit_is_refused(
     assert again(world, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
 
 
-def test_a_job_is_not_pickled_but_its_status_is(
-    world: World, stand_in: StandIn, say: type[Say]
+def test_a_pickled_job_leaves_its_client_behind(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
-    stand_in.says(say({"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["secret-key"]}))
+    ordered = {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["secret-key"]}
+    stand_in.says_by_name(bulk_export=[say(ordered)], f_csv=[say(FILE, headers=CSV)])
     job = world.call("start_export", "2026-01-01")
-    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="to_json"):
-            attempt(job)
+    note = pickle.dumps(job)
+    assert b"secret-key" not in note
+    kept = pickle.loads(note)
+    assert type(kept) is type(job)
+    assert (kept.order, kept.export_id, kept.last_status) == (job.order, None, job.last_status)
+    assert (repr(kept), kept.to_json()) == (repr(job), job.to_json())
+    for name, *arguments in (("status",), ("wait",), ("download", tmp_path / "x.csv")):
+        with pytest.raises(errors.ConfigurationError, match="from_json"):
+            world.on(kept, name, *arguments)
+    # A copy within the process keeps its client.
+    for one in (again(world, job, kept.to_json()), copy.copy(job), copy.deepcopy(job)):
+        assert world.on(one, "download", tmp_path / "x.csv").read_bytes() == FILE
     status = job.last_status
     assert pickle.loads(pickle.dumps(status)) == copy.deepcopy(status) == status
     assert status.answer == {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["***"]}
