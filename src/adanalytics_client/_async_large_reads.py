@@ -11,6 +11,7 @@ import httpcore
 import httpx
 
 from adanalytics_client._direct_connection import AT_ONCE
+from adanalytics_client._direct_transport import trust
 
 SocketOption = (
     tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
@@ -25,7 +26,7 @@ class AsyncLargeReads(httpx.AsyncHTTPTransport):
     """
 
     def __init__(self, limits: httpx.Limits) -> None:
-        context = httpx.create_ssl_context()
+        context = trust()
         super().__init__(verify=context, limits=limits)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,

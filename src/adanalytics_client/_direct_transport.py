@@ -15,10 +15,26 @@ from time import monotonic
 import httpx
 
 from adanalytics_client._direct_connection import DirectConnection, Waits
+from adanalytics_client.errors import ConfigurationError
 
 _PORTS = {"http": 80, "https": 443}
 
 Origin = tuple[str, str, int]
+
+
+def trust() -> ssl.SSLContext:
+    """Settings of TLS with the certificates that httpx trusts: its own, or the environment's.
+
+    Raises:
+        ConfigurationError: when these cannot be read.
+    """
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The certificates to trust cannot be read: {error}. "
+            "Correct the environment variable SSL_CERT_FILE or SSL_CERT_DIR."
+        ) from None
 
 
 class DirectTransport(httpx.BaseTransport):
@@ -50,7 +66,7 @@ class DirectTransport(httpx.BaseTransport):
     @cached_property
     def _context(self) -> ssl.SSLContext:
         # Reading the certificates takes longer than a hundred requests.
-        context = httpx.create_ssl_context()
+        context = trust()
         context.set_alpn_protocols(["http/1.1"])
         return context
 
@@ -59,6 +75,7 @@ class DirectTransport(httpx.BaseTransport):
 
         Raises:
             httpx.TransportError: when no answer arrives.
+            ConfigurationError: when the certificates to trust cannot be read.
         """
         waits: Waits = request.extensions.get("timeout", {})
         origin = _origin(request.url)

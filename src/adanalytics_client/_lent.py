@@ -67,19 +67,22 @@ def own_client(sockets: Sockets) -> httpx.Client:
     Args:
         sockets: told of every socket that is opened.
     """
-    if getproxies():
-        return httpx.Client(limits=_LIMITS, event_hooks={"request": [sockets.watch]})
     # With h11, which httpx imports late too.
-    from adanalytics_client._direct_transport import DirectTransport
+    from adanalytics_client._direct_transport import DirectTransport, trust
 
+    if getproxies():
+        hooks = {"request": [sockets.watch]}
+        return httpx.Client(verify=trust(), limits=_LIMITS, event_hooks=hooks)
     return httpx.Client(transport=DirectTransport(sockets.add, keepalive=_KEEPALIVE))
 
 
 def own_async_client() -> httpx.AsyncClient:
     """The same for tasks, which are cancelled, so that nobody need know their sockets."""
-    if getproxies():
-        return httpx.AsyncClient(limits=_LIMITS)
     from adanalytics_client._async_large_reads import AsyncLargeReads
+    from adanalytics_client._direct_transport import trust
+
+    if getproxies():
+        return httpx.AsyncClient(verify=trust(), limits=_LIMITS)
 
     return httpx.AsyncClient(transport=AsyncLargeReads(_LIMITS))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import ipaddress
 import socket
@@ -17,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from adanalytics_client import AsyncClient, Client, ConfigurationError
 from adanalytics_client._direct_transport import DirectTransport
 from adanalytics_client._sockets import Sockets
 
@@ -406,3 +408,28 @@ def test_a_certificate_that_nobody_vouches_for(
     server = wire([sized(b"secret")], context=served_with(certificate))
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         http.get(server.url)
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+def test_certificates_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    """Whoever set the variable is told of it, and nothing is tried again."""
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    monkeypatch.setenv("SSL_CERT_FILE", str(empty))
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+
+        def ask() -> None:
+            with Client(url, api_key="k", partner="acme") as client:
+                client.dates()
+
+        async def ask_as_task() -> None:
+            async with AsyncClient(url, api_key="k", partner="acme") as client:
+                await client.dates()
+
+        for run in (ask, lambda: asyncio.run(ask_as_task())):
+            with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
+                run()
