@@ -96,7 +96,8 @@ class DirectConnection:
         while True:
             try:
                 event = protocol.next_event()
-            except h11.RemoteProtocolError as error:
+            except (h11.RemoteProtocolError, ValueError) as error:
+                # h11 0.14 takes a length of thousands of digits, which int() does not.
                 raise httpx.RemoteProtocolError(str(error)) from error
             if isinstance(event, h11.Event):
                 return event

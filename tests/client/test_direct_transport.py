@@ -262,6 +262,8 @@ def test_a_body_left_unread_ends_its_connection(
         OK + b"X: " + b"y" * 200_000 + END,
         OK + b"Content-Length: 5\r\nContent-Length: 6" + END + b"abcde",
         OK + b"Content-Length: -5" + END + b"abcde",
+        OK + b"Content-Length: " + b"5" * 5000 + END + b"abcde",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade" + END,
         sized(b"abcde")[:-1],
         OK + b"Content-Length: 5" + END,
         CHUNKED[:-2],
@@ -323,6 +325,10 @@ def test_silence_ends_in_time(http: httpx.Client) -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         with pytest.raises(httpx.ReadTimeout):
             http.get(url, timeout=0.01)
+        with pytest.raises(httpx.WriteTimeout):
+            http.post(url, content=b"x" * 20_000_000, timeout=0.01)
+        with pytest.raises(httpx.ConnectTimeout):
+            http.get(url.replace("http:", "https:"), timeout=0.01)
 
 
 def test_ipv6(http: httpx.Client, wire: Callable[..., Wire]) -> None:
