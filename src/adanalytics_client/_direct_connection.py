@@ -15,6 +15,9 @@ import httpx
 AT_ONCE = 256 * 1024
 """The most bytes that one read takes from a socket; a connection holds no more of a body."""
 
+# TLS gives a record at a time (RFC 8446, section 5.1), and takes room for all it is asked for.
+_RECORD = 16 * 1024
+
 _HEAD_AT_ONCE = 16 * 1024
 _LARGEST_HEAD = 100 * 1024
 
@@ -35,6 +38,7 @@ class DirectConnection:
     def __init__(self, opened: socket.socket) -> None:
         self.reusable = False
         self._socket = opened
+        self._most = _RECORD if isinstance(opened, ssl.SSLSocket) else AT_ONCE
 
     @property
     def is_stale(self) -> bool:
@@ -108,7 +112,7 @@ class DirectConnection:
 
     def _receive(self, at_once: int) -> bytes:
         try:
-            return self._socket.recv(at_once)
+            return self._socket.recv(min(at_once, self._most))
         except TimeoutError as error:
             raise httpx.ReadTimeout(str(error)) from error
         except OSError as error:
