@@ -4,7 +4,7 @@ The ledger says how many rows each hour has. A page is found by walking those co
 first row, then read as ranges of keys: no OFFSET. Adding the counts up gives the total.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -30,6 +30,11 @@ class Page:
 
 def read_spans(store: PartnerStore, days: DayRange) -> list[Span]:
     """List the hours of a range that have rows, in order, as the ledger sees them now."""
+    return list(map(Span._make, _read_hours(store, days)))
+
+
+def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int]]:
+    """The same as plain tuples: of a year's hours a page needs a few, and names take time."""
     query = "SELECT hour, first, n FROM hours WHERE hour >= ? AND hour < ? AND n > 0"
     bounds = [days.first_day * 24, (days.last_day + 1) * 24]
     if days.hour is not None:
@@ -37,20 +42,20 @@ def read_spans(store: PartnerStore, days: DayRange) -> list[Span]:
         query += " AND ((hour % 24) + 24) % 24 = ?"
         bounds.append(days.hour)
     with store.reading_ledger() as ledger:
-        return list(map(Span._make, ledger.execute(query + " ORDER BY hour", bounds)))
+        return ledger.execute(query + " ORDER BY hour", bounds).fetchall()
 
 
-def cut(spans: list[Span], skip: int, take: int) -> list[Span]:
+def cut(spans: Iterable[tuple[int, int, int]], skip: int, take: int) -> list[Span]:
     """Return the parts of the spans that hold rows ``skip`` to ``skip + take`` of them all."""
     parts = []
-    for span in spans:
-        if skip >= span.n:
-            skip -= span.n
+    for hour, first, rows in spans:
+        if skip >= rows:
+            skip -= rows
             continue
         if take <= 0:
             break
-        count = min(span.n - skip, take)
-        parts.append(Span(span.hour, span.first + skip, count))
+        count = min(rows - skip, take)
+        parts.append(Span(hour, first + skip, count))
         take -= count
         skip = 0
     return parts
@@ -71,8 +76,8 @@ def read_page(
 
 
 def _read_page_once(store: PartnerStore, days: DayRange, skip: int, take: int) -> Page:
-    spans = read_spans(store, days)
-    return Page(read_pieces(store, cut(spans, skip, take)), sum([span.n for span in spans]))
+    hours = _read_hours(store, days)
+    return Page(read_pieces(store, cut(hours, skip, take)), sum([rows for _, _, rows in hours]))
 
 
 def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
