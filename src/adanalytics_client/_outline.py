@@ -129,8 +129,9 @@ def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:
         return None
     spans = zip([index + 1, *(each + 1 for each in ends)], [*ends, end], strict=True)
     if text.isascii():
-        raw = text.encode()
-        texts = [raw[begin:behind] for begin, behind in spans]
+        # This list only, since a document may have many.
+        raw = text[index:end].encode()
+        texts = [raw[begin - index : behind - index] for begin, behind in spans]
     else:
         texts = [text[begin:behind].encode() for begin, behind in spans]
     for each in texts[:: len(texts) // _PROBES + 1]:
