@@ -47,7 +47,7 @@ def read_month(
     connection.execute("BEGIN")
     try:
         generation = generation_of(connection)
-        parts = [part for span in spans for part in _parts(connection, month, span)]
+        parts = [part for run in _runs(spans) for part in _parts(connection, month, run)]
     finally:
         connection.execute("ROLLBACK")
     path = text_path(folder, month, generation)
@@ -61,26 +61,42 @@ def read_month(
         raise DamagedFile(path, "it is missing") from error
 
 
-def _parts(connection: sqlite3.Connection, month: str, span: Span) -> Iterator[_Part]:
-    low = at = first_key(span.hour, span.first)
-    high = low + span.n
+def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """Group the spans of hours that follow each other: their chunks are one range of keys."""
+    run: list[Span] = []
+    for span in spans:
+        if run and span.hour != run[-1].hour + 1:
+            yield run
+            run = []
+        run.append(span)
+    if run:
+        yield run
+
+
+def _parts(connection: sqlite3.Connection, month: str, run: list[Span]) -> Iterator[_Part]:
+    low, last = first_key(run[0].hour, run[0].first), run[-1]
     found = connection.execute(
         "SELECT key, n, position, length FROM chunks"
         " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
-        (low, high),
+        (low, first_key(last.hour, last.first) + last.n),
     )
-    for chunk in map(Chunk._make, found):
-        end = chunk.key + chunk.n
-        if not chunk.key <= at < end:
-            break
-        take = min(end, high) - at
-        yield _Part(chunk, at - chunk.key, take, take == chunk.n)
-        at += take
-    if at < high:
-        raise HourReplaced(
-            f"{month}.db has not all rows of hour {span.hour % 24}: they were replaced"
-            " while they were read, or the file is damaged"
-        )
+    chunks = map(Chunk._make, found)
+    chunk = next(chunks, None)
+    for hour, first, count in run:
+        at = first_key(hour, first)
+        high = at + count
+        while at < high:
+            # What lies between was replaced, or is not yet visible.
+            while chunk is not None and chunk.key + chunk.n <= at:
+                chunk = next(chunks, None)
+            if chunk is None or chunk.key > at:
+                raise HourReplaced(
+                    f"{month}.db has not all rows of hour {hour % 24}: they were replaced"
+                    " while they were read, or the file is damaged"
+                )
+            take = min(chunk.key + chunk.n, high) - at
+            yield _Part(chunk, at - chunk.key, take, take == chunk.n)
+            at += take
 
 
 class _Reader:

@@ -127,6 +127,22 @@ def test_who_reads_a_file_that_was_written_anew_reads_again(
         read_pieces(store, spans)
 
 
+@pytest.mark.parametrize("which", [0, 1, -2, -1])
+def test_a_chunk_that_is_gone_is_noticed(
+    store: PartnerStore, make_record: MakeRecord, which: int
+) -> None:
+    """Also between others, in an hour that is read together with its neighbours."""
+    fill(store, make_record)
+    spans = read_spans(store, DAYS)
+    assert len(spans) > 1
+    with store.writing_ledger(), store.writing_month("2026-01") as connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM chunks ORDER BY key")]
+        assert len(keys) > 3
+        connection.execute("DELETE FROM chunks WHERE key = ?", (keys[which],))
+    with pytest.raises(HourReplaced, match="has not all rows"):
+        read_pieces(store, spans)
+
+
 def test_what_a_killed_rewrite_left_goes_with_the_next_load(
     store: PartnerStore, make_record: MakeRecord
 ) -> None:
