@@ -1,4 +1,6 @@
-"""What every test shares: a state folder of its own, and no deadline for properties."""
+"""What every test shares: a state folder of its own, no deadline for properties, and Ctrl-C."""
+
+import signal
 
 import pytest
 from hypothesis import settings
@@ -6,6 +8,10 @@ from hypothesis import settings
 # The machine may be busy, and how long something takes is no test's matter.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# A shell starts what runs in the background with Ctrl-C ignored, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
