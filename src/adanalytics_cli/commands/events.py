@@ -21,6 +21,8 @@ LARGEST_PAGE = 10_000
 _FORMATS = (*FORMATS, *BINARY)
 # A table is for a first look; more rows than this would only scroll by.
 ROWS_OF_A_TABLE = 100
+# Bytes that are kept for the next pages instead of being freed: some six pages.
+PAGES_KEPT = 40_000_000
 
 
 @click.pass_context
@@ -56,7 +58,10 @@ def run(
             progress.expect(query.plan.least_requests)
 
         from adanalytics_cli.event_output import read_events, write_event_table, write_events
+        from adanalytics_cli.heap import keep_freed, share_heap
 
+        share_heap()
+        keep_freed(PAGES_KEPT)
         if form == "table":
             rows = read_events(query, columns)
             progress.finish()
