@@ -100,8 +100,7 @@ class DirectConnection:
         while True:
             try:
                 event = protocol.next_event()
-            except (h11.RemoteProtocolError, ValueError) as error:
-                # h11 0.14 takes a length of thousands of digits, which int() does not.
+            except h11.RemoteProtocolError as error:
                 raise httpx.RemoteProtocolError(str(error)) from error
             if isinstance(event, h11.Event):
                 return event

@@ -53,7 +53,7 @@ class Typed(Generic[M]):
         Raises:
             ConfigurationError: for a type that pydantic knows nothing of.
         """
-        from pydantic import PydanticUserError, TypeAdapter
+        from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
         from adanalytics_client.models import Event
 
@@ -61,7 +61,7 @@ class Typed(Generic[M]):
         try:
             adapter = TypeAdapter(list[kind])
             form = adapter.core_schema.get("items_schema", {}).get("type")
-        except PydanticUserError as error:
+        except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             raise _refusal(model, error.code or "unknown to pydantic") from None
         if form in _NO_OBJECTS:
             raise _refusal(model, "an event is an object with fields")

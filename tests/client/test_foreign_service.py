@@ -26,7 +26,8 @@ CREDENTIALS: list[dict[str, Any]] = [
     {"api_key": "foreign-key-1"},
     {"email": "a@b.example", "password": "pass-word-1"},
 ]
-PATIENT = RetryPolicy(attempts=6)
+# Which of its requests the service refuses is a matter of their order.
+PATIENT = RetryPolicy(attempts=12)
 
 
 @pytest.fixture
