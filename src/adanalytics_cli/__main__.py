@@ -3,9 +3,21 @@
 import os
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # While modules were still being imported; a run that has begun says it by itself.
+        if sys.stderr is not None:
+            sys.stderr.write("Interrupted.\n")
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     if sys.argv[1:] == ["--version"]:
         # Half of the time of a start is click, and nobody needs it to read a version.
         from adanalytics_cli.version import show_version
@@ -14,7 +26,9 @@ def main() -> None:
     # numpy comes with pyarrow, and would start threads that nothing here has work for.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from adanalytics_cli.root import cli
+    from adanalytics_cli.termination import leave_on_sigterm
 
+    leave_on_sigterm()
     cli.main(prog_name="adanalytics")
 
 

@@ -84,6 +84,7 @@ def test_the_numbers_scripts_depend_on() -> None:
         "DAMAGED": 7,
         "INTERRUPTED": 130,
         "CLOSED_PIPE": 141,
+        "TERMINATED": 143,
     }
 
 

@@ -1,6 +1,8 @@
-"""Ctrl-C: what is whole stays, and where it can be gone on with, the command is named."""
+"""Ctrl-C and SIGTERM: what is whole stays, and the command that goes on with it is named."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,9 +20,11 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
     asked, over = Event(), Event()
 
     class Stuck(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def answer(self) -> None:
             asked.set()
             over.wait(TIMEOUT)
+
+        do_GET = do_POST = answer  # noqa: N815 - names of http.server
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base's name
             """Say nothing."""
@@ -50,20 +54,90 @@ def test_ctrl_c_of_a_sync_says_how_to_go_on(
     assert finish(process) == (130, "", said)
 
 
-@pytest.mark.parametrize("command", ["dates", "events"])
-def test_ctrl_c(
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "Interrupted.\n"), (signal.SIGTERM, 143, "")],
+    ids=["ctrl-c", "sigterm"],
+)
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("dates", "out.csv"),
+        ("summary", "out.csv"),
+        ("events", "out.csv"),
+        ("events", "out.jsonl"),
+        ("export", "out.csv"),
+    ],
+)
+def test_what_was_begun_is_gone_and_what_was_there_stays(
     spawn: Spawn,
     service: LocalServer,
     stuck_service: tuple[str, Event],
     folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     command: str,
+    name: str,
+    number: int,
+    code: int,
+    said: str,
 ) -> None:
     url, asked = stuck_service
-    target = folder / "out.csv"
+    target, scratch = folder / name, tmp_path / "scratch"
     target.write_text("before")
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process = spawn(command, "2026-01-15", "--base-url", url, "-o", str(target))
     assert asked.wait(TIMEOUT)
+    process.send_signal(number)
+    assert finish(process) == (code, "", said)
+    assert target.read_text() == "before"
+    assert [each.name for each in folder.iterdir()] == [name]
+    assert not [*scratch.iterdir()]
+
+
+INTERRUPTING = """
+import os, signal, sys
+
+wanted = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from adanalytics_cli.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("adanalytics_cli.version", ["--version"]),
+        ("adanalytics_cli.root", ["dates"]),
+        ("click.core", ["dates"]),
+        ("adanalytics_cli.commands.dates", ["dates"]),
+    ],
+)
+def test_ctrl_c_while_modules_are_imported(module: str, words: list[str]) -> None:
+    line = [sys.executable, "-c", INTERRUPTING, module, *words]
+    done = subprocess.run(line, capture_output=True, check=False, text=True, timeout=TIMEOUT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+
+
+def test_sigterm_that_the_caller_had_ignored_stays_ignored(
+    spawn: Spawn, service: LocalServer, stuck_service: tuple[str, Event]
+) -> None:
+    url, asked = stuck_service
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        process = spawn("dates", "--base-url", url)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert asked.wait(TIMEOUT)
+    process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGINT)
     assert finish(process) == (130, "", "Interrupted.\n")
-    assert target.read_text() == "before"
-    assert [each.name for each in folder.iterdir()] == ["out.csv"]
