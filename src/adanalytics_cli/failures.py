@@ -1,5 +1,6 @@
 """The one table from what went wrong to the exit status and to what the user should do."""
 
+import errno
 from dataclasses import dataclass
 
 from adanalytics_cli.exit_codes import ExitCode
@@ -51,6 +52,14 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "sqlite3.Error": (ExitCode.FAILED, _DATA),
     "builtins.OSError": (ExitCode.FAILED, ""),
 }
+_NO_ROOM = "Make room there, or send the output elsewhere."
+# What the system says when something cannot be written; the rest speaks for itself.
+_OF_SYSTEM = {
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,
+    errno.EBADF: "Stdout is closed. Send it to a file with > FILE, or to /dev/null.",
+}
 _UNEXPECTED = "This is a defect. Run it again with --debug and report what it prints."
 
 
@@ -79,6 +88,8 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
+    if isinstance(error, OSError):
+        remedy = _OF_SYSTEM.get(error.errno, remedy)
     own_remedy = getattr(error, "remedy", "")
     return Failure(
         code, kind, _message(error), own_remedy or remedy, getattr(error, "request_id", None)

@@ -9,11 +9,13 @@ def prepare_streams() -> None:
     """Give stdin, stdout and stderr to a run that was started without them, and stdout its buffer.
 
     Without a stand-in the next file opened gets the number of a closed stream, and what is meant
-    for the terminal ends up in the data. PYTHONUNBUFFERED takes the buffer away; without one a
-    write may take a part of a page and say so to nobody: rows would be lost on a full disk, and a
-    closed pipe would look like success.
+    for the terminal ends up in the data. That of stdout takes nothing: data that nobody gets are
+    an error, as on a full disk, while a run that prints none goes on.
+
+    PYTHONUNBUFFERED takes the buffer away; without one a write may take a part of a page and say
+    so to nobody: rows would be lost on a full disk, and a closed pipe would look like success.
     """
-    for number, flags in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:

@@ -22,12 +22,65 @@ def test_a_closed_pipe_ends_quietly(spawn: Spawn, service: LocalServer, form: st
     assert finish(process) == (141, "", "")
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def by_shell(line: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of the program with redirections."""
+    line = f"{sys.executable} -m adanalytics_cli {line}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, check=False, text=True, timeout=TIMEOUT
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- 2>&-"])
 def test_streams_that_are_not_there(service: LocalServer, closed: str) -> None:
-    line = f"{sys.executable} -m adanalytics_cli dates -f csv {closed}"
-    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=TIMEOUT)
-    shown = b"" if ">&-" in closed.replace("2>&-", "") else b"date\n2026-01-15\n2026-01-16\n"
-    assert (done.returncode, done.stdout, done.stderr) == (0, shown, b"")
+    shown = "date\n2026-01-15\n2026-01-16\n"
+    assert by_shell(f"dates -f csv {closed}") == (0, shown, "")
+
+
+CLOSED = """\
+Error: Bad file descriptor
+Stdout is closed. Send it to a file with > FILE, or to /dev/null.
+"""
+PRINTING = [
+    "--help",
+    "dates --help",
+    "dates",
+    "dates -f table",
+    "dates --chart",
+    "summary 2026-01-15",
+    "summary 2026-01-15 -f parquet",
+    "events 2026-01-15 -f jsonl",
+    "events 2026-01-15 -f arrow --hour 3",
+    "export 2026-01-15 --format csv",
+    "plan 2026-01-15",
+    "plan 2026-01-15 -f table",
+    "status",
+    "doctor",
+    "completion bash",
+    "server openapi",
+]
+
+
+@pytest.mark.parametrize("words", PRINTING)
+def test_data_for_a_stdout_that_is_closed_are_an_error(service: LocalServer, words: str) -> None:
+    code, _, said = by_shell(f"-q {words} >&-")
+    assert (code, said) == (1, CLOSED)
+    assert by_shell(f"-q {words} <&- >&- 2>&-") == (1, "", "")
+
+
+def test_a_version_for_a_stdout_that_is_closed_is_an_error() -> None:
+    assert by_shell("--version >&-") == (1, "", "Error: Bad file descriptor\n")
+
+
+def test_who_prints_nothing_needs_no_stdout(service: LocalServer, folder: Path) -> None:
+    assert by_shell(f"-q dates -o {folder}/dates.csv >&-") == (0, "", "")
+    assert by_shell(f"-q sync 2026-01-15 --to {folder}/events >&-") == (0, "", "")
+
+
+@pytest.mark.parametrize("words", ["dates", "events 2026-01-15", "status"])
+def test_a_full_disk_behind_stdout(service: LocalServer, words: str) -> None:
+    said = "Error: No space left on device\nMake room there, or send the output elsewhere.\n"
+    assert by_shell(f"-q {words} > /dev/full") == (1, "", said)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "table"])
