@@ -88,7 +88,7 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.errno is not None:
         remedy = _OF_SYSTEM.get(error.errno, remedy)
     own_remedy = getattr(error, "remedy", "")
     return Failure(

@@ -123,8 +123,8 @@ login = ExampleCommand(
     examples=[
         "adanalytics login",
         "adanalytics login --email ada@example.org",
-        "pass show stats | adanalytics login --api-key-stdin --base-url https://stats.example \\",
-        "    --partner acme",
+        "pass show stats | adanalytics login --api-key-stdin \\",
+        "    --base-url https://stats.example --partner acme",
         "adanalytics login --profile night",
     ],
     connects=True,

@@ -18,7 +18,7 @@ server = LazyGroup(
     summary="Fill and manage a server's data folder.",
     examples=[
         "adanalytics server partner add acme --currency USD",
-        "adanalytics server user add ada@example.org --role admin --password-stdin < password",
+        "adanalytics server user add ada@example.org --role admin",
         "adanalytics server key create --user ada@example.org --name nightly",
         "adanalytics server load day.csv --partner acme",
         "adanalytics server health http://127.0.0.1:8000",
