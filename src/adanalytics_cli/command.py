@@ -1,7 +1,9 @@
 """The command class: examples first in the help, and options of the run on either side of it."""
 
+import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -46,9 +48,10 @@ class ExampleCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let `-7d` reach the date arguments: a leading space keeps it from being an option."""
-        return super().parse_args(
-            ctx, [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
-        )
+        with suggesting_near_options():
+            return super().parse_args(
+                ctx, [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
+            )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Usage, summary, examples, details, options."""
@@ -59,6 +62,22 @@ class ExampleCommand(click.Command):
         names = ", ".join(option.opts[-1] for option in self.run_options)
         formatter.write_paragraph()
         formatter.write_text(f"Also here: {names}; see adanalytics --help.")
+
+
+@contextmanager
+def suggesting_near_options() -> Iterator[None]:
+    """Suggest instead of an unknown option only names that are near without their dashes.
+
+    click compares the dashes, too, and offers `--quiet` to who wrote `--user`.
+    """
+    try:
+        yield
+    except click.NoSuchOption as error:
+        names = {name.lstrip("-"): name for name in error.possibilities or ()}
+        near = difflib.get_close_matches(error.option_name.lstrip("-"), names)
+        raise click.NoSuchOption(
+            error.option_name, possibilities=[names[name] for name in near], ctx=error.ctx
+        ) from None
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], details: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from adanalytics_cli.command import HELP_NAMES, write_examples
+from adanalytics_cli.command import HELP_NAMES, suggesting_near_options, write_examples
 
 
 class ExampleGroup(click.Group):
@@ -39,6 +39,11 @@ class ExampleGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         """The names in the order of the help."""
         return list(self.summaries())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options before the command."""
+        with suggesting_near_options():
+            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -73,7 +73,9 @@ class Accounts:
                     (partner_id, name, currency),
                 )
         except sqlite3.IntegrityError as error:
-            raise AccountError(f"partner {partner_id!r} exists already") from error
+            raise AccountError(
+                f"partner {partner_id!r} exists already: use it, or choose another id"
+            ) from error
         return await self.partner(partner_id)
 
     async def partner(self, partner_id: str) -> Partner:
@@ -126,7 +128,7 @@ class Accounts:
             AccountError: as :meth:`add_user`.
         """
         if not _EMAIL.fullmatch(email):
-            raise AccountError(f"{email!r} is no e-mail address")
+            raise AccountError(f"{email!r} is no e-mail address: write it as name@host")
         if role == "partner" and not partners:
             raise AccountError("a user with role partner reads nothing without a partner: name one")
         numbers = [(await self.partner(partner)).number for partner in partners]
@@ -142,14 +144,17 @@ class Accounts:
                     [(cursor.lastrowid, number) for number in numbers],
                 )
         except sqlite3.IntegrityError as error:
-            raise AccountError(f"user {email!r} exists already") from error
+            raise AccountError(
+                f"user {email!r} exists already: choose another e-mail, or delete that user first"
+            ) from error
         return await self.user_by_email(email)
 
     async def user_by_email(self, email: str) -> User:
         """Return a user by e-mail, in any case of letters, or raise :class:`AccountError`."""
         row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
         if row is None:
-            raise AccountError(f"there is no user {email!r}")
+            known = ", ".join(user.email for user in (await self.users())[:10])
+            raise AccountError(f"there is no user {email!r}; there is: {known or 'none'}")
         return User(row["number"], row["email"], row["role"])
 
     async def user(self, number: int) -> User | None:

@@ -73,7 +73,8 @@ class ApiKeys:
             key for key in keys if key.name == number_or_name
         ]
         if not found:
-            raise AccountError(f"there is no key {number_or_name!r}")
+            known = ", ".join(key.name for key in keys[:10])
+            raise AccountError(f"there is no key {number_or_name!r}; there is: {known or 'none'}")
         if len(found) > 1:
             numbers = ", ".join(str(key.number) for key in found)
             raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")

@@ -49,9 +49,10 @@ def open_rows(path: Path) -> RowSource:
     """Open a file by its suffix: .csv, .jsonl or .ndjson, plain or .gz, or .parquet.
 
     Raises:
-        LoadError: another suffix, an unreadable or empty file, a bad header, or a parquet
-            file without pyarrow.
+        LoadError: no such file, another suffix, an unreadable or empty file, a bad header, or a
+            parquet file without pyarrow.
     """
+    _check_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     inner = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     if inner == [".csv"]:
@@ -68,3 +69,13 @@ def open_rows(path: Path) -> RowSource:
         return ParquetRows(path)
     message = "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
     raise LoadError(path, None, None, message)
+
+
+def _check_file(path: Path) -> None:
+    """See that there is a file before its name is judged."""
+    try:
+        path.stat()
+    except OSError as error:
+        raise LoadError(path, None, None, f"cannot be read, {error.strerror}") from error
+    if path.is_dir():
+        raise LoadError(path, None, None, "cannot be read, Is a directory: name the files in it")

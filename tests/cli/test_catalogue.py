@@ -33,3 +33,24 @@ def test_a_misspelt_command(run: Callable[..., Result], words: list[str], said: 
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["--partnr", "acme", "dates"], "--partner"),
+        (["dates", "--partnr", "acme"], "--partner"),
+        (["server", "key", "create", "--usr", "ada@example.org"], "--user"),
+        (["dates", "--debgu"], "--debug"),
+        (["server", "key", "list", "--user", "ada@example.org"], ""),
+        (["server", "user", "list", "--role", "admin"], ""),
+        (["dates", "-z"], ""),
+    ],
+)
+def test_an_unknown_option(run: Callable[..., Result], words: list[str], near: str) -> None:
+    result = run(*words)
+    said = result.stderr.splitlines()[0]
+    assert result.exit_code == 2
+    assert said.startswith("Error: No such option")
+    assert near in said
+    assert ("Did you mean" in said) == bool(near)

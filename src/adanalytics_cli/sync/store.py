@@ -56,6 +56,10 @@ def open_store(place: str) -> Store:
     Raises MissingExtra when the address needs a library that is not installed, SettingsError for a
     place that cannot hold a dataset.
     """
+    if not place:
+        raise SettingsError(
+            "the place of the dataset is empty", remedy="Name a folder or an address."
+        )
     try:
         place.encode()
     except UnicodeEncodeError:
