@@ -87,13 +87,13 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
     begun = [hour for hour in hours_of(state.day) if hour.begins <= now]
     missing = [hour for hour in begun if hour.hour not in record.hours]
     if not state.has_data and not record.rows:
-        return DayNeed(state, empty=tuple(hour for hour in missing if _closed(hour, now)))
+        return DayNeed(state, empty=tuple(hour for hour in missing if is_closed(hour, now)))
     held = {hour: record.hours[hour.hour] for hour in begun if hour.hour in record.hours}
-    open_when_asked = [hour for hour, of in held.items() if not _closed(hour, of.asked_at)]
+    open_when_asked = [hour for hour, of in held.items() if not is_closed(hour, of.asked_at)]
     changed = [hour for hour, of in held.items() if of.fingerprint != state.fingerprint]
     asked = dict.fromkeys(missing, Reason.MISSING)
     asked |= {
-        hour: Reason.OPEN for hour in open_when_asked if hour in changed or _closed(hour, now)
+        hour: Reason.OPEN for hour in open_when_asked if hour in changed or is_closed(hour, now)
     }
     doubtful = tuple(hour for hour in changed if hour not in open_when_asked)
     if missing or open_when_asked:
@@ -101,10 +101,16 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
     return DayNeed(state, dict.fromkeys(doubtful, Reason.RESTATED))
 
 
+def is_closed(hour: Hour, moment: datetime) -> bool:
+    """Whether nothing more was to come of an hour at a moment in UTC."""
+    # The last hour of the calendar has no end that could be told.
+    return moment - LATENESS - timedelta(hours=1) >= hour.begins
+
+
 def is_settled(record: DayRecord) -> bool:
     """Whether every hour of the day was pulled after it was over."""
     return all(
-        hour.hour in record.hours and _closed(hour, record.hours[hour.hour].asked_at)
+        hour.hour in record.hours and is_closed(hour, record.hours[hour.hour].asked_at)
         for hour in hours_of(record.day)
     )
 
@@ -119,7 +125,3 @@ def is_explained(record: DayRecord, state: DayState) -> bool:
 def empty_record(asked_at: datetime, fingerprint: str) -> HourRecord:
     """An hour without events, which has no file."""
     return HourRecord(0, 0, "", asked_at, fingerprint)
-
-
-def _closed(hour: Hour, moment: datetime) -> bool:
-    return moment >= hour.ends + LATENESS

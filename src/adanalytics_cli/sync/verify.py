@@ -7,7 +7,7 @@ from datetime import date, datetime
 from adanalytics_cli.sync.arrow_events import EventTables
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_cli.sync.empty_part import empty_part_name
-from adanalytics_cli.sync.freshness import is_settled
+from adanalytics_cli.sync.freshness import is_closed, is_settled
 from adanalytics_cli.sync.hours import Hour, hours_of
 from adanalytics_cli.sync.journal import checksum
 from adanalytics_cli.sync.layout import DATA, PartFormat, part_name
@@ -76,7 +76,7 @@ class Verification:
                 yield from (Problem(day, what, number) for what in self._hour(hour, record))
         form = self._dataset.identity.form
         known.add(empty_part_name(form))
-        strays = _strays(set(self._dataset.store.sizes(DATA)) - known, form)
+        strays = _strays(set(self._dataset.store.sizes(DATA)) - known, form, self._clock())
         # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
@@ -137,19 +137,23 @@ class Verification:
             yield Problem(day, f"its sums are not the summary's: {wrong[0]}{more}")
 
 
-def _strays(names: Iterable[str], form: PartFormat) -> Iterator[Problem]:
+def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[Problem]:
     """Files under data that nobody committed; readers would take them for events.
 
-    A sync puts the right file in place of one that has the name of a part, and leaves others alone.
+    A sync puts the right file in place of one that has the name of a part, once its hour is over,
+    and leaves others alone.
     """
     for name in sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
         try:
-            hours = {part_name(hour, form) for hour in hours_of(date.fromisoformat(day))}
+            hours = {part_name(hour, form): hour for hour in hours_of(date.fromisoformat(day))}
         except ValueError:
-            hours = set()
-        if name in hours:
-            yield Problem(date.fromisoformat(day), f"{name} was never committed")
+            hours = {}
+        hour = hours.get(name)
+        if hour is not None and is_closed(hour, now):
+            yield Problem(hour.day, f"{name} was never committed")
+        elif hour is not None:
+            yield Problem(NO_DAY, f"{name} is of an hour that is not over; delete it")
         else:
             yield Problem(NO_DAY, f"{name} does not belong here; delete it")
 

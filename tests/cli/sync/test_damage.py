@@ -70,6 +70,39 @@ def test_a_file_that_nobody_committed_is_taken_away(shop: Shop, dataset: Path, h
     assert held(dataset) == shop.rows()
 
 
+@pytest.mark.parametrize("hour", ["1970-01-01/hour=13", "2026-01-17/hour=00", "2026-01-20/hour=10"])
+def test_a_part_that_nobody_committed_is_mended_as_verify_says(
+    shop: Shop, dataset: Path, held: Held, hour: str
+) -> None:
+    stray = dataset / f"data/date={hour}/part-0.parquet"
+    stray.parent.mkdir(parents=True)
+    stray.write_bytes((dataset / PART).read_bytes())
+    result = shop.run("verify", dataset)
+    assert (result.exit_code, result.stdout.count("was never committed")) == (7, 1)
+    again = result.stderr.splitlines()[1].removeprefix("Mend with: adanalytics ")
+    assert shop.run(*shlex.split(again)).exit_code == 0
+    assert not stray.exists()
+    assert shop.run("verify", dataset).exit_code == 0
+    assert held(dataset) == shop.rows()
+
+
+@pytest.mark.parametrize(
+    "hour", ["2026-01-20/hour=11", "2026-01-20/hour=13", "2026-01-21/hour=00", "9999-12-31/hour=23"]
+)
+def test_a_part_of_a_time_that_no_sync_would_pull_is_to_be_deleted(
+    shop: Shop, dataset: Path, hour: str
+) -> None:
+    stray = dataset / f"data/date={hour}/part-0.parquet"
+    stray.parent.mkdir(parents=True)
+    stray.write_bytes((dataset / PART).read_bytes())
+    result = shop.run("verify", dataset)
+    name = stray.relative_to(dataset)
+    assert result.stdout == f"{name} is of an hour that is not over; delete it\n"
+    assert result.stderr.splitlines()[1] == "Delete the files named."
+    stray.unlink()
+    assert shop.run("verify", dataset).exit_code == 0
+
+
 def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, dataset: Path) -> None:
     """A sync leaves it alone, so no command can mend that it is there."""
     (dataset / "data/date=2026-01-15/notes.txt").touch()
