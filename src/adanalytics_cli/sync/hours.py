@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Self
 
 HOURS_A_DAY = range(24)
@@ -37,11 +37,6 @@ class Hour:
     def begins(self) -> datetime:
         """Its first moment, in UTC."""
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
-
-    @property
-    def ends(self) -> datetime:
-        """The first moment after it, in UTC."""
-        return self.begins + timedelta(hours=1)
 
 
 def hours_of(day: date) -> Iterator[Hour]:

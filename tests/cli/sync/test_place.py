@@ -1,5 +1,7 @@
 """Where a dataset may be made: in a new or an empty place, never among the files of others."""
 
+from collections.abc import Callable
+from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 Shop = Any
+Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
 
 
 def everything_in(folder: Path) -> set[str]:
@@ -30,11 +33,27 @@ def test_a_folder_with_other_files_is_left_alone(shop: Shop, folder: Path, name:
     assert not shop.asked()
 
 
-@pytest.mark.parametrize("name", [".DS_Store", "lost+found/x", "_adanalytics/lock"])
+@pytest.mark.parametrize(
+    "name", [".DS_Store", "lost+found/x", "_adanalytics/lock", "_adanalytics/tmp/cafe0123"]
+)
 def test_a_folder_with_nothing_of_anybody_is_taken(shop: Shop, folder: Path, name: str) -> None:
+    """Also what the very first moments of a sync leave, when it is killed in them."""
     (folder / name).parent.mkdir(parents=True)
     (folder / name).touch()
+    assert shop.run("verify", folder).exit_code == 1
     assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+    assert shop.run("verify", folder).exit_code == 0
+
+
+def test_a_dataset_of_days_without_events_can_be_read(
+    shop: Shop, folder: Path, readers: Readers
+) -> None:
+    """The part without rows stays while there is no other."""
+    assert shop.sync("2026-01-10", "2026-01-11", "--to", folder).exit_code == 0
+    parts = {path.relative_to(folder).as_posix() for path in folder.glob("data/**/*.parquet")}
+    assert parts == {"data/date=1970-01-01/hour=00/part-0.parquet"}
+    assert {read(folder) for read in readers.values()} == {(0, Decimal(0))}
+    assert shop.run("verify", folder).exit_code == 0
 
 
 def test_what_others_put_beside_a_dataset_is_no_matter(shop: Shop, folder: Path) -> None:

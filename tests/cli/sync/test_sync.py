@@ -12,6 +12,7 @@ import pytest
 from adanalytics_cli.sync import pages
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_client import Client
+from adanalytics_client._clock import SystemClock
 from adanalytics_server.fault import Fault
 
 Shop = Any
@@ -237,6 +238,28 @@ def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Pa
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked()["events"] <= 3
     assert held(folder) == shop.rows()
+
+
+@pytest.mark.parametrize(
+    ("operation", "code", "said"),
+    [
+        ("dates", 6, "The service failed"),
+        ("summary", 6, "The service failed"),
+        ("events", 3, "48 of 48 hours are not done"),
+    ],
+)
+def test_a_service_that_fails_is_6_until_it_is_known_what_is_missing(
+    shop: Shop,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    operation: str,
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
+    shop.server.faults.add(f"500 always on {operation}")
+    result = shop.sync("--to", folder)
+    assert (result.exit_code, said in result.stderr) == (code, True)
 
 
 def test_a_refused_credential_ends_it_at_once(shop: Shop, folder: Path) -> None:
