@@ -11,9 +11,9 @@ LARGEST_BODY = 256 * 1024 * 1024
 
 ACCEPT_ENCODING = "gzip"
 
-# Smaller pieces are put together, so that nobody has the work of many of them; larger ones would
-# not stay in the processor's own memory while they are worked on.
-_PIECE = 128 * 1024
+# Room that is made before anything has come; what claims to be larger gets the rest as it comes.
+_MOST_ROOM = 16 * 1024 * 1024
+_MOST_DIGITS = 18
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
@@ -69,21 +69,23 @@ class Body:
 
     Args:
         encoding: the answer's `Content-Encoding`.
+        length: the answer's `Content-Length`; a body that grows is copied from place to place.
         largest: bytes after which to give up.
 
     Raises:
         DamagedBody: for an encoding that was not asked for.
     """
 
-    def __init__(self, encoding: str | None, largest: int = LARGEST_BODY) -> None:
+    def __init__(
+        self, encoding: str | None, length: str | None = None, largest: int = LARGEST_BODY
+    ) -> None:
         name = (encoding or "identity").strip().lower()
         if name not in {"identity", "gzip", "x-gzip", ""}:
             raise DamagedBody(f"content encoding {name!r} was not asked for")
         self._gunzip = Gunzip() if name.endswith("gzip") else None
-        self._pieces: list[bytes] = []
-        self._open: list[bytes] = []
-        self._room = _PIECE
+        self._content = bytearray(0 if self._gunzip else _room(length))
         self._size = 0
+        self._begun = False
         self._largest = largest
 
     def write(self, piece: bytes) -> None:
@@ -93,27 +95,30 @@ class Body:
             DamagedBody: when it cannot be decoded.
             OversizedBody: when the body has become too large.
         """
+        self._begun = True
         plain = self._gunzip.feed(piece, self._largest + 1) if self._gunzip else piece
-        self._size += len(plain)
+        begin, self._size = self._size, self._size + len(plain)
         if self._size > self._largest:
             raise OversizedBody
-        self._open.append(plain)
-        self._room -= len(plain)
-        if self._room <= 0:
-            self._close_piece()
+        if self._size <= len(self._content):
+            # A slice of the bytearray itself would copy twice.
+            memoryview(self._content)[begin : self._size] = plain
+        else:
+            self._content[begin:] = plain
 
-    def finish(self) -> tuple[bytes, ...]:
-        """The whole decoded body, in pieces.
+    def finish(self) -> bytearray:
+        """The whole decoded body, for its reader to keep and to change.
 
         Raises:
             DamagedBody: when its end is missing.
         """
-        if self._gunzip and (self._open or self._pieces):
+        if self._gunzip and self._begun:
             self._gunzip.finish()
-        self._close_piece()
-        return tuple(self._pieces)
+        del self._content[self._size :]
+        return self._content
 
-    def _close_piece(self) -> None:
-        if self._open:
-            self._pieces.append(self._open[0] if len(self._open) == 1 else b"".join(self._open))
-            self._open, self._room = [], _PIECE
+
+def _room(length: str | None) -> int:
+    if length is None or not length.isdecimal() or len(length) > _MOST_DIGITS:
+        return 0
+    return min(int(length), _MOST_ROOM)

@@ -187,7 +187,7 @@ def _verdict(
             home=session.config.base.owns(done.url),
         )
     try:
-        if sum(map(len, outcome.pieces)) < _QUICK_BODY:
+        if len(outcome.body) < _QUICK_BODY:
             value = read(outcome)
         else:
             value = yield Offload(lambda: read(outcome))

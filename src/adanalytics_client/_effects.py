@@ -45,16 +45,11 @@ class Reply:
 
     Attributes:
         head: status and headers.
-        pieces: the body; a large one is left in several pieces.
+        body: a bytearray where it belongs to whoever reads the reply.
     """
 
     head: Head
-    pieces: tuple[bytes, ...] = field(default=(), repr=False)
-
-    @property
-    def body(self) -> bytes:
-        """The body, put together."""
-        return b"".join(self.pieces)
+    body: bytes | bytearray = field(default=b"", repr=False)
 
     @property
     def status(self) -> int:

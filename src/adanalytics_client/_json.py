@@ -22,7 +22,7 @@ DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 """Reads numbers with a fraction or exponent as Decimal; what it raises is for `refusing`."""
 
 
-def parse(body: bytes) -> Json:
+def parse(body: bytes | bytearray) -> Json:
     """Read a whole document; numbers with a fraction or exponent become Decimal.
 
     Raises:
@@ -60,7 +60,7 @@ def refusing() -> Iterator[None]:
         raise NotJson(str(error)) from None
 
 
-def text_of(body: bytes) -> str:
+def text_of(body: bytes | bytearray) -> str:
     """The text of a body, without the mark that some put in front of it.
 
     Raises:

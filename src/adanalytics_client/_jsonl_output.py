@@ -22,8 +22,8 @@ class JsonlOutput:
         if lines is None:
             return 0
         if self._columns is None:
-            for chunk in lines.chunks:
-                self._target.file.write(chunk)
+            # A stream of the caller's may know nothing but bytes.
+            self._target.file.write(lines.view if self._target.lasting else lines.jsonl())
             return len(lines)
         rows = page.rows(most)
         names = self._columns.choose(rows)

@@ -2,102 +2,101 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from adanalytics_client._json import Json, parse
 
 CHUNK = 1_000
-"""The most objects in one chunk."""
+"""The most objects in one part."""
 
 _EXCERPTS = 16
-_SIGN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """At least one object, each with its own text in UTF-8 and without line breaks.
 
-    The text stays in pieces of about the size in which it arrived: putting a page together costs as
-    much as receiving it, and who writes lines has no need of that.
+    They lie where they arrived, with whatever came before and behind them: a copy of a page costs
+    as much as receiving it, and who writes lines has no need of one.
 
     Attributes:
-        chunks: lines with their line breaks, up to `CHUNK` of them in each.
-        counts: how many lines each chunk has.
+        text: lines with their line breaks, and more around them; nobody changes it any more.
+        marks: where in it the first line begins, and each one that `CHUNK` others precede since
+            then; and where the last line ends.
+        count: how many lines there are.
     """
 
-    chunks: Sequence[bytes] = field(repr=False)
-    counts: Sequence[int]
+    text: bytes | bytearray = field(repr=False)
+    marks: Sequence[int] = field(repr=False)
+    count: int
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> "Lines":
         """Put texts of objects together."""
-        groups = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-        return cls([b"\n".join([*each, b""]) for each in groups], [*map(len, groups)])
+        ends = [0, *accumulate(len(each) + 1 for each in texts)]
+        return cls(b"\n".join([*texts, b""]), [*ends[:-1:CHUNK], ends[-1]], len(texts))
 
     def __len__(self) -> int:
-        return sum(self.counts)
+        return self.count
 
     def __iter__(self) -> Iterator[str]:
         """The text of each object."""
-        for chunk in self.chunks:
-            yield from chunk[:-1].decode().split("\n")
+        for start, behind in pairwise(self.marks):
+            yield from self.text[start : behind - 1].decode().split("\n")
 
     def __contains__(self, text: str) -> bool:
         """Whether one of the objects has this very text."""
-        line = text.encode() + b"\n"
-        return any(_has(each, line) for each in self.chunks)
+        line, (begin, *_, end) = text.encode() + b"\n", self.marks
+        if self.text.startswith(line, begin, end):
+            return True
+        return self.text.find(b"\n" + line, begin, end) >= 0
+
+    @property
+    def view(self) -> memoryview:
+        """The lines where they lie."""
+        return memoryview(self.text)[self.marks[0] : self.marks[-1]]
 
     @property
     def first(self) -> str:
         """The text of the first object."""
-        return self.chunks[0].partition(b"\n")[0].decode()
+        begin = self.marks[0]
+        return self.text[begin : self.text.index(b"\n", begin)].decode()
 
     def last(self, most: int) -> list[str]:
         """The texts of the last objects, up to so many."""
-        found: list[bytes] = []
-        for chunk in reversed(self.chunks):
-            missing = most - len(found)
-            found = chunk.rsplit(b"\n", missing + 1)[:-1][-missing:] + found
-            if len(found) == most:
-                break
-        return [each.decode() for each in found]
+        start, (begin, *_, end) = self.marks[-1], self.marks
+        for _ in range(min(most, self.count)):
+            start = self.text.rfind(b"\n", begin, start - 1) + 1 or begin
+        return self.text[start : end - 1].decode().split("\n")
 
     def upto(self, most: int | None) -> "Lines":
         """The first `most` objects, at least one; all of them when `most` is None."""
-        if most is None or most >= len(self):
+        if most is None or most >= self.count:
             return self
-        chunks: list[bytes] = []
-        for chunk, behind in zip(self.chunks, accumulate(self.counts), strict=True):
-            if behind >= most:
-                kept = most - sum(self.counts[: len(chunks)])
-                chunks.append(b"\n".join([*chunk.split(b"\n", kept)[:kept], b""]))
-                return Lines(chunks, [*self.counts[: len(chunks) - 1], kept])
-            chunks.append(chunk)
-        return self
+        whole, rest = divmod(most, CHUNK)
+        marks = [*self.marks[: whole + 1]]
+        if rest:
+            end = marks[-1]
+            for _ in range(rest):
+                end = self.text.index(b"\n", end) + 1
+            marks.append(end)
+        return Lines(self.text, marks, most)
 
     def parts(self) -> Iterator["Lines"]:
-        """The chunks, each as lines of its own."""
-        for chunk, count in zip(self.chunks, self.counts, strict=True):
-            yield Lines([chunk], [count])
+        """The same objects, up to `CHUNK` at a time."""
+        for number, ends in enumerate(pairwise(self.marks)):
+            yield Lines(self.text, ends, min(CHUNK, self.count - number * CHUNK))
 
-    def excerpts(self) -> Iterator[bytes]:
-        """Pieces of the text spread over all of it, the same wherever its chunks begin.
+    def excerpts(self) -> Iterator[memoryview]:
+        """Pieces of the text spread over all of it, the same whatever lies around it.
 
         Each is as long as two objects on the average, so that it hardly misses the id of one.
         """
-        size = sum(map(len, self.chunks))
-        width = 2 * size // len(self)
+        view = self.view
+        size = len(view)
+        width = 2 * size // self.count
         for at in (*range(0, size, size // _EXCERPTS + 1), max(0, size - width)):
-            yield from self._text(at, width)
-
-    def _text(self, at: int, size: int) -> Iterator[bytes]:
-        for chunk in self.chunks:
-            if at < len(chunk):
-                piece = chunk[at : at + size]
-                yield piece
-                at, size = 0, size - len(piece)
-            else:
-                at -= len(chunk)
+            yield view[at : at + width]
 
     def array(self) -> bytes:
         """The JSON text of the list."""
@@ -115,13 +114,4 @@ class Lines:
 
     def jsonl(self) -> bytes:
         """The objects, each on a line of its own."""
-        return self.chunks[0] if len(self.chunks) == 1 else b"".join(self.chunks)
-
-
-def _has(chunk: bytes, line: bytes) -> bool:
-    # Preparing the search for a long text takes longer than the search.
-    sign = b"\n" + line[:_SIGN]
-    at = 0 if chunk.startswith(line) else chunk.find(sign) + 1
-    while at > 0 and not chunk.startswith(line, at):
-        at = chunk.find(sign, at) + 1
-    return chunk.startswith(line, at)
+        return bytes(self.view)

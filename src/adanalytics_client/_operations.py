@@ -64,7 +64,7 @@ class PageReader:
         session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
 
     def _outline(self, reply: Reply) -> Json:
-        return None if reply.status == NO_CONTENT else outline(reply.pieces, self.per_page)
+        return None if reply.status == NO_CONTENT else outline(reply.body)
 
     def _find(self, answer: Answer[Json]) -> Found:
         if answer.reply.status == NO_CONTENT:

@@ -6,7 +6,6 @@ first, the last and some between them are read here.
 """
 
 import re
-from collections.abc import Sequence
 
 from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import DECODER, Json, NotJson, refusing, text_of
@@ -18,12 +17,11 @@ _LEVELS = 2
 _PROBES = 16
 
 
-def outline(body: bytes | Sequence[bytes], most: int | None = None) -> Json:
+def outline(body: bytes | bytearray) -> Json:
     """Read a document like `parse`, but leave lists of objects, down to two levels, as `Lines`.
 
     Args:
-        body: the document, or the pieces of it.
-        most: how many objects its list has at most, where that was asked for.
+        body: the document. A bytearray is taken over: lines lie in it.
 
     A raw line break inside valid JSON can only be space between tokens (RFC 8259, sections 2 and
     7), so replacing it keeps the text's meaning to the last digit.
@@ -34,15 +32,17 @@ def outline(body: bytes | Sequence[bytes], most: int | None = None) -> Json:
 
     Example:
         >>> outline(b'{"events": [{"revenue": 1.50}]}')["events"].array()
-        '[{"revenue": 1.50}]'
+        b'[{"revenue": 1.50}]'
     """
-    pieces = (body,) if isinstance(body, bytes) else body
+    own = body if isinstance(body, bytearray) else bytearray(body)
     with refusing():
-        if (found := cut_apart(pieces, most)) is not None:
+        if (found := cut_apart(own)) is not None:
             lines, around = found
             if (planted := _planted(outline(around), lines, _LEVELS)) is not None:
                 return planted
-        text = text_of(b"".join(pieces))
+            # It is the list of no page after all: its commas and its bracket come back.
+            own[lines.marks[0] : lines.marks[-1]] = lines.array()[1:]
+        text = text_of(own)
         value, end = _outline(text, _skip(text, 0), _LEVELS)
         if _skip(text, end) != len(text):
             raise NotJson(f"more text follows at character {end}")

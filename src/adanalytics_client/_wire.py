@@ -85,7 +85,9 @@ class Receiver:
         self._damage: Failure | None = None
         if takes is False:
             try:
-                self._body = Body(self.head.get("content-encoding"))
+                self._body = Body(
+                    self.head.get("content-encoding"), self.head.get("content-length")
+                )
             except DamagedBody as error:
                 self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
 
@@ -110,7 +112,7 @@ class Receiver:
         if self._damage is not None:
             return self._damage
         try:
-            return Reply(self.head, self._body.finish() if self._body else ())
+            return Reply(self.head, self._body.finish() if self._body else b"")
         except DamagedBody as error:
             return Failure(Trouble.TRUNCATED, arrived=True, detail=str(error))
 

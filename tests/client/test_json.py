@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import _outline
+from adanalytics_client._body import Body
 from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import NotJson, parse
 from adanalytics_client._lines import CHUNK, Lines
@@ -143,7 +144,9 @@ RAW = st.sampled_from(
     beside=OBJECTS,
     before=st.booleans(),
     mark=st.booleans(),
+    behind=st.sampled_from(["", "\n", " \r\n"]),
     size=st.integers(1, 60),
+    told=st.none() | st.integers(0, 400),
 )
 def test_borders_are_where_a_careful_reader_cuts(
     rows: list[Any],
@@ -153,7 +156,9 @@ def test_borders_are_where_a_careful_reader_cuts(
     beside: Any,
     before: bool,
     mark: bool,
+    behind: str,
     size: int,
+    told: int | None,
 ) -> None:
     """What is cut without reading the objects is byte for byte what reading each of them gives."""
     separators = (",", ":") if compact else (", ", ": ")
@@ -162,7 +167,7 @@ def test_borders_are_where_a_careful_reader_cuts(
     around = write({"beside": beside, "also": [beside, {"a": {}}]})
     page = f'"rows":[{separators[0].join(texts)}]'
     page = f"{{{page},{around[1:]}" if before else f"{around[:-1]},{page}}}"
-    body = (b"\xef\xbb\xbf" if mark else b"") + page.encode("utf-8", "surrogatepass")
+    body = (b"\xef\xbb\xbf" if mark else b"") + (page + behind).encode("utf-8", "surrogatepass")
     try:
         found = outline(body)
     except NotJson:
@@ -172,13 +177,19 @@ def test_borders_are_where_a_careful_reader_cuts(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_outline, "cut_apart", lambda *_: None)
         walked = outline(body)
-        patch.setattr(_outline, "_cut_at_borders", lambda *_: None)
-        careful = outline(body)
-    assert exact(found) == exact(walked) == exact(careful)
-    # Asked for as many as came, and for more than came: the borders may be counted, or not.
-    pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    for most in {len(texts), len(texts) + 1}:
-        assert exact(outline(body, most)) == exact(outline(pieces, most)) == exact(careful)
+    assert exact(found) == exact(walked) == exact(careful(body))
+    collected = Body(None, None if told is None else str(told))
+    for at in range(0, len(body), size):
+        collected.write(body[at : at + size])
+    assert exact(outline(collected.finish())) == exact(found)
+
+
+def careful(body: bytes) -> Any:
+    """The outline of one that reads every object."""
+    with pytest.MonkeyPatch.context() as patch:
+        for quick in ("cut_apart", "_cut_at_borders"):
+            patch.setattr(_outline, quick, lambda *_: None)
+        return outline(body)
 
 
 def exact(value: Any) -> Any:
@@ -210,21 +221,37 @@ def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "shape", ['{"n":{},"events":[%s],"x":{"y":7}}', "[%s]", '{"data":{"rows":[%s]}}']
 )
-@pytest.mark.parametrize(("note", "full"), [('},{\\"id\\":é{', True), ("}:{é,", False)])
-def test_borders_are_counted(shape: str, note: str, *, full: bool) -> None:
-    """Where as many came as were asked for, or where the braces leave room for no other border."""
-    row = f'{{"id":1,"note":"{note}","pairs":{{"id":1}}}}'
+@pytest.mark.parametrize("note", ["}:{é,", "},{ \\u007b}", ", {{x}}", ",é{"])
+def test_an_object_needs_no_reading_to_be_told_apart(shape: str, note: str) -> None:
+    row = f'{{"id":1,"note":"{note}","pairs":{{"id":1,"x":{{}}}}}}'
     texts = [row.replace("1", str(at)) for at in range(2000)]
     body = (shape % ",".join(texts)).encode()
-    pieces = [body[at : at + 700] for at in range(0, len(body), 700)]
-    for each in ([body], pieces):
-        found = cut_apart(each, len(texts) if full else len(texts) + 1)
-        assert found is not None
-        lines, around = found
-        assert list(lines) == texts
-        assert around == (shape % "{}").encode()
-        assert max(lines.counts) <= CHUNK
-    assert (cut_apart([body], None) is None) is full
+    text = bytearray(body)
+    found = cut_apart(text)
+    if ",{" in note.replace(" ", ""):
+        # It may be a border that looks otherwise: nothing is cut.
+        assert found is None
+        assert text == body
+        return
+    assert found is not None
+    lines, around = found
+    assert list(lines) == texts
+    assert around == (shape % "{}").encode()
+
+
+@pytest.mark.parametrize("count", [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
+def test_lines_that_were_cut_are_as_lines_of_texts(count: int) -> None:
+    texts = [b'{"id":%d,"of":{"all":{}}}' % at for at in range(count)]
+    found = cut_apart(bytearray(b'{"count":{},"rows":[%b]}\n' % b",".join(texts)))
+    assert found is not None
+    lines, made = found[0], Lines.of(texts)
+    assert [*lines] == [*made] == [each.decode() for each in texts]
+    assert [[*each] for each in lines.parts()] == [[*each] for each in made.parts()]
+    assert [len(each) for each in lines.parts()] == [len(each) for each in made.parts()]
+    assert b"".join(lines.excerpts()) == b"".join(made.excerpts())
+    assert (lines.first, lines.last(40), lines.array()) == (made.first, made.last(40), made.array())
+    for most in {1, count - 1 or 1, count, CHUNK}:
+        assert lines.upto(most).jsonl() == made.upto(most).jsonl()
 
 
 def test_the_parts_of_lines() -> None:
@@ -242,13 +269,12 @@ def test_the_parts_of_lines() -> None:
     assert '{"id":1' not in lines
 
 
-@pytest.mark.parametrize("chunk", [1, 30, CHUNK])
-def test_excerpts_do_not_depend_on_the_chunks(chunk: int) -> None:
+def test_excerpts_are_of_the_lines_alone() -> None:
     texts = [b'{"id":%d,"note":"the same in all of them"}' % at for at in range(100, 900)]
     whole = Lines.of(texts)
-    parts = [Lines.of(texts[at : at + chunk]) for at in range(0, len(texts), chunk)]
-    split = Lines([each.jsonl() for each in parts], [*map(len, parts)])
-    assert b"".join(split.excerpts()) == b"".join(whole.excerpts())
+    begin, *_, end = whole.marks
+    within = Lines(b"xyz" + whole.jsonl() + b"xyz", [begin + 3, end + 3], len(texts))
+    assert b"".join(within.excerpts()) == b"".join(whole.excerpts())
     other = Lines.of([each.replace(b'"id":', b'"id":1') for each in texts])
     assert set(other.excerpts()).isdisjoint(whole.excerpts())
 
@@ -256,12 +282,13 @@ def test_excerpts_do_not_depend_on_the_chunks(chunk: int) -> None:
 @pytest.mark.parametrize(
     "odd", ['{"x":1}', '{"id":1},{"x":[]}', '{"id":1}, {"id":2}', '{"id":{"id":1}},{}', "null"]
 )
-def test_one_border_that_is_another_leaves_no_count(odd: str) -> None:
+def test_one_border_that_is_another_is_seen(odd: str) -> None:
     rows = ",".join(['{"id":1}'] * 5 + [odd] + ['{"id":1}'] * 5)
     body = b'{"events":[%b],"id":{"id":{}}}' % rows.encode()
-    for most in range(8, 14):
-        if most >= len(parse(body)["events"]):
-            assert exact(outline(body, most)) == exact(outline(body))
+    text = bytearray(body)
+    assert cut_apart(text) is None
+    assert text == body
+    assert exact(outline(body)) == exact(careful(body))
 
 
 @pytest.mark.parametrize("broken", ['{"a":NaN}', '{"a":1,}', "{'a':1}", '{"a" 1}'])

@@ -1,6 +1,7 @@
 """Pages as the text they came as: the same bytes as a file of lines, in both worlds."""
 
 import asyncio
+import io
 from pathlib import Path
 
 from adanalytics_client import AsyncClient, Client, TextPage
@@ -28,3 +29,18 @@ async def _async_pages(reference: LocalServer) -> list[TextPage]:
     async with AsyncClient(reference.url, api_key=reference.api_key, partner="acme") as client:
         query = client.events(DAY, split="daily", per_page=400, max_events=1_000)
         return [page async for page in query.text_pages()]
+
+
+class Careful(io.BytesIO):
+    """A stream that does with its pieces what only bytes can do."""
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
+        return super().write(piece.removesuffix(b""))
+
+
+def test_a_stream_is_given_bytes(reference: LocalServer) -> None:
+    stream = Careful()
+    with Client(reference.url, api_key=reference.api_key, partner="acme") as client:
+        query = client.events(DAY, split="daily", per_page=400)
+        assert query.write(stream, format="jsonl") == 1_500
+        assert stream.getvalue() == b"".join(page.jsonl for page in query.text_pages())
