@@ -65,7 +65,10 @@ PRINTING = [
 def test_data_for_a_stdout_that_is_closed_are_an_error(service: LocalServer, words: str) -> None:
     code, _, said = by_shell(f"-q {words} >&-")
     assert (code, said) == (1, CLOSED)
-    assert by_shell(f"-q {words} <&- >&- 2>&-") == (1, "", "")
+
+
+def test_without_any_stream_the_exit_status_tells(service: LocalServer) -> None:
+    assert by_shell("dates <&- >&- 2>&-") == (1, "", "")
 
 
 def test_a_version_for_a_stdout_that_is_closed_is_an_error() -> None:
