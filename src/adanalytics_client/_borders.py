@@ -5,9 +5,10 @@ that cannot lie in a string: its quotation mark would end that string, and no na
 is a border between two objects of a list; and where a document has one opening bracket in all, also
 in its strings, of its only list.
 
-That there is no other border shows as well: every brace is looked at, and one that follows a comma,
-with or without white space between, is such a border, or nothing is cut. No other brace begins an
-element of a list, but for the first one.
+That there is no other border shows on the way from each to the next. Mostly the first `}` ends
+whatever is open, with those that follow it at once, and a border follows: the object had ended
+nowhere before. Else every `{` is looked at. One that follows a comma, with or without white space
+between, is such a border, or nothing is cut; and no other begins an element of a list.
 """
 
 import re
@@ -19,6 +20,7 @@ from adanalytics_client._lines import CHUNK, Lines
 _FIRST_MEMBER = re.compile(rb'\{"[A-Za-z_][A-Za-z0-9_]*":')
 _COMMA, _COLON, _LINE_BREAK = b",:\n"
 _SPACES = b" \t\n\r"
+_DEEPEST = 16
 
 
 def cut_apart(text: bytearray) -> tuple[Lines, bytes] | None:
@@ -100,24 +102,37 @@ def _parted(text: bytearray, begin: int, name: bytes) -> tuple[list[int], int] |
         many objects there are.
     """
     border, step = b"}," + name, len(name)
-    index, begins = text.index, text.startswith
+    usual = _usual_end(text, begin, border)
+    index, begins, ahead = text.index, text.startswith, len(usual) - step
     marks, at, count = [begin], begin + step, 0
     try:
         while True:
             # Ten thousand times a page: every call in here is felt.
             for count in range(CHUNK):  # noqa: B007
-                at = index(b"{", at)
-                if text[at - 1] == _COLON:
-                    at = index(b"{", at + 1)
-                while not begins(border, at - 2):
-                    if _follows_comma(text, at):
-                        return None
-                    at = index(b"{", at + 1)
+                # No object of the list begins before one has ended.
+                if usual and begins(usual, at := index(b"}", at)):
+                    at += ahead
+                else:
+                    at = index(b"{", at)
+                    if text[at - 1] == _COLON:
+                        at = index(b"{", at + 1)
+                    while not begins(border, at - 2):
+                        if _follows_comma(text, at):
+                            return None
+                        at = index(b"{", at + 1)
                 text[at - 1] = _LINE_BREAK
                 at += step
             marks.append(at - step)
     except ValueError:
         return marks, (len(marks) - 1) * CHUNK + count + 1
+
+
+def _usual_end(text: bytearray, begin: int, border: bytes) -> bytes:
+    """The first closing brace with all up to the next object's first value, if that is there."""
+    end = text.find(b"}", begin)
+    behind = text[end : end + _DEEPEST]
+    closing = bytes(behind[: len(behind) - len(behind.lstrip(b"}"))]) + border[1:]
+    return closing if text.startswith(closing, end) else b""
 
 
 def _follows_comma(text: bytearray, at: int) -> bool:

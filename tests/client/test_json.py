@@ -123,6 +123,7 @@ OBJECTS = st.dictionaries(
     | st.dictionaries(MEMBERS, SCALARS | st.lists(st.just({"a": 1}), max_size=3), max_size=2),
     max_size=3,
 )
+INNER: st.SearchStrategy[Any] = st.dictionaries(MEMBERS, SCALARS | st.just({}), max_size=1)
 RAW = st.sampled_from(
     [
         '{"a":1E400}',
@@ -137,7 +138,14 @@ RAW = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(
-    rows=st.lists(st.one_of(OBJECTS, st.builds(lambda each: {"a": 1} | each, OBJECTS)), max_size=5),
+    rows=st.lists(
+        st.one_of(
+            OBJECTS,
+            st.builds(lambda each: {"a": 1} | each, OBJECTS),
+            st.builds(lambda each, last: {"a": 1} | each | {"z": last}, OBJECTS, INNER),
+        ),
+        max_size=5,
+    ),
     raw=st.lists(RAW, max_size=3),
     compact=st.booleans(),
     ascii_only=st.booleans(),
@@ -237,6 +245,20 @@ def test_an_object_needs_no_reading_to_be_told_apart(shape: str, note: str) -> N
     lines, around = found
     assert list(lines) == texts
     assert around == (shape % "{}").encode()
+
+
+@pytest.mark.parametrize(
+    "end", ["1", '{"a":{}}', '"}}"', '"}"', '"{}},{"', '{"id":{"id":{}}}', "[]"]
+)
+@pytest.mark.parametrize("place", range(4))
+def test_an_object_may_end_as_no_other_does(end: str, place: int) -> None:
+    """In braces more or fewer than the first has, or in a string that has some."""
+    texts = ['{"id":1,"z":{}}', '{"id":2,"y":{},"z":{"id":3}}', '{"id":4,"y":{"id":5},"z":6}']
+    texts.insert(place, f'{{"id":7,"z":{end}}}')
+    body = f'{{"rows":[{",".join(texts)}],"z":{{}}}}'.encode()
+    found = outline(body)
+    assert list(found["rows"]) == texts
+    assert exact(found) == exact(careful(body))
 
 
 @pytest.mark.parametrize("count", [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
