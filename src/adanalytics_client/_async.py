@@ -130,11 +130,11 @@ class AsyncDriver:
                     launch(cursor)
                 if (page := fanout.ready()) is not None:
                     yield page
-                    arrived = [done.get_nowait() for _ in range(done.qsize())]
                 else:
-                    arrived = [await done.get()]
-                for settled, outcome in arrived:
-                    fanout.settle(settled, outcome)
+                    fanout.settle(*await done.get())
+                # No name is kept for what arrives, and so no page longer than it is needed.
+                while not done.empty():
+                    fanout.settle(*done.get_nowait())
         finally:
             await _cancel(tasks)
 

@@ -141,7 +141,8 @@ class Fanout:
         drift = lane.watch.verdict(cursor, outcome, kept, last=ahead is None)
         lane.cursor = ahead and replace(ahead, repeated=lane.watch.repeated)
         self._received += len(kept)
-        lane.pages.append((cursor, kept, lane.cursor, drift))
+        # Whoever takes the page has no need of the one before it.
+        lane.pages.append((replace(cursor, before=None), kept, lane.cursor, drift))
 
     def ready(self) -> Turned | None:
         """The next page to hand out, or None when it has not arrived.

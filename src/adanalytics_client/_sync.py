@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TypeVar, cast
 
 import httpx
@@ -105,12 +105,13 @@ class SyncDriver:
                     jobs.put((copy_context(), cursor))
                 if (page := fanout.ready()) is not None:
                     yield page
-                    arrived = _drain(done)
                 else:
-                    arrived = [done.get()]
-                for settled, outcome in arrived:
+                    fanout.settle(*done.get())
                     flying -= 1
-                    fanout.settle(settled, outcome)
+                # No name is kept for what arrives, and so no page longer than it is needed.
+                while not done.empty():
+                    fanout.settle(*done.get_nowait())
+                    flying -= 1
         finally:
             stop.set()
             self._streams.discard(stop)
@@ -190,12 +191,3 @@ def _wait(seconds: float, stop: threading.Event) -> None:
 
 def _stopped() -> TransportError:
     return TransportError("The work was given up while it was under way.")
-
-
-def _drain(done: SimpleQueue[T]) -> list[T]:
-    found: list[T] = []
-    while True:
-        try:
-            found.append(done.get_nowait())
-        except Empty:
-            return found
