@@ -10,6 +10,9 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
+
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 
 class Detail(msgspec.Struct, frozen=True):
@@ -67,7 +70,7 @@ async def answer_api_error(_request: Request, error: Exception) -> Response:
     return error_response(error)
 
 
-async def answer_framework_error(_request: Request, error: Exception) -> Response:
+async def answer_framework_error(request: Request, error: Exception) -> Response:
     """Answer what the framework raised: unknown paths, methods that do not exist."""
     if not isinstance(error, HTTPException):
         raise error
@@ -75,6 +78,22 @@ async def answer_framework_error(_request: Request, error: Exception) -> Respons
         ApiError(
             error.status_code,
             HTTPStatus(error.status_code).phrase,
-            headers=dict(error.headers or {}),
+            headers=headers_of(request, error),
         )
     )
+
+
+def headers_of(request: Request, error: HTTPException) -> dict[str, str]:
+    """Return the headers of a framework's error, with ``Allow`` complete on a 405.
+
+    The framework names the methods of one route; a path may have several.
+    """
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(name for name in _METHODS if _is_routed(request, name))
+    return headers
+
+
+def _is_routed(request: Request, method: str) -> bool:
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)

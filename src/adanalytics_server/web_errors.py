@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.errors import ApiError, answer_framework_error
+from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
 from adanalytics_server.web_pages import page
 
 _PATHS = ("/", "/login", "/logout", "/settings")
@@ -49,5 +49,6 @@ async def answer_unrouted(request: Request, error: Exception) -> Response:
             if error.status_code == HTTPStatus.NOT_FOUND
             else "This address cannot be used in this way."
         )
-        return error_page(PageError(error.status_code, text, headers=dict(error.headers or {})))
+        headers = headers_of(request, error)
+        return error_page(PageError(error.status_code, text, headers=headers))
     return await answer_framework_error(request, error)

@@ -124,6 +124,9 @@ def test_an_unknown_path_is_404_in_the_same_shape(http: httpx.Client, path: str)
         ("DELETE", f"{API}/events", "GET"),
         ("GET", f"{API}/bulk-export", "POST"),
         ("GET", "/api/auth/login", "POST"),
+        ("POST", "/openapi.json", "GET, HEAD"),
+        ("PUT", "/_control/clock", "GET, POST"),
+        ("PATCH", "/_control/faults", "DELETE, GET, POST"),
     ],
 )
 def test_a_wrong_method_is_405_and_names_the_right_one(

@@ -144,21 +144,22 @@ def test_nothing_else_is_a_file(server: LocalServer, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
+    ("method", "path", "status", "allowed"),
     [
-        ("GET", "/settings/nothing", 404),
-        ("GET", "/login/x", 404),
-        ("GET", "/logout", 405),
-        ("PUT", "/", 405),
+        ("GET", "/settings/nothing", 404, None),
+        ("GET", "/login/x", 404, None),
+        ("GET", "/logout", 405, "POST"),
+        ("PUT", "/", 405, "GET"),
+        ("PUT", "/settings/api-keys", 405, "GET, POST"),
     ],
 )
 def test_errors_below_the_web_area_are_pages(
-    server: LocalServer, method: str, path: str, status: int
+    server: LocalServer, method: str, path: str, status: int, allowed: str | None
 ) -> None:
     answer = httpx.request(method, server.url + path)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert ("allow" in answer.headers) == (status == 405)
+    assert answer.headers.get("allow") == allowed
 
 
 @pytest.mark.parametrize(
