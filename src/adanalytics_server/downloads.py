@@ -10,9 +10,11 @@ from adanalytics_server.byte_ranges import asked_range
 from adanalytics_server.context import context_of
 from adanalytics_server.dialect_shapes import retry_after
 from adanalytics_server.errors import ApiError
+from adanalytics_server.export_job import ExportJob
 from adanalytics_server.file_answer import file_answer
 from adanalytics_server.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETERS
 from adanalytics_server.parameters import only
+from adanalytics_server.preconditions import check_match, is_known
 
 RETRY_SECONDS = 1
 _MEDIA_TYPES = {
@@ -34,18 +36,7 @@ router = APIRouter()
 async def download(request: Request, export_id: str) -> Response:
     """Send a finished file, whole or in ranges; 202 while it is in work, 403 when expired."""
     context = context_of(request)
-    if "authorization" in request.headers:
-        raise ApiError(400, "A signed address takes no Authorization header")
-    if not context.signer.opens(
-        request.url.path,
-        expires=request.query_params.get("expires", ""),
-        signature=request.query_params.get("signature", ""),
-        now=context.clock.now() // 1000,
-    ):
-        raise ApiError(403, "Forbidden")
-    job = await context.exports.table.job(export_id)
-    if job is None:
-        raise ApiError(404, "Not Found")
+    job = await _signed_job(request, export_id)
     if job.is_waiting:
         headers = retry_after(context.settings.dialect, RETRY_SECONDS, context.clock.now())
         return Response(status_code=202, headers=headers)
@@ -59,6 +50,10 @@ async def download(request: Request, export_id: str) -> Response:
     except FileNotFoundError as error:
         raise ApiError(410, "The file was deleted: order the export again") from error
     etag = f'"{job.sha256}"'
+    about_file = {"ETag": etag, "Cache-Control": "private, no-transform"}
+    check_match(request.headers.getlist("if-match"), etag=etag)
+    if is_known(request.headers.getlist("if-none-match"), etag=etag):
+        return Response(status_code=304, headers=about_file)
     part = asked_range(
         request.headers.get("range"),
         if_range=request.headers.get("if-range"),
@@ -68,7 +63,24 @@ async def download(request: Request, export_id: str) -> Response:
     headers = {
         "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
         "Content-Disposition": f'attachment; filename="{job.filename}"',
-        "ETag": etag,
-        "Cache-Control": "private, no-transform",
+        **about_file,
     }
     return file_answer(path, size=size, part=part, headers=headers)
+
+
+async def _signed_job(request: Request, export_id: str) -> ExportJob:
+    """Return the export that a signed address opens, or refuse the address."""
+    context = context_of(request)
+    if "authorization" in request.headers:
+        raise ApiError(400, "A signed address takes no Authorization header")
+    if not context.signer.opens(
+        request.url.path,
+        expires=request.query_params.get("expires", ""),
+        signature=request.query_params.get("signature", ""),
+        now=context.clock.now() // 1000,
+    ):
+        raise ApiError(403, "Forbidden")
+    job = await context.exports.table.job(export_id)
+    if job is None:
+        raise ApiError(404, "Not Found")
+    return job

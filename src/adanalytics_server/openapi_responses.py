@@ -51,7 +51,8 @@ def _response(
 
 
 _BAD_REQUEST = "bad parameter or body, named in `details`; or a foreign `Host`"
-_FAILED = _response("the server failed; its log has the request id")
+_FAILURE = "the server failed; its log has the request id"
+_FAILED = _response(_FAILURE)
 _BODY_TOO_LONG = "the body is longer than 1 MiB"
 _NO_JSON = "the content type is not application/json"
 
@@ -73,7 +74,7 @@ _PARTNER: Responses = {
     429: _response(
         "more requests than an hour allows", headers={**_RATE, "Retry-After": _RETRY_AFTER}
     ),
-    500: _FAILED,
+    500: _response(_FAILURE, headers=_RATE),
 }
 
 EVENTS: Responses = {200: _response("one page of events", EventsAnswer, _RATE), **_PARTNER}
@@ -108,10 +109,16 @@ EXPORT_STATUS: Responses = {
     **_PARTNER,
 }
 
-_FILE = {
+_VERSION = {
     "ETag": _header(
         "SHA-256 of the file in hex, quoted", required=True, pattern='^"[0-9a-f]{64}"$'
     ),
+}
+_CACHING = {"Cache-Control": _header("who may keep it", required=True)}
+_FILE = {
+    **_VERSION,
+    **_CACHING,
+    "Content-Length": _header("bytes of this answer", required=True, pattern="^[0-9]+$"),
     "Accept-Ranges": _header("ranges can be asked for", required=True, const="bytes"),
     "Content-Disposition": _header("the name to save the file under", required=True),
 }
@@ -123,15 +130,33 @@ _FORMATS = (
 )
 _FILES = {"content": {key: {"schema": {"type": "string", "format": "binary"}} for key in _FORMATS}}
 
+_PART = {
+    "Content-Range": _header(
+        "which bytes these are, and how many there are",
+        required=True,
+        pattern="^bytes [0-9]+-[0-9]+/[0-9]+$",
+    )
+}
+_NO_PART = {
+    "Content-Range": _header(
+        "how many bytes there are", required=True, pattern=r"^bytes \*/[0-9]+$"
+    )
+}
+
 DOWNLOAD: Responses = {
     200: {**_response("the file", None, _FILE), **_FILES},
     202: _response("not ready yet", None, {"Retry-After": _RETRY_AFTER}),
-    206: {**_response("the range that was asked for", None, _FILE), **_FILES},
-    400: _response("an Authorization header, which a signed address refuses"),
+    206: {**_response("the range that was asked for", None, {**_FILE, **_PART}), **_FILES},
+    304: _response("If-None-Match names this file", None, {**_VERSION, **_CACHING}),
+    400: _response(
+        "an Authorization header, which a signed address refuses; or a bad parameter or a foreign"
+        " `Host`"
+    ),
     403: _response("the signature is wrong or has expired"),
     404: _response("no such export"),
-    410: _response("the export failed"),
-    416: _response("no such range"),
+    410: _response("the export failed, or its file was deleted"),
+    412: _response("If-Match names another file", headers=_VERSION),
+    416: _response("no such range", headers=_NO_PART),
     500: _FAILED,
 }
 DOWNLOAD_PARAMETERS = [

@@ -6,6 +6,7 @@ import pytest
 from adanalytics_server.byte_ranges import asked_range
 from adanalytics_server.errors import ApiError
 from adanalytics_server.local import LocalServer
+from adanalytics_server.preconditions import check_match, is_known
 
 API = "/api/partners/acme/ad-analytics"
 ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "csv"}
@@ -82,6 +83,48 @@ def test_a_part_says_where_it_is(url: str) -> None:
     assert part.headers["content-range"] == f"bytes {size - 4}-{size - 1}/{size}"
     assert part.headers["content-length"] == "4"
     assert part.headers["etag"] == whole.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "known"),
+    [
+        (ETAG, True),
+        (f"W/{ETAG}", True),
+        (f'"x", {ETAG}', True),
+        ("*", True),
+        ('"x"', False),
+        ("abc", False),
+        ("", False),
+    ],
+)
+def test_if_none_match_is_a_list_of_what_is_there_already(tags: str, known: bool) -> None:
+    assert is_known([tags], etag=ETAG) is known
+    assert is_known(['"x"', tags], etag=ETAG) is (known and tags != "*")
+
+
+@pytest.mark.parametrize("tags", [f"W/{ETAG}", '"x"', "abc", ""])
+def test_if_match_takes_the_same_file_only(tags: str) -> None:
+    check_match([], etag=ETAG)
+    check_match([f'"x",{ETAG}'], etag=ETAG)
+    check_match(["*"], etag=ETAG)
+    with pytest.raises(ApiError) as caught:
+        check_match([tags], etag=ETAG)
+    assert caught.value.status == 412
+
+
+def test_who_has_the_file_is_not_sent_it_again(url: str) -> None:
+    etag = httpx.get(url).headers["etag"]
+    again = httpx.get(url, headers={"If-None-Match": etag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    assert httpx.get(url, headers={"If-None-Match": '"x"'}).status_code == 200
+
+
+def test_a_part_of_another_file_is_not_sent(url: str) -> None:
+    headers = {"Range": "bytes=1-2", "If-Match": '"x"'}
+    refused = httpx.get(url, headers=headers)
+    assert (refused.status_code, refused.json()) == (412, {"error": "Precondition Failed"})
+    same = httpx.get(url, headers={**headers, "If-Match": refused.headers["etag"]})
+    assert (same.status_code, len(same.content)) == (206, 2)
 
 
 def test_errors_of_a_download_have_the_one_shape(url: str) -> None:

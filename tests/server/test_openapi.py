@@ -26,11 +26,8 @@ JSON = {"Content-Type": "application/json"}
 START = 1_769_896_800_000
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
 ORDER = {**RANGE, "format": "csv"}
-# Headers of the transport and of any HTTP message, which no description of an API lists.
-TRANSPORT = {
-    "allow", "cache-control", "connection", "content-length", "content-range", "content-type",
-    "date", "last-modified",
-}  # fmt: skip
+# Of any HTTP message; OpenAPI has a place of its own for the type of a body.
+TRANSPORT = {"connection", "content-length", "content-type", "date"}
 
 
 @pytest.fixture(scope="session")
@@ -182,12 +179,15 @@ def test_a_download_is_as_described(checked: Checked, clock: Clock, document: An
         anonymous = Checked(nobody, document)
         url = job["download_url"]
         anonymous("download", "GET", url)
-        anonymous("download", "GET", url, headers={"Range": "bytes=0-9"})
+        known = anonymous("download", "GET", url, headers={"Range": "bytes=0-9"}).headers["ETag"]
+        anonymous("download", "GET", url, headers={"Range": "bytes=999999-"})
+        anonymous("download", "GET", url, headers={"If-None-Match": known})
+        anonymous("download", "GET", url, headers={"If-Match": '"another"'})
         anonymous("download", "GET", url, headers={"Authorization": "Bearer x"})
         anonymous("download", "GET", url.replace("signature=", "signature=0"))
         clock.advance(seconds=86_400)
         anonymous("download", "GET", url)
-    assert {status for _, status in anonymous.seen} == {200, 206, 400, 403}
+    assert {status for _, status in anonymous.seen} == {200, 206, 304, 400, 403, 412, 416}
 
 
 def test_waiting_and_being_refused_is_as_described(document: Any) -> None:
