@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from http.client import responses
 
 from adanalytics_client._url import redact_url
 
@@ -31,7 +32,7 @@ class _Filter(logging.Filter):
         if not _OURS.get():
             return True
         if record.name == "httpx" and isinstance(record.args, tuple):
-            record.args = tuple(_shown(each) for each in record.args)
+            record.args = _with_usual_words(tuple(_shown(each) for each in record.args))
         elif record.name != "httpx":
             # What follows the name of the event holds headers: Location, Set-Cookie, ...
             record.msg, record.args = str(record.msg).partition(" ")[0], ()
@@ -58,3 +59,11 @@ def quiet_logs() -> Iterator[None]:
 def _shown(value: object) -> object:
     text = str(value)
     return redact_url(text) if "://" in text else value
+
+
+def _with_usual_words(args: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments of a line about an answer, which end with its status and the server's words."""
+    match args:
+        case (*before, int(status), str()):
+            return (*before, status, responses.get(status, ""))
+    return args

@@ -1,6 +1,8 @@
 """A holder for a secret that never shows it."""
 
+import json
 from typing import NoReturn
+from urllib.parse import quote, quote_plus
 
 # Shorter ones occur in ordinary words, where stars would show them rather than hide them.
 _SHORTEST = 4
@@ -32,5 +34,21 @@ class Secret:
         raise TypeError("A secret is not pickled; read it again where it is needed.")
 
     def redact(self, text: str) -> str:
-        """`text` with every occurrence of the secret replaced."""
-        return text.replace(self._value, "***") if len(self._value) >= _SHORTEST else text
+        """`text` without the secret, also where it stands as part of JSON or of an address."""
+        if len(self._value) < _SHORTEST:
+            return text
+        for spelling in self._spellings():
+            text = text.replace(spelling, "***")
+        return text
+
+    def _spellings(self) -> tuple[str, ...]:
+        """A server that repeats what it was sent may do so undecoded."""
+        value = self._value
+        return (
+            json.dumps(value)[1:-1],
+            json.dumps(value, ensure_ascii=False)[1:-1],
+            quote(value, safe=""),
+            quote(value),
+            quote_plus(value),
+            value,
+        )

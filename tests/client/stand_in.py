@@ -36,7 +36,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Say:
-    """One scripted answer. `cut` sends so many bytes of the body and then closes the connection."""
+    """One scripted answer. `cut` sends so many bytes of the body and then closes the connection.
+
+    `phrase` stands behind the status instead of its usual words.
+    """
 
     body: Any = b""
     status: int = 200
@@ -45,6 +48,7 @@ class Say:
     chunked: bool = False
     hang_up: bool = False
     gate: threading.Event | None = None
+    phrase: str | None = None
 
     def content(self) -> bytes:
         return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
@@ -124,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         content = say.content()
-        self.send_response(say.status)
+        self.send_response(say.status, say.phrase)
         for name, value in say.headers.items():
             self.send_header(name, value)
         if say.chunked:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import pickle
 import socket
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -144,6 +146,20 @@ def test_no_part_of_an_echoed_credential_is_left(
     with pytest.raises(errors.InvalidRequest) as caught:
         world.call("dates")
     assert "sec" not in str(caught.value) + caught.value.reason
+
+
+def test_a_password_is_known_in_the_spelling_of_json_and_of_addresses(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    """Services that refuse a login may repeat what they were sent, as it was sent."""
+    password = 'r\u00e4tsel "5%'
+    world = open_world(email="a@b.example", password=password)
+    spelled = [json.dumps(password), json.dumps(password, ensure_ascii=False)]
+    told = " ".join([*spelled, quote(password), quote_plus(password), password])
+    stand_in.script = lambda asked: say({"error": f"{asked.body.decode()} {told}"}, status=400)
+    with pytest.raises(errors.InvalidRequest, match=r"\*{3}") as caught:
+        world.call("dates")
+    assert "tsel" not in str(caught.value) + repr(vars(caught.value))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def _answers(say: type[Say], other: str) -> dict[str, list[Say]]:
     return {
         "statuses": [say(echo, status=each, headers=cookie) for each in (400, 401, 403, 404)],
         "limit": [say(echo, status=429, headers={"Retry-After": "1", **cookie})],
-        "server": [say(echo, status=503)],
+        "server": [say(echo, status=503, phrase="s3cret-key s3cret-word s3cret-token")],
         "gone": [say(hang_up=True)],
         "cut": [say(echo, cut=9), say(echo, cut=9, chunked=True)],
         "html": [say(b"<html>s3cret-key", headers={"Content-Type": "text/html"})],
