@@ -13,6 +13,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 # What other servers take is 8 to 64 KiB. Two reads of the socket may come on top of it.
 MOST_HEAD_BYTES = 64 * 1024
+# What is between the parts of a header and behind it: a colon, a space and the end of the line.
+_BETWEEN_HEADERS = len(": \r\n")
 # For a whole request, head and body, of which the largest has a mebibyte; also for its first
 # byte on a new connection. Between two requests it is uvicorn that waits, for 5 s.
 MOST_SECONDS = 60.0
@@ -60,7 +62,9 @@ class StrictProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Refuse a head that is too long, or start the application."""
         self._in_head = False
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        size = len(self.url) + sum(
+            len(name) + len(value) + _BETWEEN_HEADERS for name, value in self.headers
+        )
         if size > MOST_HEAD_BYTES:
             self._refusal = _TOO_LONG
             raise HeadTooLong

@@ -62,7 +62,9 @@ def test_what_is_no_request_gets_the_shape_of_all_errors(connect: Connect, sent:
     assert json.loads(body) == {"error": "Invalid HTTP request received."}
 
 
-@pytest.mark.parametrize("where", ["path", "query", "header", "many headers", "endless header"])
+@pytest.mark.parametrize(
+    "where", ["path", "query", "header", "many headers", "short headers", "endless header"]
+)
 def test_a_head_over_64_kib_is_refused(connect: Connect, where: str) -> None:
     long = b"a" * (70 * 1024)
     many = b"".join(b"X-%d: %s\r\n" % (number, b"b" * 1000) for number in range(70))
@@ -71,6 +73,7 @@ def test_a_head_over_64_kib_is_refused(connect: Connect, where: str) -> None:
         "query": b"GET /?a=%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % long,
         "header": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: %s\r\n\r\n" % long,
         "many headers": b"GET / HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % many,
+        "short headers": b"GET / HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % (b"X: a\r\n" * 12_000),
         "endless header": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + long * 20,
     }[where]
     connection = connect()
