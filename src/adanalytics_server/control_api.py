@@ -19,7 +19,15 @@ from adanalytics_server.fault_text import parse_fault
 from adanalytics_server.security_origin import comes_from_elsewhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A year is left for what is counted from now on, such as the end of a token.
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _only_text(value: object) -> object:
+    # Without it a number would be seconds since 1970, or milliseconds when it is a large one.
+    if value is not None and not isinstance(value, str):
+        raise ValueError("must be a string such as 2026-01-15T12:00:00Z")
+    return value
 
 
 class ClockOrder(BaseModel):
@@ -27,7 +35,7 @@ class ClockOrder(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    now: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    now: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] | None = None
     advance: float | None = Field(None, allow_inf_nan=False)
     freeze: bool | None = None
 
@@ -95,8 +103,9 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
     order = await read_body(request, ClockOrder)
     moved = controls.levers.clock
     at = moved.now() if order.now is None else _milliseconds(order.now)
-    if not 0 <= at + (order.advance or 0) * 1000 <= _LATEST:
-        raise bad_parameter("advance", "leads out of the years 1970 to 9999")
+    for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
+        if not 0 <= reached <= _LATEST:
+            raise bad_parameter(field, "leads out of the years 1970 to 9998")
     if order.now is not None:
         moved.set(at)
     if order.advance is not None:
