@@ -17,12 +17,14 @@ async def read_body(request: Request, model: type[Model]) -> Model:
     """Read and validate a request's body.
 
     Raises:
-        ApiError: 415 for another content type, 413 above 1 MiB, 400 for malformed JSON, or
-            fields that do not fit or are there twice.
+        ApiError: 415 for another content type or a packed body, 413 above 1 MiB, 400 for
+            malformed JSON, or fields that do not fit or are there twice.
     """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":
         raise ApiError(415, "Unsupported Media Type")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise ApiError(415, "Unsupported Media Type", headers={"Accept-Encoding": "identity"})
     body = await read_bytes(request)
     try:
         found = model.model_validate_json(body)

@@ -54,14 +54,15 @@ _BAD_REQUEST = "bad parameter or body, named in `details`; or a foreign `Host`"
 _FAILURE = "the server failed; its log has the request id"
 _FAILED = _response(_FAILURE)
 _BODY_TOO_LONG = "the body is longer than 1 MiB"
-_NO_JSON = "the content type is not application/json"
+_NO_JSON = "the content type is not application/json, or the body is packed"
+_ENCODINGS = {"Accept-Encoding": _header("sent when the body was packed", const="identity")}
 
 LOGIN: Responses = {
     200: _response("a token for seven days", LoginAnswer),
     400: _response(_BAD_REQUEST),
     401: _response("no such e-mail, or another password", headers=_CHALLENGE),
     413: _response(_BODY_TOO_LONG),
-    415: _response(_NO_JSON),
+    415: _response(_NO_JSON, headers=_ENCODINGS),
     429: _response("too many wrong passwords", headers={"Retry-After": _RETRY_AFTER}),
     500: _FAILED,
 }
@@ -98,7 +99,7 @@ START_EXPORT: Responses = {
     202: {**_response("in work", BulkExportAnswer, {**_RATE, **_WAIT}), "links": _STATUS_LINK},
     **_PARTNER,
     413: _response(_BODY_TOO_LONG, headers=_RATE),
-    415: _response(_NO_JSON, headers=_RATE),
+    415: _response(_NO_JSON, headers={**_RATE, **_ENCODINGS}),
 }
 EXPORT_STATUS: Responses = {
     200: _response(

@@ -1,5 +1,7 @@
 """Bad requests: one shape, the right status, and the parameter named."""
 
+import gzip
+
 import httpx
 import pytest
 
@@ -99,6 +101,17 @@ def test_a_password_that_does_not_fit_is_not_sent_back(server: LocalServer) -> N
 def test_another_content_type_is_415(http: httpx.Client, content_type: str) -> None:
     answer = http.post(f"{API}/bulk-export", content=GOOD, headers={"Content-Type": content_type})
     assert (answer.status_code, answer.json()) == (415, {"error": "Unsupported Media Type"})
+
+
+@pytest.mark.parametrize(("encoding", "status"), [("gzip", 415), ("x", 415), ("Identity", 200)])
+def test_a_packed_body_is_415(http: httpx.Client, encoding: str, status: int) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+    body = gzip.compress(GOOD.encode()) if encoding == "gzip" else GOOD.encode()
+    answer = http.post(f"{API}/bulk-export", content=body, headers=headers)
+    assert answer.status_code == status
+    if status == 415:
+        assert answer.json() == {"error": "Unsupported Media Type"}
+        assert answer.headers["accept-encoding"] == "identity"
 
 
 def test_a_body_over_one_mebibyte_is_413_announced_or_not(http: httpx.Client) -> None:
