@@ -16,8 +16,9 @@ Role = Literal["admin", "partner"]
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-# Nor control characters, which a terminal would obey when names are listed.
-_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+# Nor control characters, which a terminal would obey when names are listed, and those that turn
+# the direction of what is written beside the name.
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
 
 

@@ -40,11 +40,11 @@ class ApiKeys:
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
             raise AccountError(f"only an admin can make API keys, and {email!r} is none")
-        if not name.strip():
+        check_name(name)
+        if not any(character.isprintable() and character != " " for character in name):
             raise AccountError("a key needs a name, so that it can be told from others")
         if len(name) > LONGEST_KEY_NAME:
             raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
-        check_name(name)
         key = new_api_key()
         async with self._state.writing() as connection:
             await connection.execute(

@@ -81,6 +81,8 @@ class Tokens:
             )
             if self._clock.now() >= int(claims["exp"]) * 1000:
                 return None
-            return int(claims["sub"])
+            number = int(claims["sub"])
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None
+        # No number of a row is larger, and SQLite takes none that is.
+        return number if number < 2**63 else None
