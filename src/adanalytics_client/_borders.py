@@ -21,6 +21,7 @@ _FIRST_MEMBER = re.compile(rb'\{"[A-Za-z_][A-Za-z0-9_]*":')
 _COMMA, _COLON, _LINE_BREAK = b",:\n"
 _SPACES = b" \t\n\r"
 _DEEPEST = 16
+_PROBES = 16
 
 
 def cut_apart(text: bytearray) -> tuple[Lines, bytes] | None:
@@ -85,7 +86,8 @@ def _cut(text: bytearray, begin: int, closing: int, name: bytes) -> tuple[Lines,
     _, size = DECODER.raw_decode(rest)
     if rest[size] != "]":
         return None
-    for start, behind in pairwise([*marks, last]):
+    stretches = [*pairwise([*marks, last])]
+    for start, behind in stretches[:: len(stretches) // _PROBES + 1]:
         if start < behind:
             DECODER.decode(_line_at(text, (start + behind) // 2, start).decode())
     around = text[:begin] + b"{}" + rest[size:].encode()

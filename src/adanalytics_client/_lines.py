@@ -6,8 +6,8 @@ from itertools import accumulate, pairwise
 
 from adanalytics_client._json import Json, parse
 
-CHUNK = 1_000
-"""The most objects in one part."""
+CHUNK = 250
+"""The most objects in one part; what is made of them stays near the processor until it is used."""
 
 _EXCERPTS = 16
 

@@ -8,7 +8,7 @@ from adanalytics_client._pages import Fetched
 
 
 def parts(page: Fetched, most: int | None) -> Iterator[Fetched]:
-    """The page, or its first `most` events, in parts of up to a thousand."""
+    """The page, or its first `most` events, in parts of a few hundred."""
     lines = page.upto(most)
     for part in lines.parts() if lines else [page.rows(most)]:
         yield replace(page, found=replace(page.found, rows=part))
