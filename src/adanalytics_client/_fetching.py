@@ -60,8 +60,8 @@ def fetch_file(session: Session, file: ExportFile, part: PartFile) -> Operation[
             return
         failures = 0 if part.received > farthest else failures + 1
         farthest = max(farthest, part.received)
-        complete(session, problem.error, done, failures + 1)
-        yield from _before_repeat(session, problem, done.url, failures)
+        complete(session, problem.error, done, sent + 1)
+        yield from _before_repeat(session, problem, done.url, sent=sent + 1, failures=failures)
 
 
 def _attempt(
@@ -150,11 +150,13 @@ def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Proble
     return problem
 
 
-def _before_repeat(session: Session, problem: Problem, url: str, failures: int) -> Operation[None]:
-    """Wait before asking again, or raise; only attempts without a new byte count."""
+def _before_repeat(
+    session: Session, problem: Problem, url: str, *, sent: int, failures: int
+) -> Operation[None]:
+    """Wait before asking again, or raise; only attempts without a new byte are failures."""
     policy = session.config.retry
-    seconds = policy.wait(failures, problem.asked, session.jitter)
+    seconds = policy.wait(max(0, failures - 1), problem.asked, session.jitter)
     if not problem.again or failures >= policy.attempts or seconds > session.config.max_wait:
         raise problem.error
-    session.observer.retry(RetryPlanned(redact_url(url), failures, seconds, problem.error.message))
+    session.observer.retry(RetryPlanned(redact_url(url), sent, seconds, problem.error.message))
     yield Sleep(seconds)

@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import errors
+from adanalytics_client import Observer, RetryPlanned, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
 
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
 PATH = "/api/partners/acme/ad-analytics/bulk-export"
 CSV = {"Content-Type": "text/csv"}
+
+
+class Planned(Observer):
+    """Keeps the numbers of the attempts that are to be repeated."""
+
+    def __init__(self) -> None:
+        self.attempts: list[int] = []
+
+    def retry(self, info: RetryPlanned) -> None:
+        self.attempts.append(info.attempt)
 
 
 def fetch(world: World, path: Path) -> Path:
@@ -80,6 +90,24 @@ def test_a_download_that_never_gets_further_ends_and_leaves_the_old_file(
     assert "secret" not in str(caught.value)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.csv", "old")]
     assert len(stand_in.asked) == 5
+
+
+def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock, tmp_path: Path
+) -> None:
+    """Getting further begins the waits anew; what is told counts on."""
+    whole = {**CSV, "ETag": '"v1"'}
+    gone = say({"error": "busy"}, status=503)
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv"})],
+        f_csv=[gone, gone, say(FILE, headers=whole, cut=100), gone],
+    )
+    planned = Planned()
+    with pytest.raises(errors.ServerError) as caught:
+        fetch(open_world(observer=planned), tmp_path / "out.csv")
+    assert caught.value.attempts == len(stand_in.asked) - 1 == 6
+    assert planned.attempts == [1, 2, 3, 4, 5]
+    assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(
