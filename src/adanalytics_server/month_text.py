@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from adanalytics_server.cut_back import cut_back_on_failure
 from adanalytics_server.damage import DamagedFile
 
 # Rows of one chunk: what has to be read and cut for a page that begins or ends within it.
@@ -195,7 +196,7 @@ def appending(connection: sqlite3.Connection, folder: Path, month: str) -> Itera
         # Left by who was killed before or after the commit of a rewrite.
         if other != path:
             other.unlink()
-    with path.open("ab", buffering=_BUFFER_BYTES) as file:
+    with cut_back_on_failure(path), path.open("ab", buffering=_BUFFER_BYTES) as file:
         if file.tell() < (end or 0):
             raise DamagedFile(path, "its end is missing")
         yield TextWriter(connection, file)

@@ -51,12 +51,15 @@ class State:
 
     async def secret(self, name: str) -> bytes:
         """Return the random secret of a purpose; it is made on first use and then stays."""
-        async with self.writing() as connection:
-            await connection.execute(
-                "INSERT OR IGNORE INTO secrets VALUES (?, ?)",
-                (name, secrets.token_bytes(_SECRET_BYTES)),
-            )
-        row = await self.row("SELECT value FROM secrets WHERE name = ?", name)
+        query = "SELECT value FROM secrets WHERE name = ?"
+        row = await self.row(query, name)
+        if row is None:
+            async with self.writing() as connection:
+                await connection.execute(
+                    "INSERT OR IGNORE INTO secrets VALUES (?, ?)",
+                    (name, secrets.token_bytes(_SECRET_BYTES)),
+                )
+            row = await self.row(query, name)
         if row is None:
             raise LookupError(f"the secret {name!r} could not be kept")
         return bytes(row["value"])

@@ -74,13 +74,13 @@ class PartnerStore:
         It is also the lock between writers, of this process and of others: the second one
         waits for ten seconds and then fails with ``sqlite3.OperationalError``.
         """
-        with closing(self._open_for_writing("ledger")) as connection, transaction(connection):
+        with self._writing("ledger") as connection:
             yield connection
 
     @contextmanager
     def writing_month(self, month: str) -> Iterator[sqlite3.Connection]:
         """Open a month's index inside a write transaction; only under the ledger's."""
-        with closing(self._open_for_writing(month)) as connection, transaction(connection):
+        with self._writing(month) as connection:
             yield connection
 
     def close(self) -> None:
@@ -90,6 +90,16 @@ class PartnerStore:
             idle, self._idle = self._idle, OrderedDict()
         for _, connection in idle.values():
             connection.close()
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(self._open_for_writing(name)) as connection, transaction(connection):
+                yield connection
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                raise DamagedFile(self._path(name), str(error)) from error
+            raise
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[sqlite3.Connection]:

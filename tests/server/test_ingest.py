@@ -1,5 +1,7 @@
 """Loads are idempotent and atomic, late data go to the end, a replaced hour is replaced whole."""
 
+import errno
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -124,6 +126,36 @@ def test_a_load_that_fails_half_way_shows_nothing(
         ingest(store, broken())
     assert bodies(store) == [make_record(START, 1).body]
     assert impressions(store) == 1
+
+
+def test_a_load_without_room_gives_back_what_it_took(
+    store: PartnerStore, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(store, [make_record(START, 1)])
+    before = {file.name: file.stat().st_size for file in store.folder.glob("*.events")}
+
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        for at in (START + 1, START + 3 * HOUR):
+            with pytest.raises(OSError, match=r"No space left on device.*2026-0[12].1.events"):
+                ingest(store, [make_record(at, number) for number in range(2, 2000)])
+    after = {file.name: file.stat().st_size for file in store.folder.glob("*.events")}
+    assert after == {**before, "2026-02.1.events": 0}
+    assert ingest(store, [make_record(START + 1, 2)]).stored == 1
+    assert len(bodies(store)) == 2
+
+
+def test_a_load_names_the_file_that_is_damaged(
+    store: PartnerStore, make_record: MakeRecord
+) -> None:
+    ingest(store, [make_record(START, 1)])
+    for name in ("2026-01", "ledger"):
+        (store.folder / f"{name}.db").write_bytes(b"no database" * 1000)
+        with pytest.raises(DamagedFile, match=rf"/{name}\.db is damaged"):
+            ingest(store, [make_record(START, 2)])
 
 
 def test_what_a_killed_load_left_is_never_seen_and_later_removed(
