@@ -48,10 +48,11 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
     phase = _phase(word, said, head)
     specific = _files(said, (*_SPECIFIC, *_SPECIFIC_LISTS), url)
     generic = _files(said, _GENERIC, url) or _header_location(head, url)
-    # Beside an unfinished state a plain "url" or Location is where to ask, not the file.
-    files = specific or (generic if phase is ExportPhase.DONE else ())
+    # Beside an unfinished state a plain "url" or Location is where to ask, not the file. Several
+    # are files.
+    files = specific or (generic if phase is ExportPhase.DONE or len(generic) > 1 else ())
     poll = _first_url(said, _POLL, url) or _status_link(said, url)
-    if poll is None and phase is ExportPhase.WORKING and generic:
+    if poll is None and phase is ExportPhase.WORKING and len(generic) == 1:
         poll = generic[0].url
     return ExportStatus(
         phase=phase,

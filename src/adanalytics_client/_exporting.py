@@ -134,14 +134,15 @@ def order_export(
 
 
 def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Operation[ExportStatus]:
-    """The present status: from its status address, else its file's address, else by ordering again.
+    """The present status: from its status address, else its only file's, else by ordering again.
 
     Raises:
         ExportExpired: when the file's address is no longer valid.
     """
     if known.phase is not ExportPhase.WORKING:
         return known
-    if known.poll_url is None and not known.files:
+    # Of several files that are there already, nobody knows whether more are to come.
+    if known.poll_url is None and len(known.files) != 1:
         fresh = yield from order_export(session, order, again=True)
         same = fresh.export_id is not None and fresh.export_id == known.export_id
         return replace(fresh, repeats=same).after(known)

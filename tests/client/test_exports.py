@@ -99,6 +99,25 @@ def test_a_file_address_is_asked_until_ready_without_fetching_twice(
     assert not any("authorization" in asked.headers for asked in stand_in.asked[1:])
 
 
+@pytest.mark.parametrize("name", ["files", "urls", "download_urls"])
+def test_several_files_are_never_taken_for_one_by_the_first_that_is_there(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+) -> None:
+    """One address may be asked whether its file is there; of several, more may be to come."""
+    early = {"status": "chunking", name: ["/f.csv", "/g.csv"]}
+    whole = {"status": "done", name: ["/f.csv", "/g.csv", "/h.csv"]}
+    stand_in.says_by_name(
+        bulk_export=[say(early), say(early), say(whole)],
+        **{f"{each}_csv": [say(FILE, headers=CSV)] for each in "fgh"},
+    )
+    job = world.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ExportTimeout, match="chunking"):
+        world.on(job, "wait", timeout=0)
+    world.on(job, "download", tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv", "h.csv"]
+    assert [asked.path for asked in stand_in.asked[:3]] == [PATH] * 3
+
+
 def test_failure_carries_the_services_reason(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
