@@ -21,11 +21,12 @@ MOST_SECONDS = 60.0
 
 
 _TOO_LONG = (431, "Request Header Fields Too Large")
+_NOT_ONE_HOST = (400, "A request needs exactly one Host header")
 _TOO_SLOW = (408, "Request Timeout")
 
 
-class HeadTooLong(ValueError):
-    """The head of a request is longer than :data:`MOST_HEAD_BYTES`."""
+class RefusedHead(ValueError):
+    """The head of a request is longer than :data:`MOST_HEAD_BYTES`, or has no one ``Host``."""
 
 
 class StrictProtocol(HttpToolsProtocol):
@@ -60,14 +61,19 @@ class StrictProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that is too long, or start the application."""
+        """Refuse a head that is too long or leaves open where it goes, or start the application."""
         self._in_head = False
         size = len(self.url) + sum(
             len(name) + len(value) + _BETWEEN_HEADERS for name, value in self.headers
         )
         if size > MOST_HEAD_BYTES:
             self._refusal = _TOO_LONG
-            raise HeadTooLong
+            raise RefusedHead
+        # RFC 9112, section 3.2: of two, a proxy in front may have looked at the other one.
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts != 1 and self.parser.get_http_version() == "1.1":
+            self._refusal = _NOT_ONE_HOST
+            raise RefusedHead
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:

@@ -22,7 +22,7 @@ class OwnHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; other scopes pass through untouched."""
         hosts = Headers(scope=scope).getlist("host") if scope["type"] == "http" else []
-        # Without the header it was no browser, and no name led here.
+        # Without the header it is HTTP/1.0: no browser, and no name led here.
         if not all(map(is_own_host, hosts)):
             error = ApiError(400, "The Host header names another host than localhost")
             await error_response(error)(scope, receive, send)

@@ -63,6 +63,23 @@ def test_what_is_no_request_gets_the_shape_of_all_errors(connect: Connect, sent:
 
 
 @pytest.mark.parametrize(
+    ("version", "hosts", "expected"),
+    [(b"1.1", 0, 400), (b"1.1", 1, 200), (b"1.1", 2, 400), (b"1.0", 0, 200)],
+)
+def test_a_request_has_one_host(
+    connect: Connect, version: bytes, hosts: int, expected: int
+) -> None:
+    connection = connect()
+    lines = [b"GET /livez HTTP/" + version, *[b"Host: localhost"] * hosts, b"Connection: close"]
+    connection.sendall(b"\r\n".join(lines) + b"\r\n\r\n")
+    status, headers, body = read_answer(connection)
+    assert status == expected
+    assert len(headers["x-request-id"]) == 32
+    if status == 400:
+        assert json.loads(body) == {"error": "A request needs exactly one Host header"}
+
+
+@pytest.mark.parametrize(
     "where", ["path", "query", "header", "many headers", "short headers", "endless header"]
 )
 def test_a_head_over_64_kib_is_refused(connect: Connect, where: str) -> None:
