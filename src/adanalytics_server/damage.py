@@ -1,5 +1,6 @@
-"""The error of a file that went bad: which one it is, and what can be done."""
+"""Errors of files that are no fault of the code: which went bad, and a disk that is full."""
 
+import errno
 import sqlite3
 from pathlib import Path
 
@@ -20,3 +21,14 @@ def is_damage(error: BaseException) -> bool:
     """Tell whether SQLite found that a file is none of its own, or no longer whole."""
     code = getattr(error, "sqlite_errorcode", None)
     return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def is_no_room(error: BaseException) -> bool:
+    """Tell whether a file could not be written because the disk, or the user's part, is full.
+
+    >>> is_no_room(OSError(errno.ENOSPC, "No space left on device"))
+    True
+    """
+    if isinstance(error, OSError):
+        return error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

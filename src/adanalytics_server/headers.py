@@ -7,7 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.damage import DamagedFile
+from adanalytics_server.damage import DamagedFile, is_no_room
 from adanalytics_server.errors import ApiError, error_response
 
 _EXTRA = "adanalytics.headers"
@@ -51,14 +51,14 @@ class AnswerHeaders:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
             # The last resort of the process: whatever it was, the client gets the one shape. A
-            # file that went bad is no fault of the code: its line needs no traceback.
+            # file that went bad or a full disk is no fault of the code: no traceback is needed.
             _log.error(
                 "request %s failed: %s %s: %s",
                 request_id,
                 scope["method"],
                 scope["path"],
                 error,
-                exc_info=not isinstance(error, DamagedFile),
+                exc_info=not (isinstance(error, DamagedFile) or is_no_room(error)),
             )
             if started:
                 raise

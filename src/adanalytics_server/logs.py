@@ -4,6 +4,7 @@ Only a process of its own sets this up. Inside another program the server logs t
 standard loggers and leaves their settings alone.
 """
 
+import asyncio
 import json
 import logging
 import sys
@@ -23,6 +24,7 @@ def set_up_logs(
         >>> logging.getLogger("adanalytics_server").info("ready")
     """
     handler = logging.StreamHandler(stream or sys.stderr)
+    handler.addFilter(_is_no_cancelled_request)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers = [handler]
@@ -60,6 +62,13 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             entry["trace"] = self.formatException(record.exc_info)
         return json.dumps(entry)
+
+
+def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
+    # uvicorn says in a line of its own that it cancels what a shutdown cannot wait for, and then
+    # shows a traceback for each.
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not issubclass(kind, asyncio.CancelledError)
 
 
 def _instant(record: logging.LogRecord) -> str:

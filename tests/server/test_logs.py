@@ -1,15 +1,19 @@
 """The log: one line a request, in both forms, and nothing secret in it at any level."""
 
+import asyncio
 import io
 import json
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import httpx
 import pytest
 
 from adanalytics_server.local import LocalServer
 from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
+from adanalytics_server.ratelimit import RateLimiter
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
@@ -139,3 +143,29 @@ def test_a_traceback_stays_with_its_record() -> None:
     assert all(line.startswith("  ") for line in text[1:])
     assert text[-2:] == ["  ValueError: first", "  second"]
     assert "second" in json.loads(JsonFormatter().format(record))["trace"]
+
+
+def test_a_full_disk_is_one_line(
+    log: io.StringIO, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_values: object, **_options: object) -> None:
+        with closing(sqlite3.connect(":memory:")) as small:
+            small.execute("PRAGMA max_page_count = 1")
+            small.execute("CREATE TABLE one (a INTEGER)")
+
+    monkeypatch.setattr(RateLimiter, "take", full)
+    answer = http.get(f"{API}/dates")
+    assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    (failure,) = [line for line in lines if line["level"] == "error"]
+    assert answer.headers["x-request-id"] in failure["message"]
+    assert "database or disk is full" in failure["message"]
+    assert "trace" not in failure
+
+
+def test_requests_that_a_shutdown_cancels_leave_no_traceback(log: io.StringIO) -> None:
+    uvicorn = logging.getLogger("uvicorn.error")
+    for error in (asyncio.CancelledError(), ValueError("a defect")):
+        uvicorn.error("Exception in ASGI application", exc_info=error)
+    (line,) = log.getvalue().splitlines()
+    assert "a defect" in json.loads(line)["trace"]
