@@ -173,7 +173,8 @@ def check_target(path: Path) -> None:
     """See that a file can have this name, before anything is fetched for it.
 
     Raises:
-        ConfigurationError: when it is a folder, a device or a pipe, or its folder does not exist.
+        ConfigurationError: when it is a folder, a device or a pipe, when its folder does not exist,
+            or when it is no name.
     """
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder; name a file in it.")
@@ -184,8 +185,11 @@ def check_place(path: Path) -> None:
     """See that files can appear at a path, which may be that of a folder for them.
 
     Raises:
-        ConfigurationError: when a device or a pipe is there, or the folder around does not exist.
+        ConfigurationError: when a device or a pipe is there, when the folder around does not exist,
+            or when it is no name.
     """
+    if "\0" in str(path):
+        raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
     if not path.parent.is_dir():

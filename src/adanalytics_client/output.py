@@ -54,10 +54,11 @@ def open_output(
             is not installed.
         OSError: when the folder cannot be written.
     """
-    path = Path(to) if isinstance(to, str | os.PathLike) else None
+    place = Path(to) if isinstance(to, str | os.PathLike) else _binary(to)
+    path = place if isinstance(place, Path) else None
     packed = path is not None and path.suffix.lower() == ".gz"
     make = _maker(_format(path, wanted, packed=packed), columns)
-    target: Target = open_target(path) if path else Stream(_binary(to))
+    target: Target = open_target(place) if isinstance(place, Path) else Stream(place)
     try:
         return make(GzipTarget(target) if packed else target)
     except BaseException:

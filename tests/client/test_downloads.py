@@ -294,6 +294,8 @@ def test_a_path_that_cannot_be_is_told_before_anything_is_sent(
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
         fetch(open_world(), tmp_path / "pipe")
+    with pytest.raises(errors.ConfigurationError, match="zero character"):
+        fetch(open_world(), tmp_path / "a\0b.csv")
     assert stand_in.asked == []
 
 

@@ -187,6 +187,11 @@ def test_an_unknown_format_is_told_before_anything_is_sent(
         write(open_world(), io.BytesIO())
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
         write(open_world(), tmp_path, format="csv")
+    for neither in (5, None, b"out.csv"):
+        with pytest.raises(errors.ConfigurationError, match="Pass a path"):
+            write(open_world(), neither)
+    with pytest.raises(errors.ConfigurationError, match="zero character"):
+        write(open_world(), tmp_path / "a\0b.csv")
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):
         write(open_world(), io.StringIO(), format="csv")
     assert stand_in.asked == []
