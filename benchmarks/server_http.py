@@ -6,7 +6,6 @@ The server runs in a process of its own; it tells its CPU time,
 and its memory is read from /proc.
 """
 
-import math
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 import httpx
@@ -26,7 +26,7 @@ START = date(2026, 1, 15)
 DAYS = 10
 PER_PAGE = 10_000
 PAGES = 20
-ROUNDS = 10
+ROUNDS = 20
 REPEATS = 8
 EVENTS_URL = "/api/partners/acme/ad-analytics/events"
 EXPORT_URL = "/api/partners/acme/ad-analytics/bulk-export"
@@ -74,18 +74,21 @@ def range_query(page: int) -> dict[str, str]:
 
 
 def costs(running: ServerProcess, *works: Callable[[], object]) -> list[float]:
-    """Return the server's CPU seconds for one run of each work, at the best of some rounds.
+    """Return the server's CPU seconds for one run of each work, the median of some rounds.
 
-    A round takes each work in turn, so that what else the machine does is for all of them.
+    A round takes each work in turn, so that what else the machine does is for all of them. The
+    least would be luck: how much of the receiving is booked to the sender depends on which of
+    them sleeps when, and differs by half from round to round.
     """
-    best = [math.inf] * len(works)
+    rounds: list[list[float]] = []
     for _ in range(ROUNDS):
-        for number, work in enumerate(works):
+        rounds.append([])
+        for work in works:
             before = running.cpu_seconds()
             for _ in range(REPEATS):
                 work()
-            best[number] = min(best[number], (running.cpu_seconds() - before) / REPEATS)
-    return best
+            rounds[-1].append((running.cpu_seconds() - before) / REPEATS)
+    return list(map(median, zip(*rounds, strict=True)))
 
 
 def pages(running: ServerProcess, http: httpx.Client, events: int) -> None:
