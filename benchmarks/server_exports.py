@@ -23,7 +23,7 @@ import msgspec
 
 from adanalytics_server.events import EVENT_FIELDS, decode_event
 from adanalytics_server.exportfiles import write_export
-from adanalytics_server.month_text import split_pieces
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import read_in_parts, read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate

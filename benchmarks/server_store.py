@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record, decode_facts
 from adanalytics_server.ingest import ingest
-from adanalytics_server.month_text import split_pieces
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import read_page, read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.seed import generate

@@ -15,7 +15,7 @@ from struct import Struct
 import msgspec
 
 from adanalytics_server.events import EVENT_FIELDS, EVENT_TYPES, decode_event
-from adanalytics_server.month_text import BEGIN, END, bare_rows
+from adanalytics_server.joined_rows import BEGIN, END, bare_rows
 
 CSV_HEADER = ",".join(EVENT_FIELDS).encode() + b"\r\n"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from adanalytics_server.csv_text import CSV_HEADER, CsvText
-from adanalytics_server.month_text import as_lines
+from adanalytics_server.joined_rows import as_lines
 from adanalytics_server.paging import read_in_parts, read_spans
 from adanalytics_server.parquet_file import ParquetEvents
 from adanalytics_server.ranges import DayRange

@@ -13,7 +13,8 @@ from uuid import UUID
 
 from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
-from adanalytics_server.month_text import TextWriter, appending, remove_rows, rewrite, split_pieces
+from adanalytics_server.joined_rows import split_pieces
+from adanalytics_server.month_text import TextWriter, appending, remove_rows, rewrite
 from adanalytics_server.paging import read_in_parts
 from adanalytics_server.rollups import Rollups, remember_names
 from adanalytics_server.store import PartnerStore, first_key, hour_of_time, month_of_hour

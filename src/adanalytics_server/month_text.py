@@ -16,19 +16,13 @@ from typing import IO, NamedTuple
 
 from adanalytics_server.cut_back import cut_back_on_failure
 from adanalytics_server.damage import DamagedFile
+from adanalytics_server.joined_rows import BEGIN, END, count_rows
 
 # Rows of one chunk: what has to be read and cut for a page that begins or ends within it.
 CHUNK_ROWS = 128
 # A file is written anew when more than this, and more than half of it, is of no use.
 MOST_WASTE = 4 << 20
 _BUFFER_BYTES = 1 << 20
-
-# Between two events, and nowhere else: in a JSON string a quote has a backslash before it, and
-# no field of an event is a list. The name of the first field makes it longer than it need be,
-# which makes it faster to find.
-BEGIN = b'{"event_id":"'
-END = b"}"
-_BETWEEN = b"}," + BEGIN
 
 
 class Chunk(NamedTuple):
@@ -54,49 +48,6 @@ def generation_of(connection: sqlite3.Connection) -> int:
     """Read from a month's database which file its chunks are in."""
     (number,) = connection.execute("SELECT generation FROM text_file").fetchone()
     return int(number)
-
-
-def split_rows(text: bytes) -> list[bytes]:
-    """Cut joined rows apart.
-
-    >>> split_rows(b'{"event_id":"a"},{"event_id":"b"}')
-    [b'{"event_id":"a"}', b'{"event_id":"b"}']
-    """
-    inner = text.split(_BETWEEN)
-    if len(inner) == 1:
-        return inner if text else []
-    rows = [b'{"event_id":"%b}' % row for row in inner]
-    rows[0], rows[-1] = inner[0] + b"}", BEGIN + inner[-1]
-    return rows
-
-
-def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
-    """Cut several texts of joined rows apart, in order."""
-    return [row for piece in pieces for row in split_rows(piece)]
-
-
-def bare_rows(texts: Iterable[bytes]) -> list[bytes]:
-    """Cut joined rows apart and leave :data:`BEGIN` and :data:`END` off, which saves a copy.
-
-    >>> bare_rows([b'{"event_id":"a"},{"event_id":"b"}'])
-    [b'a"', b'b"']
-    """
-    rows: list[bytes] = []
-    for text in texts:
-        inner = text.split(_BETWEEN)
-        inner[0] = inner[0].removeprefix(BEGIN)
-        inner[-1] = inner[-1].removesuffix(END)
-        rows += inner
-    return rows
-
-
-def as_lines(text: bytes) -> bytes:
-    """Turn joined rows into lines; the end of the last one is left off, which saves a copy.
-
-    >>> as_lines(b'{"event_id":"a"},{"event_id":"b"}')
-    b'{"event_id":"a"}\\n{"event_id":"b"}'
-    """
-    return text.replace(_BETWEEN, b"}\n" + BEGIN)
 
 
 class TextWriter:
@@ -173,7 +124,7 @@ def _joinable(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
 
 
 def _is_sound(text: bytes, chunk: Chunk) -> bool:
-    return text.startswith(BEGIN) and text[-1:] == END and len(split_rows(text)) == chunk.n
+    return text.startswith(BEGIN) and text[-1:] == END and count_rows(text) == chunk.n
 
 
 def _text_of(file: IO[bytes], chunk: Chunk) -> bytes:

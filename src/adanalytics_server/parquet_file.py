@@ -14,7 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from adanalytics_server.events import EVENT_FIELDS
-from adanalytics_server.month_text import as_lines
+from adanalytics_server.joined_rows import as_lines
 
 # Rows of one row group, and the most that are held as Arrow columns at a time: about 5 MB.
 ROWS_PER_GROUP = 16_384

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from adanalytics_server.damage import DamagedFile
-from adanalytics_server.month_text import Chunk, generation_of, split_rows, text_path
+from adanalytics_server.joined_rows import count_rows, some_rows
+from adanalytics_server.month_text import generation_of, text_path
 from adanalytics_server.store import first_key
 
 _OPEN = ord("{")
@@ -26,13 +27,10 @@ class Span(NamedTuple):
     n: int
 
 
-class _Part(NamedTuple):
-    """``take`` rows of a chunk, without the first ``skip`` ones."""
-
-    chunk: Chunk
-    skip: int
-    take: int
-    is_whole: bool
+# A chunk's row of the index, and of its rows how many are skipped and how many taken. These and the
+# next are plain tuples: a page has a hundred of them, and names would cost as much as reading it.
+_Row = tuple[int, int, int, int]
+_Part = tuple[_Row, int, int]
 
 
 def read_month(
@@ -75,27 +73,27 @@ def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
 
 def _parts(connection: sqlite3.Connection, month: str, run: list[Span]) -> Iterator[_Part]:
     low, last = first_key(run[0].hour, run[0].first), run[-1]
-    found = connection.execute(
+    chunks: Iterator[_Row] = connection.execute(
         "SELECT key, n, position, length FROM chunks"
         " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
         (low, first_key(last.hour, last.first) + last.n),
     )
-    chunks = map(Chunk._make, found)
     chunk = next(chunks, None)
     for hour, first, count in run:
         at = first_key(hour, first)
         high = at + count
         while at < high:
             # What lies between was replaced, or is not yet visible.
-            while chunk is not None and chunk.key + chunk.n <= at:
+            while chunk is not None and chunk[0] + chunk[1] <= at:
                 chunk = next(chunks, None)
-            if chunk is None or chunk.key > at:
+            if chunk is None or chunk[0] > at:
                 raise HourReplaced(
                     f"{month}.db has not all rows of hour {hour % 24}: they were replaced"
                     " while they were read, or the file is damaged"
                 )
-            take = min(chunk.key + chunk.n, high) - at
-            yield _Part(chunk, at - chunk.key, take, take == chunk.n)
+            key, rows, _, _ = chunk
+            take = min(key + rows, high) - at
+            yield chunk, at - key, take
             at += take
 
 
@@ -108,35 +106,35 @@ class _Reader:
 
     def pieces(self, parts: Iterable[_Part]) -> Iterator[bytes]:
         """Read neighbouring chunks at once, and cut those of which not all rows are wanted."""
-        run: list[Chunk] = []
+        run: list[_Row] = []
         after = -1
-        for part in parts:
-            chunk = part.chunk
-            if run and not (part.is_whole and chunk.position == after):
+        for chunk, skip, take in parts:
+            _, rows, position, length = chunk
+            if run and (take < rows or position != after):
                 yield self._read(run)
                 run = []
-            if part.is_whole:
+            if take == rows:
                 run.append(chunk)
-                after = chunk.position + chunk.length + 1
+                after = position + length + 1
             else:
-                yield self._cut(part)
+                yield self._cut(chunk, skip, take)
         if run:
             yield self._read(run)
 
-    def _cut(self, part: _Part) -> bytes:
-        rows = split_rows(self._read([part.chunk]))
-        if len(rows) != part.chunk.n:
+    def _cut(self, chunk: _Row, skip: int, take: int) -> bytes:
+        text = self._read([chunk])
+        if count_rows(text) != chunk[1]:
             raise DamagedFile(self._path, "a chunk has not as many rows as it should")
-        return b",".join(rows[part.skip : part.skip + part.take])
+        return some_rows(text, skip, take)
 
-    def _read(self, run: list[Chunk]) -> bytes:
-        start = run[0].position
+    def _read(self, run: list[_Row]) -> bytes:
+        (_, _, start, _), (_, _, position, length) = run[0], run[-1]
         self._file.seek(start)
-        text = self._file.read(run[-1].end - start)
-        if len(text) < run[-1].end - start:
+        text = self._file.read(position + length - start)
+        if len(text) < position + length - start:
             raise DamagedFile(self._path, "its end is missing")
         for _, _, position, length in run:
-            first = position - start
-            if text[first] != _OPEN or text[first + length - 1 : first + length + 1] not in _ENDS:
+            end = position - start + length
+            if text[position - start] != _OPEN or text[end - 1 : end + 1] not in _ENDS:
                 raise DamagedFile(self._path, "what is in it are no events")
         return text

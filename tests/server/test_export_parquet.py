@@ -24,9 +24,9 @@ from adanalytics_server.events import (
 )
 from adanalytics_server.exportfiles import PART_ROWS, write_export
 from adanalytics_server.ingest import ingest
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.load import load_file
 from adanalytics_server.mapping import Mapping
-from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.parquet_file import ParquetEvents
 from adanalytics_server.ranges import DayRange

@@ -11,7 +11,8 @@ import pytest
 from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import Record
 from adanalytics_server.ingest import ingest
-from adanalytics_server.month_text import appending, split_pieces
+from adanalytics_server.joined_rows import split_pieces
+from adanalytics_server.month_text import appending
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore, first_key

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,8 @@ from adanalytics_server import month_text
 from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import Record, decode_event, encode_event
 from adanalytics_server.ingest import ingest
-from adanalytics_server.month_text import CHUNK_ROWS, as_lines, generation_of, split_rows
+from adanalytics_server.joined_rows import as_lines, count_rows, some_rows, split_rows
+from adanalytics_server.month_text import CHUNK_ROWS, generation_of
 from adanalytics_server.paging import read_page, read_pieces, read_spans
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
@@ -74,6 +76,10 @@ def test_rows_come_apart_whatever_their_texts_are(
     bodies = [encode_event(msgspec.structs.replace(event, domain=text)) for text in texts]
     assert split_rows(b",".join(bodies)) == bodies
     assert as_lines(b",".join(bodies)) == b"\n".join(bodies)
+    assert count_rows(b",".join(bodies)) == len(bodies)
+    for skip, behind in combinations(range(len(bodies) + 1), 2):
+        some = some_rows(b",".join(bodies), skip, behind - skip)
+        assert some == b",".join(bodies[skip:behind])
 
 
 def test_no_rows_are_no_rows() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adanalytics_server.events import Record
 from adanalytics_server.ingest import ingest
-from adanalytics_server.month_text import split_pieces
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import (
     cut,
     read_in_parts,

@@ -18,7 +18,7 @@ from adanalytics_server.events import (
     decode_event,
     encode_event,
 )
-from adanalytics_server.month_text import split_pieces
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.progress import Progress
 from adanalytics_server.ranges import DayRange

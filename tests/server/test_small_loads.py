@@ -11,6 +11,7 @@ from adanalytics_server import month_text
 from adanalytics_server.damage import DamagedFile
 from adanalytics_server.events import Record
 from adanalytics_server.ingest import ingest
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
@@ -31,7 +32,7 @@ def served(store: PartnerStore, *, per_page: int = 100_000) -> list[bytes]:
     found: list[bytes] = []
     pages = (read_page(store, DAYS, page=page, per_page=per_page) for page in count(1))
     for page in pages:
-        found += month_text.split_pieces(page.pieces)
+        found += split_pieces(page.pieces)
         if len(found) == page.total:
             break
     return found

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adanalytics_server.events import EVENT_TYPES, LogEvent, Record, decode_event
 from adanalytics_server.ingest import ingest
-from adanalytics_server.month_text import split_pieces
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.rollups import CAMPAIGN

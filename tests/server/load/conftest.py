@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from adanalytics_server.events import LogEvent, decode_event
+from adanalytics_server.joined_rows import split_pieces
 from adanalytics_server.load import LoadReport, load_file
 from adanalytics_server.mapping import Mapping
-from adanalytics_server.month_text import split_pieces
 from adanalytics_server.paging import read_page
 from adanalytics_server.ranges import DayRange
 from adanalytics_server.store import PartnerStore
