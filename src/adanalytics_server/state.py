@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import aiosqlite
@@ -98,6 +98,12 @@ def _above_debug(record: logging.LogRecord) -> bool:
 
 def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        # A copy that was put back may be readable by others; whose it is not cannot change that.
+        with suppress(PermissionError):
+            os.fchmod(file, 0o600)
+    finally:
+        os.close(file)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, STATE_STEPS)

@@ -4,6 +4,7 @@ import base64
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -249,3 +250,11 @@ def test_secrets_are_kept_from_other_users_of_the_machine(server: LocalServer) -
         content = path.read_bytes()
         assert server.api_key.encode() not in content
         assert server.password.encode() not in content
+
+
+def test_a_state_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    admin.add_partner(tmp_path, "acme", name="Acme", currency="USD")
+    state = tmp_path / "state.db"
+    state.chmod(0o644)
+    admin.list_partners(tmp_path)
+    assert state.stat().st_mode & 0o077 == 0
