@@ -63,11 +63,16 @@ class Watch:
     def verdict(
         self, cursor: Cursor, page: Fetched, kept: Fetched, *, last: bool
     ) -> PageDrift | None:
-        """What to tell of the page, as it came and as it was kept: repeats, or a wrong sum."""
+        """What to tell of the page, as it came and as it was kept.
+
+        Repeats, a wrong sum, or a smaller one: events that went took others to pages that were
+        read, and the sum may be right again at the end. One that grows may only have grown behind.
+        """
         repeated = len(page) - len(kept)
         total = page.signals.total or cursor.total
         distinct = cursor.seen + len(page) - self.repeated
-        if repeated or (last and total is not None and total != distinct):
+        fewer = cursor.total is not None and total is not None and total < cursor.total
+        if repeated or fewer or (last and total is not None and total != distinct):
             return PageDrift(str(cursor.slice), cursor.number, repeated, distinct, total, last)
         return None
 

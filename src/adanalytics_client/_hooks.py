@@ -137,6 +137,8 @@ class PageDrift:
         if self.last and self.total is not None and self.total != self.distinct:
             counted = f"the service counts {self.total} events and {self.distinct} came"
             told += f" is the last, but {counted};" if not self.repeated else f" {counted};"
+        elif not self.repeated:
+            told += " is of fewer events in all than the page before;"
         return f"{told} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 

@@ -141,6 +141,30 @@ def test_events_that_come_at_the_end_are_no_drift(
     assert caplog.messages == []
 
 
+def test_events_that_go_while_they_are_counted_are_told(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    """An hour that is replaced by less: what moved up to pages that were read is on no other."""
+    stored = [f"e{at}" for at in range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        del stored[: 2 if page == 2 else 0]
+        rows = [{"event_id": each} for each in stored[page * 2 - 2 : page * 2]]
+        return say({"events": rows, "total": len(stored)})
+
+    stand_in.script = script
+    noted = Noted()
+    rows = open_world(observer=noted).rows(DAY, split="none")
+    assert [row["event_id"] for row in rows] == ["e0", "e1", "e4", "e5"]
+    assert noted.drifts == [PageDrift(DAY, 2, 0, 4, 4, last=True)]
+    told = (
+        "Page 2 of 2026-01-15 is of fewer events in all than the page before; "
+        "the data changed meanwhile. Pull 2026-01-15 again to be sure."
+    )
+    assert caplog.messages == [told]
+
+
 def test_events_without_an_id_are_never_left_out(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
