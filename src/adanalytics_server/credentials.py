@@ -5,6 +5,7 @@ lane). API keys are 256 random bits, so a plain SHA-256 is enough to keep them u
 """
 
 import hashlib
+import re
 import secrets
 
 import jwt
@@ -15,6 +16,9 @@ from adanalytics_server.clock import Clock
 
 API_KEY_PREFIX = "aak_"
 TOKEN_LIFETIME = 7 * 86_400
+# Keys and tokens where they should not be, such as in a path. Every token begins with "eyJ", which
+# is what an opening brace and a quotation mark become.
+_IN_TEXT = re.compile(rf"{API_KEY_PREFIX}[\w-]*|eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 # Checked for unknown e-mails, so that their answer takes as long as a wrong password's.
@@ -47,6 +51,15 @@ def new_api_key() -> str:
 def api_key_digest(key: str) -> bytes:
     """Return the digest under which a key is stored and looked up."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def hide_credentials(text: str, *, mark: str) -> str:
+    """Put ``mark`` in the place of all keys and tokens in a text.
+
+    >>> hide_credentials("/dates/aak_0a1b-2c/x", mark="...")
+    '/dates/.../x'
+    """
+    return _IN_TEXT.sub(mark, text)
 
 
 class Tokens:

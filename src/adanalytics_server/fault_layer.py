@@ -10,7 +10,7 @@ from adanalytics_server.fault import Fault
 from adanalytics_server.fault_effects import Exchange, play
 from adanalytics_server.faults import Faults, Incoming
 from adanalytics_server.headers import request_id_of
-from adanalytics_server.journal import MOST_CHARACTERS, Entry, Journal, shown_headers, shown_query
+from adanalytics_server.journal import Entry, Journal, shown_headers, shown_query, shown_text
 from adanalytics_server.operations import operation_of
 from adanalytics_server.pauses import Pauses
 
@@ -83,7 +83,7 @@ class _Record:
                 number=self._number,
                 at=self._at,
                 method=self._found.method,
-                path=self._found.path[:MOST_CHARACTERS],
+                path=shown_text(self._found.path),
                 query=shown_query(self._found.query),
                 operation=self._found.operation,
                 key=self._found.key,

@@ -7,6 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adanalytics_server.credentials import hide_credentials
 from adanalytics_server.damage import DamagedFile, is_no_room
 from adanalytics_server.errors import ApiError, error_response
 
@@ -56,7 +57,7 @@ class AnswerHeaders:
                 "request %s failed: %s %s: %s",
                 request_id,
                 scope["method"],
-                scope["path"],
+                hide_credentials(scope["path"], mark="..."),
                 error,
                 exc_info=not (isinstance(error, DamagedFile) or is_no_room(error)),
             )

@@ -1,7 +1,8 @@
 """The journal: what was asked of the server lately, for tests to assert on.
 
 It holds no secret: of the credential only the last four characters, as the list of keys shows
-them, of the headers only those named here, of a signed address everything but the signature.
+them, of the headers only those named here, of a signed address everything but the signature. A key
+or a token in a place where it should not be is ``***``.
 """
 
 import threading
@@ -9,6 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
+
+from adanalytics_server.credentials import hide_credentials
 
 # Entries kept; the oldest go first.
 MOST_ENTRIES = 1_000
@@ -97,10 +100,15 @@ class Journal:
             self._entries = deque(entries, maxlen=MOST_ENTRIES)
 
 
+def shown_text(text: str) -> str:
+    """Shorten a path, a value or a header for an entry, without what is a credential."""
+    return hide_credentials(text, mark="***")[:MOST_CHARACTERS]
+
+
 def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Pick the headers that an entry keeps."""
     return {
-        name: value.decode("latin-1")[:MOST_CHARACTERS]
+        name: shown_text(value.decode("latin-1"))
         for name, value in ((name.decode("latin-1"), value) for name, value in headers)
         if name in KEPT_HEADERS
     }
@@ -110,6 +118,6 @@ def shown_query(query: bytes) -> tuple[tuple[str, str], ...]:
     """Split a query string for an entry; what signs an address is left out."""
     pairs = parse_qsl(query.decode("latin-1")[: 10 * MOST_CHARACTERS], keep_blank_values=True)
     return tuple(
-        (name, "***" if name in _SECRET_PARAMETERS else value[:MOST_CHARACTERS])
+        (shown_text(name), "***" if name in _SECRET_PARAMETERS else shown_text(value))
         for name, value in pairs
     )

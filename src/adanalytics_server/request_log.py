@@ -1,7 +1,6 @@
 """The outermost layer: one line in the log and one count in the metrics for every request."""
 
 import logging
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from urllib.parse import parse_qsl, quote
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.credentials import API_KEY_PREFIX
+from adanalytics_server.credentials import hide_credentials
 from adanalytics_server.headers import request_id_of
 from adanalytics_server.metrics import Metrics
 
@@ -20,7 +19,6 @@ _HARMLESS = frozenset({"start_date", "end_date", "hour", "page", "per_page", "gr
 # Characters of an address in the log, however long the one that was sent is.
 LONGEST_TARGET = 500
 _CREDENTIAL = "adanalytics.credential"
-_KEY = re.compile(rf"{API_KEY_PREFIX}[\w-]*")
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +129,7 @@ def _write(served: Served) -> None:
 def _target(scope: Scope) -> str:
     """Return path and query in ASCII, still percent-encoded: nothing in it can end a line."""
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
-    target = _KEY.sub("...", raw.decode("ascii", "backslashreplace"))
+    target = hide_credentials(raw.decode("ascii", "backslashreplace"), mark="...")
     if query := scope["query_string"].decode("ascii", "backslashreplace"):
         target += "?" + "&".join(_readable_pairs(query))
     return target if len(target) <= LONGEST_TARGET else f"{target[:LONGEST_TARGET]}..."

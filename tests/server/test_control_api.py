@@ -185,6 +185,9 @@ def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(
     httpx.get(f"{url}/events", params={**range_, "api_key": "a secret"}, headers=headers)
     httpx.get(f"{url}/dates", headers={"Authorization": "Bearer short"})
     httpx.get(f"{url}/dates", headers={"Authorization": f"Bearer {token}"})
+    misplaced = {"x": f"a {adanalytics.api_key}", token: "y"}
+    agent = {"User-Agent": adanalytics.api_key}
+    httpx.get(f"{adanalytics.url}/{adanalytics.api_key}/{token}", params=misplaced, headers=agent)
     answer = httpx.get(f"{adanalytics.url}/_control/requests")
     entries = answer.json()["requests"]
     assert [(entry["number"], entry["operation"], entry["status"]) for entry in entries] == [
@@ -194,9 +197,12 @@ def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(
         (4, "events", 400),
         (5, "dates", 401),
         (6, "dates", 200),
+        (7, None, 404),
     ]
-    last_four = [None, adanalytics.api_key[-4:], None, adanalytics.api_key[-4:], None, token[-4:]]
+    key = adanalytics.api_key[-4:]
+    last_four = [None, key, None, key, None, token[-4:], None]
     assert [entry["key"] for entry in entries] == last_four
+    assert (entries[6]["path"], entries[6]["query"]) == ("/***/***", [["x", "a ***"], ["***", "y"]])
     assert entries[1]["headers"]["range"] == "bytes=1-"
     assert dict(entries[2]["query"])["signature"] == "***"
     signature = job["download_url"].rpartition("=")[2]
