@@ -8,6 +8,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -52,6 +53,7 @@ class LocalServer:
         dialect: names of :data:`adanalytics_server.dialects.DIALECTS`, separated by commas.
 
     Raises:
+        ValueError: a negative number.
         FaultError: a fault that cannot be.
         DialectError: an unknown dialect, or choices that contradict each other.
 
@@ -84,16 +86,17 @@ class LocalServer:
         self._sample = sample
         self._controls = Controls(self.clock)
         self.faults.add(*faults)
-        shapes = dialect_of(dialect)
-        self._scratch = None if data else tempfile.TemporaryDirectory(prefix="adanalytics-")
         self.settings = Settings(
-            data=data or Path(self._scratch.name if self._scratch else "."),
+            data=data or Path(),
             rate_limit=rate_limit,
             export_inline_max=export_inline_max,
             loose=loose,
             test_controls=True,
-            dialect=shapes,
+            dialect=dialect_of(dialect),
         )
+        self._scratch = None if data else tempfile.TemporaryDirectory(prefix="adanalytics-")
+        if self._scratch:
+            self.settings = replace(self.settings, data=Path(self._scratch.name))
         self._thread: ServerThread | None = None
 
     def __repr__(self) -> str:

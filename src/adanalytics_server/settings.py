@@ -22,6 +22,9 @@ class Settings:
         test_controls: offer ``/_control/*`` to move the clock, to arm faults and to reset; for
             tests only, because it asks for no credential.
         dialect: the shapes of the answers where the public description leaves them open.
+
+    Raises:
+        ValueError: a number is negative.
     """
 
     data: Path
@@ -33,3 +36,9 @@ class Settings:
     any_host: bool = False
     test_controls: bool = False
     dialect: Dialect = REFERENCE
+
+    def __post_init__(self) -> None:
+        """Refuse what no server can keep to."""
+        for name in ("rate_limit", "login_rate_limit", "export_inline_max", "export_lifetime"):
+            if (number := getattr(self, name)) < 0:
+                raise ValueError(f"{name}={number}: pass a whole number, 0 or more")

@@ -125,3 +125,8 @@ def test_controls_need_a_running_server() -> None:
 def test_a_wrong_fault_is_an_error_at_once() -> None:
     with pytest.raises(FaultError, match="503 onec"):
         LocalServer(faults=["503 onec"])
+
+
+def test_a_negative_number_is_refused_before_anything_starts() -> None:
+    with pytest.raises(ValueError, match="rate_limit=-1: pass a whole number, 0 or more"):
+        LocalServer(rate_limit=-1)
