@@ -97,7 +97,9 @@ def _fault_of(request: Request) -> Fault | None:
 
 def _status_answer(fault: Fault) -> Response:
     status = fault.status or 500
-    if fault.body is None:
+    if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
+        answer = Response(status_code=status)
+    elif fault.body is None:
         try:
             text = HTTPStatus(status).phrase
         except ValueError:

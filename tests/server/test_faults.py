@@ -48,6 +48,17 @@ def test_a_status_comes_with_the_error_shape_and_a_request_id(
     assert dates(http).status_code == 200
 
 
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_status_that_has_no_body_comes_without_one(
+    server: LocalServer, http: httpx.Client, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    server.faults.add(f"{status} once")
+    answer = dates(http)
+    assert (answer.status_code, answer.content) == (status, b"")
+    assert "failed" not in caplog.text
+    assert dates(http).status_code == 200
+
+
 def test_a_status_can_bring_its_own_body(server: LocalServer, http: httpx.Client) -> None:
     server.faults.add(Fault(effect="status", status=200, body="<p>", content_type="text/html"))
     answer = dates(http)
