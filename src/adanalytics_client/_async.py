@@ -157,9 +157,13 @@ class AsyncDriver:
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)
-                response = await self._http.send(
-                    request, stream=True, auth=None, follow_redirects=False
-                )
+                try:
+                    async with asyncio.timeout(request.extensions["timeout"].get("head")):
+                        response = await self._http.send(
+                            request, stream=True, auth=None, follow_redirects=False
+                        )
+                except TimeoutError:
+                    return Failure(Trouble.TIMEOUT, arrived=True)
                 answered = True
                 try:
                     return await self._receive(send, response)

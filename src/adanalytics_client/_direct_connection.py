@@ -8,6 +8,7 @@ import select
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from time import monotonic
 
 import h11
 import httpx
@@ -22,7 +23,7 @@ _HEAD_AT_ONCE = 16 * 1024
 _LARGEST_HEAD = 100 * 1024
 
 Waits = Mapping[str, float | None]
-"""Seconds for each step, by httpx's names; None is without end."""
+"""Seconds for each step, by httpx's names, and for the whole `head`; None is without end."""
 
 
 class DirectConnection:
@@ -38,6 +39,7 @@ class DirectConnection:
     def __init__(self, opened: socket.socket) -> None:
         self.reusable = False
         self._socket = opened
+        self._until: float | None = None
         self._most = _RECORD if isinstance(opened, ssl.SSLSocket) else AT_ONCE
 
     @property
@@ -64,9 +66,13 @@ class DirectConnection:
         """
         self.reusable = False
         protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
+        head_wait, read_wait = waits.get("head"), waits.get("read")
+        self._until = None if head_wait is None else monotonic() + head_wait
         self._send(protocol, request, waits.get("write"))
-        self._socket.settimeout(waits.get("read"))
+        self._socket.settimeout(read_wait)
         head = self._head(protocol)
+        self._until = None
+        self._socket.settimeout(read_wait)
         return head, self._body(protocol, request, head)
 
     def _send(self, protocol: h11.Connection, request: httpx.Request, wait: float | None) -> None:
@@ -111,11 +117,19 @@ class DirectConnection:
 
     def _receive(self, at_once: int) -> bytes:
         try:
+            if self._until is not None:
+                self._shorten(self._until - monotonic())
             return self._socket.recv(min(at_once, self._most))
         except TimeoutError as error:
             raise httpx.ReadTimeout(str(error)) from error
         except OSError as error:
             raise httpx.ReadError(str(error)) from error
+
+    def _shorten(self, left: float) -> None:
+        if left <= 0:
+            raise TimeoutError("the head of the answer came too slowly")
+        wait = self._socket.gettimeout()
+        self._socket.settimeout(left if wait is None else min(wait, left))
 
     def _body(
         self, protocol: h11.Connection, request: httpx.Request, head: h11.Response

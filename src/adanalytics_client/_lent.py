@@ -118,6 +118,9 @@ class Defaults:
         base: the service; a lent client's headers go to its origin only.
         headers: a lent client's headers, without those that this library decides.
         waits: seconds for each step of a request, by httpx's names; None is without end.
+
+    A dressed request has one more, `head`, for all steps up to the head of its answer together:
+    a head that comes byte by byte keeps every single step in time.
     """
 
     base: BaseUrl
@@ -174,7 +177,7 @@ class Defaults:
         most = max(left, _LEAST)
         steps = ((name, self.waits[name]) for name in _STEPS)
         within = {name: most if wait is None else min(wait, most) for name, wait in steps}
-        return {**self.waits, **within}
+        return {**self.waits, **within, "head": most}
 
 
 def read_by_hook(http: httpx.Client | httpx.AsyncClient, response: httpx.Response) -> bytes | None:

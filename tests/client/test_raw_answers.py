@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adanalytics_client import errors
+from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenWorld
@@ -48,6 +48,7 @@ GOOD = sized(BODY)
 CLOSES = "closes"
 RESETS = "resets"
 STAYS = "stays"
+GOES_ON = "goes on"
 
 # What is sent, what the server does then, and what the client makes of it.
 CASES: dict[str, tuple[bytes, str, type[errors.AdAnalyticsError] | None]] = {
@@ -127,6 +128,8 @@ class Raw:
                 sent, then = self.answers[min(self.requests, len(self.answers) - 1)]
                 self.requests += 1
                 connection.sendall(sent)
+                while then == GOES_ON:
+                    connection.sendall(sent)
                 if then == RESETS:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 if then != STAYS:
@@ -169,4 +172,13 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
         assert type(caught.value) is error
         assert caught.value.attempts == attempts
     assert raw.requests == attempts
+    assert world.call("dates") == DAYS
+
+
+def test_a_head_without_end_is_given_up_in_time(raw: Raw, open_world: OpenWorld) -> None:
+    """However steadily it comes: the deadline is of the whole request."""
+    raw.answers = [(head(status=b"HTTP/1.1 103 Early Hints"), GOES_ON), (GOOD, STAYS)]
+    world = open_world(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
+    with pytest.raises(errors.RequestTimeout):
+        world.call("dates")
     assert world.call("dates") == DAYS
