@@ -15,6 +15,9 @@ Rewrite = Callable[[BinaryIO, BinaryIO], None]
 """Reads what was written, from its start, and writes what takes its place."""
 
 
+_NAMED = 40
+
+
 class Target(Protocol):
     """Where an output goes: a file that appears at the end, or a stream as it is written."""
 
@@ -207,5 +210,6 @@ def sync_folder(path: Path) -> None:
 
 def _open_beside(path: Path) -> tuple[Path, BinaryIO]:
     # Opened by hand instead of with tempfile, whose files only the owner may read.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    # Of a long name its beginning: the longest that a file system takes is taken here, too.
+    beside = path.with_name(f".{path.name[:_NAMED]}.{secrets.token_hex(6)}.tmp")
     return beside, beside.open("x+b")

@@ -283,3 +283,14 @@ def test_links_devices_and_permissions_stay(
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
     assert write(world, os.devnull, format="jsonl") == 1
     assert Path(os.devnull).is_char_device()
+
+
+def test_the_longest_name_that_the_system_takes_is_taken(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(*pages(say, '{"a":1}'))
+    path = tmp_path / ("ü" * 124 + "x.jsonl")
+    assert len(path.name.encode()) == 255
+    write(world, path)
+    assert path.read_bytes() == b'{"a":1}\n'
+    assert list(tmp_path.iterdir()) == [path]
