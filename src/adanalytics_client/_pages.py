@@ -173,8 +173,9 @@ def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
         return None
     if page.mark == cursor.mark:
         raise ProtocolError(
-            f"Pages {cursor.number - 1} and {cursor.number} of {cursor.slice} are the same; "
-            "the service seems to ignore the page number."
+            f"Pages {cursor.number - 1} and {cursor.number} of {cursor.slice} are the same: the "
+            "service ignores the page number, or as many events as a page has arrived meanwhile. "
+            "Pull it once more."
         )
     says, seen = page.signals, cursor.seen + count
     if says.more is not None:

@@ -99,7 +99,11 @@ Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
 
 
 class OpenModel(BaseModel):
-    """A record with attribute and `[]` access that keeps unknown fields."""
+    """A record with attribute and `[]` access that keeps unknown fields.
+
+    `model_dump()` gives back what was read. `model_dump_json()` writes every Decimal as text, as
+    pydantic does; rows and files have the service's own digits and types.
+    """
 
     model_config = ConfigDict(extra="allow", protected_namespaces=())
     if not TYPE_CHECKING:
