@@ -29,7 +29,7 @@ from adanalytics_client._lent import (
 from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import Receiver, to_failure
+from adanalytics_client._wire import HEAD_WAIT, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -158,7 +158,7 @@ class AsyncDriver:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)
                 try:
-                    async with asyncio.timeout(request.extensions["timeout"].get("head")):
+                    async with asyncio.timeout(request.extensions[HEAD_WAIT]):
                         response = await self._http.send(
                             request, stream=True, auth=None, follow_redirects=False
                         )

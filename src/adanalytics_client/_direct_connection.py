@@ -13,6 +13,8 @@ from time import monotonic
 import h11
 import httpx
 
+from adanalytics_client._wire import HEAD_WAIT
+
 AT_ONCE = 256 * 1024
 """The most bytes that one read takes from a socket; a connection holds no more of a body."""
 
@@ -23,7 +25,7 @@ _HEAD_AT_ONCE = 16 * 1024
 _LARGEST_HEAD = 100 * 1024
 
 Waits = Mapping[str, float | None]
-"""Seconds for each step, by httpx's names, and for the whole `head`; None is without end."""
+"""Seconds for each step, by httpx's names; None is without end."""
 
 
 class DirectConnection:
@@ -66,7 +68,7 @@ class DirectConnection:
         """
         self.reusable = False
         protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
-        head_wait, read_wait = waits.get("head"), waits.get("read")
+        head_wait, read_wait = request.extensions.get(HEAD_WAIT), waits.get("read")
         self._until = None if head_wait is None else monotonic() + head_wait
         self._send(protocol, request, waits.get("write"))
         self._socket.settimeout(read_wait)

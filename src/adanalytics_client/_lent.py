@@ -118,9 +118,6 @@ class Defaults:
         base: the service; a lent client's headers go to its origin only.
         headers: a lent client's headers, without those that this library decides.
         waits: seconds for each step of a request, by httpx's names; None is without end.
-
-    A dressed request has one more, `head`, for all steps up to the head of its answer together:
-    a head that comes byte by byte keeps every single step in time.
     """
 
     base: BaseUrl
@@ -169,15 +166,15 @@ class Defaults:
         }
         if request.credential is not None:
             headers["authorization"] = f"Bearer {request.credential.reveal()}"
-        return to_httpx(request, headers, self._waits_within(left))
+        most = None if left is None else max(left, _LEAST)
+        return to_httpx(request, headers, self._waits_within(most), most)
 
-    def _waits_within(self, left: float | None) -> Mapping[str, float | None]:
-        if left is None:
+    def _waits_within(self, most: float | None) -> Mapping[str, float | None]:
+        if most is None:
             return self.waits
-        most = max(left, _LEAST)
         steps = ((name, self.waits[name]) for name in _STEPS)
         within = {name: most if wait is None else min(wait, most) for name, wait in steps}
-        return {**self.waits, **within, "head": most}
+        return {**self.waits, **within}
 
 
 def read_by_hook(http: httpx.Client | httpx.AsyncClient, response: httpx.Response) -> bytes | None:

@@ -14,10 +14,26 @@ from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Tro
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
 
 
+HEAD_WAIT = "adanalytics.head"
+"""The extension with the seconds for all steps up to the head of the answer together.
+
+A head that comes byte by byte keeps every single step in time.
+"""
+
+
 def to_httpx(
-    request: Request, headers: dict[str, str], waits: Mapping[str, float | None]
+    request: Request,
+    headers: dict[str, str],
+    waits: Mapping[str, float | None],
+    head_wait: float | None,
 ) -> httpx.Request:
     """The request as httpx sends it.
+
+    Args:
+        request: what to send.
+        headers: all of them.
+        waits: seconds for each step, by httpx's names.
+        head_wait: seconds for all of them up to the head of the answer; None is without end.
 
     Raises:
         httpx.InvalidURL: for an address that httpx cannot read.
@@ -27,7 +43,7 @@ def to_httpx(
         request.url,
         headers=headers,
         content=request.body,
-        extensions={"timeout": dict(waits)},
+        extensions={"timeout": dict(waits), HEAD_WAIT: head_wait},
     )
     target = _target(request.url)
     if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
