@@ -1,0 +1,120 @@
+"""The bodies of one day's pages, as the program has them and as the plainest programs do."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import httpx
+
+from adanalytics_client import Client, EventQuery
+
+DAY = date(2026, 1, 15)
+PAGE = 10_000
+EVENTS_PATH = "/api/partners/acme/ad-analytics/events"
+RANGE = {"start_date": DAY.isoformat(), "end_date": DAY.isoformat()}
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """The address of a server of a folder, in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is None:
+            raise RuntimeError("the server's output is not connected")
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+class Bench:
+    """One day of events, pulled in pages of 10,000 as one query, and by the peers."""
+
+    def __init__(self, url: str, key: str, folder: Path, events: int) -> None:
+        self.url = url
+        self.key = key
+        self.headers = {"Authorization": f"Bearer {key}"}
+        # Both clients are open before anything is measured.
+        self.bare = httpx.Client(headers=self.headers, timeout=60)
+        self.client = Client(url, api_key=key, partner="acme", limit=None)
+        self.folder = folder
+        self.pages = -(-events // PAGE)
+        self.bodies = list(self.stream(PAGE))
+
+    def query(self) -> EventQuery:
+        return self.client.events(DAY, split="none")
+
+    def stream(self, per_page: int) -> Iterator[bytes]:
+        """The bodies of all pages, as bare httpx gives them."""
+        pages = self.pages * PAGE // per_page
+        with httpx.Client(headers=self.headers, timeout=60) as http:
+            for page in range(1, pages + 1):
+                query = {**RANGE, "page": str(page), "per_page": str(per_page)}
+                with http.stream("GET", self.url + EVENTS_PATH, params=query) as answer:
+                    yield b"".join(answer.iter_raw())
+
+    def answers(self) -> Iterator[httpx.Response]:
+        """All pages, to be read while they are open."""
+        for page in range(1, self.pages + 1):
+            query = {**RANGE, "page": str(page), "per_page": str(PAGE)}
+            with self.bare.stream("GET", self.url + EVENTS_PATH, params=query) as answer:
+                yield answer
+
+    def read_only(self) -> None:
+        """Throw every piece away, which is the least that reading can be."""
+        for answer in self.answers():
+            for _ in answer.iter_raw():
+                pass
+
+    def read_whole(self) -> None:
+        """Have each body in one piece, as `answer.read()` gives it."""
+        for answer in self.answers():
+            answer.read()
+
+    def save(self) -> Path:
+        """Write the bodies to a file as they are, and bring it to the disk."""
+        path = self.folder / "peer.json"
+        with path.open("wb") as file:
+            for answer in self.answers():
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
+    def save_raw(self) -> Path:
+        """The same with a socket and a file alone, which is the least that a file can cost."""
+        path, buffer = self.folder / "raw.json", bytearray(256 * 1024)
+        address = httpx.URL(self.url)
+        with (
+            socket.create_connection((address.host, address.port or 80)) as connection,
+            path.open("wb", buffering=0) as file,
+        ):
+            for page in range(1, self.pages + 1):
+                query = httpx.QueryParams({**RANGE, "page": str(page), "per_page": str(PAGE)})
+                lines = [f"GET {EVENTS_PATH}?{query} HTTP/1.1", f"Host: {address.host}"]
+                lines += [f"Authorization: Bearer {self.key}", "", ""]
+                connection.sendall("\r\n".join(lines).encode())
+                head, _, body = connection.recv(4096).partition(b"\r\n\r\n")
+                left = int(head.lower().partition(b"content-length: ")[2].split()[0]) - len(body)
+                file.write(body)
+                while left:
+                    received = connection.recv_into(buffer, min(left, len(buffer)))
+                    file.write(memoryview(buffer)[:received])
+                    left -= received
+            os.fsync(file.fileno())
+        return path
+
+    def arrays(self) -> list[bytes]:
+        """The JSON text of the list of each page."""
+        return [body[body.index(b"[") : body.rindex(b"]", 0, -60) + 1] for body in self.bodies]
+
+    def write(self, name: str) -> Path:
+        path = self.folder / name
+        self.query().write(path)
+        return path
