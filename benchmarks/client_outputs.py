@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,8 +21,9 @@ import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
-from page_bodies import DAY, EVENTS_PATH, PAGE, RANGE, Bench, server
+from page_bodies import DAY, EVENTS_PATH, PAGE, RANGE, Bench
 from pydantic import TypeAdapter
+from server_process import server
 
 from adanalytics_client import AsyncClient, Event
 from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema, arrow_type
@@ -74,7 +76,7 @@ def writing(bench: Bench) -> None:
     compare(what, lambda: bench.write("x.jsonl"), parsed, "for information")
     for name in ("x.jsonl.gz", "x.csv", "x.parquet"):
         what = f"write {name[2:]} / httpx, json.loads, json.dumps"
-        compare(what, lambda name=name: bench.write(name), parsed, "for information")  # type: ignore[misc]
+        compare(what, partial(bench.write, name), parsed, "for information")
 
 
 def as_tasks(bench: Bench) -> None:
@@ -172,8 +174,8 @@ def main(events: int) -> None:
             key = local.api_key
         (folder / "page.json").write_bytes(b"{}")
         print(f"{events:,} events of one day, pages of {PAGE:,}")
-        with server(folder) as url:
-            bench = Bench(url, key, folder, events)
+        with server(folder) as running:
+            bench = Bench(running.url, key, folder, events)
             writing(bench)
             as_tasks(bench)
             typed(bench)

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
+from server_process import server
 
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample
@@ -34,19 +35,12 @@ OUR_MODELS = "from adanalytics_client import Client, Event"
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[tuple[str, str]]:
+def service(folder: Path) -> Iterator[tuple[str, str]]:
     """A reference server in a process of its own: its address and a key."""
     with LocalServer(data=folder, sample=Sample(events_per_day=100), rate_limit=0) as local:
         key = local.api_key
-    program = str(Path(__file__).with_name("http_server.py"))
-    command = [sys.executable, program, str(folder), str(LIMIT)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        if process.stdout is None:
-            raise RuntimeError("the server's output is not connected")
-        try:
-            yield process.stdout.readline().strip(), key
-        finally:
-            process.terminate()
+    with server(folder, requests_an_hour=LIMIT) as running:
+        yield running.url, key
 
 
 def cost(work: Callable[[], object], requests: int) -> float:
@@ -114,7 +108,7 @@ def say(what: str, value: float, limit: str) -> None:
 
 def main(requests: int) -> None:
     """Measure requests, then imports."""
-    with TemporaryDirectory() as name, server(Path(name, "data")) as (url, key):
+    with TemporaryDirectory() as name, service(Path(name, "data")) as (url, key):
         requesting(url, key, Path(name, "state"), requests)
     importing()
 

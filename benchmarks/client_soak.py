@@ -10,11 +10,12 @@ of the most memory ever resident, from after the first small request.
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from server_process import most_megabytes, server
 
 from adanalytics_client import Client, EventQuery
 from adanalytics_server.local import LocalServer, Sample
@@ -26,26 +27,6 @@ WAYS: dict[str, Callable[[EventQuery], Iterable[object]]] = {
     "typed": iter,
 }
 KEY = "ADANALYTICS_API_KEY"
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[str]:
-    """The address of a server of a folder, in a process of its own."""
-    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        if process.stdout is None:
-            raise RuntimeError("the server's output is not connected")
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
-
-
-def most_megabytes() -> float:
-    """The most memory of this process that was ever resident."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (line,) = [line for line in lines if line.startswith("VmHWM:")]
-    return int(line.split()[1]) / 1024
 
 
 def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[object]]) -> int:
@@ -76,9 +57,9 @@ def main(events: int) -> None:
         with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
             key = local.api_key
         (folder / "page.json").write_bytes(b"{}")
-        with server(folder) as url:
+        with server(folder) as running:
             for what in WAYS:
-                command = [sys.executable, __file__, str(events), what, url]
+                command = [sys.executable, __file__, str(events), what, running.url]
                 subprocess.run(command, check=True, env={**os.environ, KEY: key})
 
 

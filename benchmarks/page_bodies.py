@@ -2,10 +2,7 @@
 
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
@@ -17,19 +14,6 @@ DAY = date(2026, 1, 15)
 PAGE = 10_000
 EVENTS_PATH = "/api/partners/acme/ad-analytics/events"
 RANGE = {"start_date": DAY.isoformat(), "end_date": DAY.isoformat()}
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[str]:
-    """The address of a server of a folder, in a process of its own."""
-    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        if process.stdout is None:
-            raise RuntimeError("the server's output is not connected")
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 class Bench:

@@ -10,15 +10,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import httpx
+from server_process import ServerProcess, server
 
 from adanalytics_server.local import LocalServer, Sample
 
@@ -30,34 +30,6 @@ ROUNDS = 20
 REPEATS = 8
 EVENTS_URL = "/api/partners/acme/ad-analytics/events"
 EXPORT_URL = "/api/partners/acme/ad-analytics/bulk-export"
-
-
-class ServerProcess:
-    """A running server: its address, its CPU seconds, its resident megabytes."""
-
-    def __init__(self, url: str, number: int) -> None:
-        self.url = url
-        self._proc = Path(f"/proc/{number}")
-
-    def cpu_seconds(self) -> float:
-        return float(httpx.get(f"{self.url}/cpu").text)
-
-    def megabytes(self) -> float:
-        lines = (self._proc / "status").read_text().splitlines()
-        (line,) = [line for line in lines if line.startswith("VmHWM:")]
-        return int(line.split()[1]) / 1024
-
-
-@contextmanager
-def server(folder: Path) -> Iterator[ServerProcess]:
-    command = [sys.executable, str(Path(__file__).with_name("http_server.py")), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        if process.stdout is None:
-            raise RuntimeError("the server's output is not connected")
-        try:
-            yield ServerProcess(process.stdout.readline().strip(), process.pid)
-        finally:
-            process.terminate()
 
 
 def say(what: str, value: float, limit: str) -> None:

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import httpx
-from server_http import EVENTS_URL, EXPORT_URL, PER_PAGE, ServerProcess, say, server
+from server_http import EVENTS_URL, EXPORT_URL, PER_PAGE, say
+from server_process import ServerProcess, server
 
 from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record
 from adanalytics_server.ingest import ingest
