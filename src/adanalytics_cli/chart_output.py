@@ -16,9 +16,9 @@ from adanalytics_cli.terminal import NOWHERE, Terminal, look_at
 Draw = Callable[[Terminal], Sequence[str]]
 
 
-def chart_option(help: str) -> click.Option:  # noqa: A002  the name click gives it
+def chart_option(summary: str) -> click.Option:
     """`--chart`."""
-    return click.Option(["--chart"], is_flag=True, help=help)
+    return click.Option(["--chart"], is_flag=True, help=summary)
 
 
 def check_chart(chosen_format: str | None, output: Path | None) -> None:

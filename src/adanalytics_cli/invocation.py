@@ -69,25 +69,25 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
             "--profile",
             metavar="P",
             hidden=hidden,
-            help="Profile of the settings file.",
+            summary="Profile of the settings file.",
             complete=profile_names,
         ),
-        _option("--base-url", metavar="URL", hidden=hidden, help="Address of the service."),
-        _option("--partner", metavar="ID", hidden=hidden, help="Partner whose data are read."),
+        _option("--base-url", metavar="URL", hidden=hidden, summary="Address of the service."),
+        _option("--partner", metavar="ID", hidden=hidden, summary="Partner whose data are read."),
     ]
 
 
 def output_options(*, hidden: bool) -> list[click.Parameter]:
     """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
     return [
-        _flag("-q", "--quiet", hidden=hidden, help="No progress and no remarks."),
-        _flag("-v", "--verbose", hidden=hidden, help="A line on stderr for each step."),
-        _flag("--debug", hidden=hidden, help="Show the traceback of an error, without secrets."),
+        _flag("-q", "--quiet", hidden=hidden, summary="No progress and no remarks."),
+        _flag("-v", "--verbose", hidden=hidden, summary="A line on stderr for each step."),
+        _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
         _option(
             "--color",
             choices=("auto", "always", "never"),
             hidden=hidden,
-            help="Colours; NO_COLOR and FORCE_COLOR count too.",
+            summary="Colours; NO_COLOR and FORCE_COLOR count too.",
         ),
     ]
 
@@ -96,7 +96,7 @@ def _option(
     name: str,
     *,
     hidden: bool,
-    help: str,  # noqa: A002  the name click gives it
+    summary: str,
     metavar: str | None = None,
     choices: tuple[str, ...] = (),
     complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
@@ -107,19 +107,19 @@ def _option(
         type=click.Choice(choices) if choices else str,
         shell_complete=complete,
         hidden=hidden,
-        help=help,
+        help=summary,
         expose_value=False,
         is_eager=True,
         callback=_gather,
     )
 
 
-def _flag(*names: str, hidden: bool, help: str) -> click.Option:  # noqa: A002  click's name
+def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
     return click.Option(
         list(names),
         is_flag=True,
         hidden=hidden,
-        help=help,
+        help=summary,
         expose_value=False,
         is_eager=True,
         callback=_gather,

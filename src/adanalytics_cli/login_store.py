@@ -113,9 +113,18 @@ class LoginStore:
 
 
 def _entry(fields: Mapping[str, object]) -> StoredLogin:
-    login = StoredLogin(**fields)  # type: ignore[arg-type]  # checked in the next lines
-    texts = (login.base_url, login.email or "", login.secret or "")
-    known = login.kind in ("api_key", "token") and all(isinstance(each, str) for each in texts)
-    if not known or not isinstance(login.expires_at, int | None):
+    known = dict(fields)
+    kind, base_url = known.pop("kind"), known.pop("base_url")
+    email, secret, expires_at = (
+        known.pop(name, None) for name in ("email", "secret", "expires_at")
+    )
+    if (
+        known
+        or not (kind == "api_key" or kind == "token")
+        or not isinstance(base_url, str)
+        or not isinstance(email, str | None)
+        or not isinstance(secret, str | None)
+        or not isinstance(expires_at, int | None)
+    ):
         raise ValueError("unknown fields")
-    return login
+    return StoredLogin(kind, base_url, email, expires_at, secret)

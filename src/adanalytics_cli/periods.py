@@ -123,9 +123,9 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
     ]
 
 
-def date_option(name: str, help: str) -> click.Option:  # noqa: A002  the name click gives it
+def date_option(name: str, summary: str) -> click.Option:
     """A required option that is one day, in the same forms as START."""
-    return click.Option([name], metavar="DATE", required=True, callback=_read_day, help=help)
+    return click.Option([name], metavar="DATE", required=True, callback=_read_day, help=summary)
 
 
 def _read_day(context: click.Context, parameter: click.Parameter, word: str | None) -> date | None:

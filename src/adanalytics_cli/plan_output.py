@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -101,8 +101,8 @@ def _supposed(record: Record) -> str:
     )
 
 
-def _or_dash(value: object, shown: Any) -> str:  # noqa: ANN401  either of two formatters
-    return "-" if value is None else str(shown(value))
+def _or_dash(value: object, shown: Callable[[int], str]) -> str:
+    return shown(value) if isinstance(value, int) else "-"
 
 
 def _waiting(seconds: object) -> str:

@@ -74,10 +74,10 @@ class Root(LazyGroup):
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
-        complete_var: str | None = None,  # noqa: ARG002  click's signature
-        standalone_mode: bool = True,  # noqa: ARG002  click's signature
-        windows_expand_args: bool = True,  # noqa: ARG002  click's signature
-        **extra: Any,  # noqa: ANN401  click's signature
+        complete_var: str | None = None,  # noqa: ARG002 - click's signature
+        standalone_mode: bool = True,  # noqa: ARG002 - click's signature
+        windows_expand_args: bool = True,  # noqa: ARG002 - click's signature
+        **extra: Any,  # noqa: ANN401 - click's signature
     ) -> NoReturn:
         """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
         if instruction := os.environ.get(VARIABLE):

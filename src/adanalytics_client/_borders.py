@@ -110,7 +110,7 @@ def _parted(text: bytearray, begin: int, name: bytes) -> tuple[list[int], int] |
     try:
         while True:
             # Ten thousand times a page: every call in here is felt.
-            for count in range(CHUNK):  # noqa: B007
+            for count in range(CHUNK):  # noqa: B007 - read behind the loop
                 # No object of the list begins before one has ended.
                 if usual and begins(usual, at := index(b"}", at)):
                     at += ahead

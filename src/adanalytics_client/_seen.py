@@ -59,8 +59,7 @@ class SeenEvents:
     def __len__(self) -> int:
         return len(self._digests)
 
-    # It changes, so it has no hash; type checkers suppose that every object has one.
-    __hash__: ClassVar[None]  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # it changes; checkers expect a hash
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SeenEvents):

@@ -37,8 +37,7 @@ class StrictProtocol(HttpToolsProtocol):
     _refusal: tuple[int, str] | None = None
     _deadline: asyncio.TimerHandle | None = None
 
-    # uvicorn's own method takes the narrower type, too: a TCP server makes no other.
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only TCP, as in uvicorn
         """Give a new connection time for its first request."""
         super().connection_made(transport)
         self._begin_to_wait()

@@ -26,7 +26,7 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
 
         do_GET = do_POST = answer  # noqa: N815 - names of http.server
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base's name
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Stuck)

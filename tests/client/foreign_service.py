@@ -209,8 +209,7 @@ class Files(Handler):
             self.wfile.write(content[: len(content) // 3])
             self.close_connection = True
 
-    # The arguments are http.server's; the time is always the same here.
-    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002
+    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002 - as inherited
         """An hour after the last change, for the header Date."""
         sent = datetime(2026, 2, 2, 3, 4, 5, tzinfo=UTC) + timedelta(hours=1)
         return sent.strftime("%a, %d %b %Y %H:%M:%S GMT")

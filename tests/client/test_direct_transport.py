@@ -113,8 +113,10 @@ def http(seconds: Seconds) -> Iterator[httpx.Client]:
 def wire() -> Iterator[Callable[..., Wire]]:
     opened: list[Wire] = []
 
-    def make(*connections: list[bytes], **options: ssl.SSLContext | str) -> Wire:
-        opened.append(Wire(*connections, **options))  # type: ignore[arg-type]
+    def make(
+        *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
+    ) -> Wire:
+        opened.append(Wire(*connections, context=context, host=host))
         return opened[-1]
 
     yield make

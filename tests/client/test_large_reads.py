@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 class Inner(httpcore.AsyncNetworkStream):
     """A connection that gives what it is asked for."""
 
-    # The arguments are httpcore's.
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002, ASYNC109
+    async def read(
+        self,
+        max_bytes: int,
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - the signature is httpcore's
+    ) -> bytes:
         return b"x" * max_bytes
 
     def get_extra_info(self, info: str) -> object:
@@ -49,7 +52,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     read = large._Stream.read
 
-    async def counted(self: Any, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+    async def counted(
+        self: Any,
+        max_bytes: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+    ) -> bytes:
         found.append(max_bytes)
         return await read(self, max_bytes, timeout)
 

@@ -76,7 +76,7 @@ def memory(value: object, seen: set[int]) -> object:
 
 
 def everything(server: LocalServer) -> dict[str, Any]:
-    app: Any = server._thread._watched._app  # type: ignore[union-attr] # it is running
+    app: Any = server._thread._watched._app  # type: ignore[union-attr]  # it is running
     context: Context = app.state.context
     levers = server._controls.levers
     parts = {field.name: getattr(context, field.name) for field in fields(context)}

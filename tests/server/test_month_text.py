@@ -125,8 +125,7 @@ def test_who_reads_a_file_that_was_written_anew_reads_again(
             monkeypatch.setattr(Path, "open", real)
             for again in (1, 2, 3):
                 fill(store, make_record, again=again)
-        # Handed on as it came; the overloads of Path.open cannot say that.
-        return real(path, *args, **options)  # type: ignore[call-overload]
+        return real(path, *args, **options)  # type: ignore[call-overload]  # handed on as it came
 
     monkeypatch.setattr(Path, "open", replaced_meanwhile)
     with pytest.raises(HourReplaced, match="written anew"):

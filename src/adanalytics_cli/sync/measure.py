@@ -57,6 +57,6 @@ def _lacks(table: Table, *names: str) -> bool:
     return any(table[name].null_count for name in names)
 
 
-def _sum(compute: Any, column: Any) -> Decimal:  # noqa: ANN401  a library without types
+def _sum(compute: Any, column: Any) -> Decimal:  # noqa: ANN401 - a library without types
     total = compute.sum(column).as_py()
     return total if isinstance(total, Decimal) else Decimal(0)

@@ -26,7 +26,7 @@ class PartWriter(Protocol):
         """Write what is still held, and close the file."""
 
 
-def open_part(path: Path, form: PartFormat, schema: Any) -> PartWriter:  # noqa: ANN401  no types
+def open_part(path: Path, form: PartFormat, schema: Any) -> PartWriter:  # noqa: ANN401 - no types
     """A writer of a new file."""
     if form == "parquet":
         return _ParquetPart(path, schema)
@@ -43,7 +43,7 @@ def measure_file(path: Path) -> tuple[int, str]:
 class _ParquetPart:
     """Row groups of one size, whatever the size of the tables that come."""
 
-    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401  no types
+    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401 - no types
         self._arrow = arrow_module()
         self._file = arrow_module("pyarrow.parquet").ParquetWriter(
             path,
@@ -92,7 +92,7 @@ class _JsonlPart:
 class _CsvPart:
     """RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
 
-    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401  no types
+    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401 - no types
         arrow, csv = arrow_module(), arrow_module("pyarrow.csv")
         cells = arrow.schema([(name, arrow.string()) for name in schema.names])
         options = csv.WriteOptions(quoting_style="needed")

@@ -49,7 +49,7 @@ def _readable(table: Table) -> Table:
     return arrow.table(columns, names=table.column_names)
 
 
-def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401  no types
+def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401 - no types
     """A column of text from a column of values; values repeat, so each is written once."""
     arrow = arrow_module()
     chunks = []
@@ -59,7 +59,7 @@ def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401  no 
     return arrow.chunked_array(chunks, arrow.string())
 
 
-def _pairs_as_json(column: Any) -> Any:  # noqa: ANN401  no types
+def _pairs_as_json(column: Any) -> Any:  # noqa: ANN401 - no types
     arrow = arrow_module()
     texts = [
         None if pairs is None else json_text(dict(pairs), sort_keys=True)
