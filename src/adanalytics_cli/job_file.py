@@ -11,6 +11,9 @@ from adanalytics_cli.errors import CommandError
 _LONGEST = 1 << 20
 """Bytes; a kept export has a few kilobytes, most of them signed addresses."""
 
+# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
+_REPEATED = 40
+
 
 def job_option() -> click.Option:
     """`--job FILE`."""
@@ -55,7 +58,7 @@ def write_job(path: Path, text: str) -> None:
 
     Raises CommandError when the file cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
     try:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:

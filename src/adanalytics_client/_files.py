@@ -14,8 +14,8 @@ from adanalytics_client.errors import ConfigurationError
 Rewrite = Callable[[BinaryIO, BinaryIO], None]
 """Reads what was written, from its start, and writes what takes its place."""
 
-
-_NAMED = 40
+# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
+_REPEATED = 40
 
 
 class Target(Protocol):
@@ -210,6 +210,5 @@ def sync_folder(path: Path) -> None:
 
 def _open_beside(path: Path) -> tuple[Path, BinaryIO]:
     # Opened by hand instead of with tempfile, whose files only the owner may read.
-    # Of a long name its beginning: the longest that a file system takes is taken here, too.
-    beside = path.with_name(f".{path.name[:_NAMED]}.{secrets.token_hex(6)}.tmp")
+    beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
     return beside, beside.open("x+b")

@@ -13,7 +13,6 @@ from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Tro
 
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
 
-
 HEAD_WAIT = "adanalytics.head"
 """The extension with the seconds for all steps up to the head of the answer together.
 

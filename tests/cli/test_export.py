@@ -185,6 +185,15 @@ def test_a_job_is_kept_in_a_file_and_nothing_else(
     assert pipe.is_fifo()
 
 
+def test_a_job_is_kept_under_the_longest_name_that_there_can_be(
+    run: Run, slow: LocalServer, tmp_path: Path
+) -> None:
+    kept = tmp_path / ("ü" * 125 + ".json")
+    assert len(kept.name.encode()) == 255
+    assert run("export", "2026-01-15", "--no-wait", "--job", str(kept)).exit_code == 0
+    assert [each for each in tmp_path.iterdir() if each.is_file()] == [kept]
+
+
 def test_an_export_that_fails_carries_the_reason(run: Run, slow: LocalServer) -> None:
     slow.faults.add("failed export once on start_export")
     result = run("export", "2026-01-15")
