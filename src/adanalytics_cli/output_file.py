@@ -17,6 +17,9 @@ from adanalytics_cli.errors import CommandError
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6
 
+# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
+_REPEATED = 40
+
 
 def output_option() -> click.Option:
     """`-o FILE`; nothing and `-` are stdout."""
@@ -95,7 +98,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+            prefix=f".{target.name[:_REPEATED]}.", suffix=".part", dir=target.parent
         )
     except OSError as error:
         raise _unwritable(path, error) from error

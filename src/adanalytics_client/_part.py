@@ -12,7 +12,7 @@ from adanalytics_client._export import ExportFile
 from adanalytics_client._files import check_target, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer
 from adanalytics_client._part_lock import open_locked
-from adanalytics_client._sidecar import Sidecar, read_sidecar
+from adanalytics_client._sidecar import Sidecar, names_beside, read_sidecar
 from adanalytics_client._validator import validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
@@ -51,8 +51,7 @@ class PartFile:
         self._expected = expected
         self._source = source
         self._observer = observer
-        self._path = target.with_name(target.name + ".part")
-        self._note = target.with_name(target.name + ".part.json")
+        self._path, self._note = names_beside(target)
         self.received = 0
         self.total: int | None = None
         self.taken = False

@@ -1,6 +1,8 @@
 """The note beside an unfinished download that lets a later run go on with it."""
 
+import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from adanalytics_client._json import Json
 _FORM = 1
 # A note is some 300 bytes; whatever is longer is not one.
 _LARGEST = 16_384
+# Bytes, with which `.NAME.part.json.tmp` is short enough for the usual 255.
+_LONGEST_NAME = 238
+_REPEATED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,19 @@ class Sidecar:
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+
+def names_beside(target: Path) -> tuple[Path, Path]:
+    """What an unfinished download and its note are called, the same in every run.
+
+    Of the longest names that a file system takes only the beginning is repeated, and a digest of
+    the whole.
+    """
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        digest = hashlib.sha256(os.fsencode(name)).hexdigest()
+        name = f"{name[:_REPEATED]}.{digest[:_REPEATED]}"
+    return target.with_name(f"{name}.part"), target.with_name(f"{name}.part.json")
 
 
 def read_sidecar(path: Path) -> Sidecar | None:

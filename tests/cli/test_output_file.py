@@ -32,6 +32,13 @@ def test_the_file_takes_its_name_at_the_end(tmp_path: Path) -> None:
     assert names(tmp_path) == ["day.csv"]
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "€" * 85], ids=["ascii", "euros"])
+def test_the_longest_name_is_one(tmp_path: Path, name: str) -> None:
+    with open_output(tmp_path / name) as stream:
+        stream.write(b"date\n")
+    assert names(tmp_path) == [name]
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "day.csv"
     target.write_text("old")

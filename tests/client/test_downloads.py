@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, RetryPlanned, errors
+from adanalytics_client import Observer, RetryPlanned, RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
@@ -64,6 +64,33 @@ def test_a_file_that_was_replaced_meanwhile_is_fetched_afresh(
         ],
     )
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 251 + ".csv", "x" * 239, "€" * 85], ids=["longest", "long", "euros"]
+)
+def test_a_file_with_the_longest_name_arrives(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+) -> None:
+    """Also in two runs, the second of which finds what the first one left."""
+    whole = {**CSV, "ETag": '"v1"'}
+    rest = {**whole, "Content-Range": f"bytes 500-{len(FILE) - 1}/{len(FILE)}"}
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv"})],
+        f_csv=[
+            say(FILE, headers=whole, cut=500),
+            say(FILE[500:], status=206, headers=rest, cut=0),
+            say(FILE[500:], status=206, headers=rest),
+        ],
+    )
+    first = open_world(retry=RetryPolicy(attempts=1))
+    with pytest.raises(errors.DownloadError) as caught:
+        fetch(first, tmp_path / name)
+    assert caught.value.part is not None
+    assert Path(caught.value.part).read_bytes() == FILE[:500]
+    assert fetch(open_world(), tmp_path / name).read_bytes() == FILE
+    assert stand_in.asked[-1].headers["range"] == "bytes=500-"
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_without_a_validator_a_download_starts_afresh(
