@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import Observer, PageDrift, _drift
@@ -72,6 +72,33 @@ def test_repeats_are_left_out_and_what_is_missing_is_told(
         assert told[-1].distinct == len(came)
     if not totals:
         assert all(each.repeated for each in told)
+
+
+PAGE = 1000
+
+
+@settings(max_examples=60, deadline=None)
+@given(late=st.integers(1, PAGE - 1), behind=st.integers(1, PAGE))
+@example(late=PAGE - 1, behind=1)
+@example(late=1, behind=PAGE)
+def test_late_events_anywhere_on_a_page_are_noticed(late: int, behind: int) -> None:
+    """They arrive in front of the last events of a page, and nothing tells how many there are."""
+    first = [f"e{number}" for number in range(PAGE)]
+    second = [*(f"late{number}" for number in range(late)), *first[-behind:]][-late:]
+    second += [f"n{number}" for number in range(PAGE - len(second))]
+    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
+    told, came = list[PageDrift](), list[str]()
+    fanout = Fanout(plan, concurrency=1, ordered=True, drifted=told.append)
+    for ids, more in ((first, True), (second, False)):
+        cursor = fanout.start()
+        assert cursor is not None
+        lines = Lines.of([b'{"event_id":"%b"}' % each.encode() for each in ids])
+        fanout.settle(cursor, fetched(Found(lines, ({"has_more": more},)), {}))
+        turned = fanout.ready()
+        assert turned is not None
+        came += [row["event_id"] for row in turned.page.rows()]
+    assert came == [*first, *(each for each in second if each not in first)]
+    assert [each.repeated for each in told] == [len({*first} & {*second})]
 
 
 @pytest.mark.parametrize("dialect", ["reference", "bare"])
