@@ -18,7 +18,7 @@ from adanalytics_client._json import DECODER, text_of
 from adanalytics_client._lines import CHUNK, Lines
 
 _FIRST_MEMBER = re.compile(rb'\{"[A-Za-z_][A-Za-z0-9_]*":')
-_COMMA, _COLON, _LINE_BREAK = b",:\n"
+_COMMA, _COLON, _BRACE, _LINE_BREAK = b",:}\n"
 _SPACES = b" \t\n\r"
 _DEEPEST = 16
 _PROBES = 16
@@ -103,25 +103,27 @@ def _parted(text: bytearray, begin: int, name: bytes) -> tuple[list[int], int] |
         Where the first object begins, and each one that `CHUNK` others precede since then; and how
         many objects there are.
     """
-    border, step = b"}," + name, len(name)
+    border = b"}," + name
     usual = _usual_end(text, begin, border)
-    index, begins, ahead = text.index, text.startswith, len(usual) - step
+    index, begins, step, size = text.index, text.startswith, len(name), len(usual)
+    comma = size - step - 1
     marks, at, count = [begin], begin + step, 0
     try:
         while True:
             # Ten thousand times a page: every call in here is felt.
             for count in range(CHUNK):  # noqa: B007 - read behind the loop
                 # No object of the list begins before one has ended.
-                if usual and begins(usual, at := index(b"}", at)):
-                    at += ahead
-                else:
-                    at = index(b"{", at)
-                    if text[at - 1] == _COLON:
-                        at = index(b"{", at + 1)
-                    while not begins(border, at - 2):
-                        if _follows_comma(text, at):
-                            return None
-                        at = index(b"{", at + 1)
+                if begins(usual, at := index(_BRACE, at)):
+                    text[at + comma] = _LINE_BREAK
+                    at += size
+                    continue
+                at = index(b"{", at)
+                if text[at - 1] == _COLON:
+                    at = index(b"{", at + 1)
+                while not begins(border, at - 2):
+                    if _follows_comma(text, at):
+                        return None
+                    at = index(b"{", at + 1)
                 text[at - 1] = _LINE_BREAK
                 at += step
             marks.append(at - step)
@@ -130,11 +132,14 @@ def _parted(text: bytearray, begin: int, name: bytes) -> tuple[list[int], int] |
 
 
 def _usual_end(text: bytearray, begin: int, border: bytes) -> bytes:
-    """The first closing brace with all up to the next object's first value, if that is there."""
+    """The first closing brace with all up to the next object's first value, if that is there.
+
+    What is there instead is no border, and then the least that one can be is as good.
+    """
     end = text.find(b"}", begin)
     behind = text[end : end + _DEEPEST]
     closing = bytes(behind[: len(behind) - len(behind.lstrip(b"}"))]) + border[1:]
-    return closing if text.startswith(closing, end) else b""
+    return closing if text.startswith(closing, end) else border
 
 
 def _follows_comma(text: bytearray, at: int) -> bool:
