@@ -28,6 +28,7 @@ from adanalytics_client._lent import (
 )
 from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
+from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import HEAD_WAIT, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
@@ -47,6 +48,7 @@ class AsyncDriver:
         self._owned = http is None
         self._http = own_async_client() if http is None else borrowed_async(http)
         self._clock = clock
+        self._rooms = Rooms()
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._exclusive = asyncio.Lock()
         self._closed = False
@@ -57,6 +59,7 @@ class AsyncDriver:
         """Cancel what is under way and close the connections, if they are ours."""
         self._closed = True
         await _cancel(self._tasks)
+        self._rooms.close()
         if self._owned:
             await self._http.aclose()
 
@@ -174,7 +177,7 @@ class AsyncDriver:
 
     async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
         read = read_by_hook(self._http, response)
-        receiver = Receiver(send, response, decoded=read is not None)
+        receiver = Receiver(send, response, self._rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()
         stream = cast("httpx.AsyncByteStream", response.stream)

@@ -6,13 +6,13 @@ raw and decoded here.
 
 import zlib
 
+from adanalytics_client._rooms import LARGEST_ROOM, Rooms
+
 LARGEST_BODY = 256 * 1024 * 1024
 """The most bytes of one JSON answer held in memory, after decoding."""
 
 ACCEPT_ENCODING = "gzip"
 
-# Room that is made before anything has come; what claims to be larger gets the rest as it comes.
-_MOST_ROOM = 16 * 1024 * 1024
 _MOST_DIGITS = 18
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -70,6 +70,7 @@ class Body:
     Args:
         encoding: the answer's `Content-Encoding`.
         length: the answer's `Content-Length`; a body that grows is copied from place to place.
+        rooms: where its memory comes from; by default it is new.
         largest: bytes after which to give up.
 
     Raises:
@@ -77,13 +78,18 @@ class Body:
     """
 
     def __init__(
-        self, encoding: str | None, length: str | None = None, largest: int = LARGEST_BODY
+        self,
+        encoding: str | None,
+        length: str | None = None,
+        rooms: Rooms | None = None,
+        largest: int = LARGEST_BODY,
     ) -> None:
         name = (encoding or "identity").strip().lower()
         if name not in {"identity", "gzip", "x-gzip", ""}:
             raise DamagedBody(f"content encoding {name!r} was not asked for")
         self._gunzip = Gunzip() if name.endswith("gzip") else None
-        self._content = bytearray(0 if self._gunzip else _room(length))
+        self._content = (rooms or Rooms()).take(0 if self._gunzip else _room(length))
+        self._in_room = True
         self._size = 0
         self._begun = False
         self._largest = largest
@@ -104,7 +110,19 @@ class Body:
             # A slice of the bytearray itself would copy twice.
             memoryview(self._content)[begin : self._size] = plain
         else:
+            if self._in_room:
+                # A room that grew would be kept as large as that.
+                self._content, self._in_room = self._content[:begin], False
             self._content[begin:] = plain
+
+    def space(self) -> memoryview:
+        """The rest of the room that was made for it; empty where pieces have to be written."""
+        return memoryview(self._content)[self._size :]
+
+    def filled(self, size: int) -> None:
+        """So many bytes were put where `space` begins, and every view of it is released."""
+        self._begun = True
+        self._size += size
 
     def finish(self) -> bytearray:
         """The whole decoded body, for its reader to keep and to change.
@@ -121,4 +139,4 @@ class Body:
 def _room(length: str | None) -> int:
     if length is None or not length.isdecimal() or len(length) > _MOST_DIGITS:
         return 0
-    return min(int(length), _MOST_ROOM)
+    return min(int(length), LARGEST_ROOM)

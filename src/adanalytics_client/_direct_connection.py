@@ -7,8 +7,9 @@ what it is given three times, and of a page that is more work than the kernel ha
 import select
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
+from typing import TypeVar
 
 import h11
 import httpx
@@ -26,6 +27,8 @@ _LARGEST_HEAD = 100 * 1024
 
 Waits = Mapping[str, float | None]
 """Seconds for each step, by httpx's names; None is without end."""
+
+T = TypeVar("T")
 
 
 class DirectConnection:
@@ -112,16 +115,28 @@ class DirectConnection:
                 raise httpx.RemoteProtocolError(str(error)) from error
             if isinstance(event, h11.Event):
                 return event
-            data = self._receive(at_once)
+            data = self.receive(at_once)
             if not data and protocol.their_state is h11.SEND_RESPONSE:
                 raise httpx.RemoteProtocolError("The server closed the connection unanswered.")
             protocol.receive_data(data)
 
-    def _receive(self, at_once: int) -> bytes:
+    def receive(self, at_once: int) -> bytes:
+        """The next bytes, up to so many; none when the other side has closed the connection.
+
+        Raises:
+            httpx.TransportError: when none come.
+        """
+        return self._read(lambda: self._socket.recv(min(at_once, self._most)))
+
+    def receive_into(self, space: memoryview) -> int:
+        """The same at the beginning of some memory; gives their number."""
+        return self._read(lambda: self._socket.recv_into(space))
+
+    def _read(self, step: Callable[[], T]) -> T:
         try:
             if self._until is not None:
                 self._shorten(self._until - monotonic())
-            return self._socket.recv(min(at_once, self._most))
+            return step()
         except TimeoutError as error:
             raise httpx.ReadTimeout(str(error)) from error
         except OSError as error:
@@ -137,31 +152,64 @@ class DirectConnection:
         self, protocol: h11.Connection, request: httpx.Request, head: h11.Response
     ) -> Iterator[bytes]:
         size = _size(request, head)
-        return self._parsed(protocol) if size is None else self._sized(protocol, size)
+        return self._parsed(protocol) if size is None else SizedBody(self, protocol, size)
 
     def _parsed(self, protocol: h11.Connection) -> Iterator[bytes]:
         while not isinstance(event := self._event(protocol, AT_ONCE), h11.EndOfMessage):
             if isinstance(event, h11.Data):
                 yield bytes(event.data)
         done = protocol.our_state is protocol.their_state is h11.DONE
-        # What comes behind the body answers nothing that was asked.
-        self.reusable = done and not protocol.trailing_data[0]
+        # What comes behind the body answers nothing that was asked, and an end allows no more.
+        self.reusable = done and protocol.trailing_data == (b"", False)
 
-    def _sized(self, protocol: h11.Connection, size: int) -> Iterator[bytes]:
-        piece, _ = protocol.trailing_data
-        left = size
-        clean = len(piece) <= size
-        if piece:
-            left -= len(piece)
-            yield piece[:size]
-        while left > 0:
-            piece = self._receive(min(left, AT_ONCE))
-            if not piece:
-                raise httpx.RemoteProtocolError(f"{left} of {size} bytes of the body are missing.")
-            left -= len(piece)
-            yield piece
+
+class SizedBody(Iterator[bytes]):
+    """A body whose length is known, as pieces or put where it shall lie.
+
+    Args:
+        connection: what it is received from.
+        protocol: what has read its head, and a part of it with that.
+        size: its length.
+
+    Raises:
+        httpx.TransportError: from either way of receiving, when its end is missing.
+    """
+
+    def __init__(self, connection: DirectConnection, protocol: h11.Connection, size: int) -> None:
+        self._connection = connection
+        self._size = self._left = size
+        self._ahead, _ = protocol.trailing_data
         # It is done only where neither the version nor a header ends the connection.
-        self.reusable = clean and protocol.our_state is h11.DONE
+        self._done = len(self._ahead) <= size and protocol.our_state is h11.DONE
+
+    def __next__(self) -> bytes:
+        """The next bytes."""
+        if not self._left:
+            self._connection.reusable = self._done
+            raise StopIteration
+        piece = self._ahead[: self._left] or self._connection.receive(min(self._left, AT_ONCE))
+        self._took(len(piece))
+        return piece
+
+    def receive_into(self, space: memoryview) -> int:
+        """Put the next bytes at the beginning of some memory; gives their number, 0 at the end."""
+        if not self._left:
+            return 0
+        if self._ahead:
+            piece = self._ahead[: min(self._left, len(space))]
+            space[: len(piece)] = piece
+            size = len(piece)
+        else:
+            size = self._connection.receive_into(space[: self._left])
+        self._took(size)
+        return size
+
+    def _took(self, size: int) -> None:
+        if not size:
+            told = f"{self._left} of {self._size} bytes of the body are missing."
+            raise httpx.RemoteProtocolError(told)
+        self._ahead = self._ahead[size:]
+        self._left -= size
 
 
 def _size(request: httpx.Request, head: h11.Response) -> int | None:

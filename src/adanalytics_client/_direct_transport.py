@@ -14,7 +14,8 @@ from time import monotonic
 
 import httpx
 
-from adanalytics_client._direct_connection import DirectConnection, Waits
+from adanalytics_client._direct_connection import DirectConnection, SizedBody, Waits
+from adanalytics_client._wire import RECEIVE_INTO
 from adanalytics_client.errors import ConfigurationError
 
 _PORTS = {"http": 80, "https": 443}
@@ -92,6 +93,7 @@ class DirectTransport(httpx.BaseTransport):
             extensions={
                 "http_version": b"HTTP/" + head.http_version,
                 "reason_phrase": head.reason,
+                **({RECEIVE_INTO: body.receive_into} if isinstance(body, SizedBody) else {}),
             },
         )
 

@@ -24,9 +24,10 @@ from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
+from adanalytics_client._rooms import Rooms
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import Receiver, to_failure
+from adanalytics_client._wire import RECEIVE_INTO, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class SyncDriver:
         self._sockets = Sockets()
         self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
+        self._rooms = Rooms()
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
@@ -58,6 +60,7 @@ class SyncDriver:
         self._closed.set()
         for stop in list(self._streams):
             stop.set()
+        self._rooms.close()
         if self._owned:
             self._sockets.shut()
             self._http.close()
@@ -170,18 +173,29 @@ class SyncDriver:
         self, send: Send, response: httpx.Response, stop: threading.Event
     ) -> Reply | Failure:
         read = read_by_hook(self._http, response)
-        receiver = Receiver(send, response, decoded=read is not None)
+        receiver = Receiver(send, response, self._rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()
-        stream = cast("httpx.SyncByteStream", response.stream)
-        for piece in stream if read is None else (read,):
-            if not receiver.write(piece):
+        for wanted in _steps(receiver, response, read):
+            if not wanted:
                 break
             if stop.is_set():
                 raise _stopped()
             if send.deadline is not None and self._clock.monotonic() > send.deadline:
                 return Failure(Trouble.TIMEOUT, arrived=True, detail="the body came too slowly")
         return receiver.finish()
+
+
+def _steps(
+    receiver: Receiver, response: httpx.Response, read: bytes | None
+) -> Generator[bool, None, None]:
+    """Receive a body; tells after each step whether more of it is wanted."""
+    if (receive_into := response.extensions.get(RECEIVE_INTO)) is not None:
+        while receiver.receive(receive_into):
+            yield True
+    stream = cast("httpx.SyncByteStream", response.stream)
+    for piece in stream if read is None else (read,):
+        yield receiver.write(piece)
 
 
 def _wait(seconds: float, stop: threading.Event) -> None:

@@ -3,13 +3,14 @@
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from errno import errorcode
 
 import httpx
 
 from adanalytics_client._body import Body, DamagedBody, OversizedBody
 from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Trouble
+from adanalytics_client._rooms import Rooms
 
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
 
@@ -17,6 +18,15 @@ HEAD_WAIT = "adanalytics.head"
 """The extension with the seconds for all steps up to the head of the answer together.
 
 A head that comes byte by byte keeps every single step in time.
+"""
+
+RECEIVE_INTO = "adanalytics.receive_into"
+"""The extension of a response that receives into memory: a `ReceiveInto`."""
+
+ReceiveInto = Callable[[memoryview], int]
+"""Puts the next bytes of the body at the beginning of some memory and tells how many.
+
+At least one, and 0 only behind the last.
 """
 
 
@@ -91,7 +101,9 @@ def _cause(error: BaseException) -> str:
 class Receiver:
     """Takes one answer's body, piece by piece, to where it belongs."""
 
-    def __init__(self, send: Send, response: httpx.Response, *, decoded: bool) -> None:
+    def __init__(
+        self, send: Send, response: httpx.Response, rooms: Rooms, *, decoded: bool
+    ) -> None:
         self.head = _decoded(to_head(response)) if decoded else to_head(response)
         self._sink = send.sink
         takes = self._sink.accept(self.head) if self._sink else False
@@ -101,10 +113,20 @@ class Receiver:
         if takes is False:
             try:
                 self._body = Body(
-                    self.head.get("content-encoding"), self.head.get("content-length")
+                    self.head.get("content-encoding"), self.head.get("content-length"), rooms
                 )
             except DamagedBody as error:
                 self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
+
+    def receive(self, receive_into: ReceiveInto) -> bool:
+        """Have the next bytes put where they shall lie; False where pieces have to be written."""
+        if self._body is None:
+            return False
+        with self._body.space() as space:
+            size = receive_into(space) if space else 0
+        if size:
+            self._body.filled(size)
+        return size > 0
 
     def write(self, piece: bytes) -> bool:
         """Take a piece; False means that no more is wanted."""

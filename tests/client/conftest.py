@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.wire import Wire, certified
 from tests.client.worlds import AsyncWorld, OpenWorld, SyncWorld, World
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
+from adanalytics_client._direct_transport import DirectTransport
 from adanalytics_server.local import LocalServer, Sample
 
 __all__ = ["Asked", "MovedClock", "OpenWorld", "Say", "Script", "StandIn", "World"]
@@ -126,3 +131,44 @@ def reference_world(request: pytest.FixtureRequest, reference: LocalServer) -> I
 def exact() -> Callable[[bytes], Any]:
     """Read JSON as a careful reader would: numbers with a fraction as Decimal."""
     return lambda body: json.loads(body, parse_float=Decimal)
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def http(seconds: Seconds) -> Iterator[httpx.Client]:
+    transport = DirectTransport(lambda _: None, keepalive=4.0, now=seconds)
+    with httpx.Client(transport=transport, timeout=10) as client:
+        yield client
+
+
+@pytest.fixture
+def wire() -> Iterator[Callable[..., Wire]]:
+    opened: list[Wire] = []
+
+    def make(
+        *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
+    ) -> Wire:
+        opened.append(Wire(*connections, context=context, host=host))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a key and a certificate for 127.0.0.1."""
+    return certified(tmp_path_factory.mktemp("tls") / "server.pem")

@@ -1,135 +1,22 @@
-"""Our own connections: what is kept and used again, what breaks, and what is secured."""
+"""Our own connections: what is kept and used again, and what breaks."""
 
 from __future__ import annotations
 
-import asyncio
-import datetime as dt
-import ipaddress
 import socket
-import ssl
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from tests.client.wire import CHUNKED, END, OK, Wire, served_with, sized
 
-from adanalytics_client import AsyncClient, Client, ConfigurationError
 from adanalytics_client._direct_transport import DirectTransport
-from adanalytics_client._sockets import Sockets
 
-OK = b"HTTP/1.1 200 OK\r\n"
-END = b"\r\n\r\n"
-
-
-class Wire:
-    """A server that answers each request on a connection with the next of some bytes.
-
-    Args:
-        connections: the answers on each connection, in order; after the last one it is closed.
-        context: secures the connections, where there is one.
-    """
-
-    def __init__(
-        self, *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
-    ) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host or "127.0.0.1", 0), family=family)
-        self._script = list(connections)
-        self._context = context
-        self.heads: list[list[bytes]] = []
-        self.bodies: list[bytes] = []
-        self.closed = threading.Event()
-        self.port: int = self._listener.getsockname()[1]
-        self.url = f"{'https' if context else 'http'}://{host or '127.0.0.1'}:{self.port}/"
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            for answers in self._script:
-                opened, _ = self._listener.accept()
-                heads: list[bytes] = []
-                self.heads.append(heads)
-                threading.Thread(
-                    target=self._answer, args=(opened, answers, heads), daemon=True
-                ).start()
-
-    def _answer(self, opened: socket.socket, answers: list[bytes], heads: list[bytes]) -> None:
-        with suppress(OSError, EOFError), self._secured(opened) as connection:
-            for answer in answers:
-                heads.append(self._read(connection))
-                connection.sendall(answer)
-        self.closed.set()
-
-    def _secured(self, opened: socket.socket) -> socket.socket:
-        return self._context.wrap_socket(opened, server_side=True) if self._context else opened
-
-    def _read(self, connection: socket.socket) -> bytes:
-        data = b""
-        while END not in data:
-            data += self._more(connection)
-        head, _, body = data.partition(END)
-        told = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
-        size = int(told[0].split(b":")[1]) if told else 0
-        while len(body) < size:
-            body += self._more(connection)
-        self.bodies.append(body)
-        return head
-
-    def _more(self, connection: socket.socket) -> bytes:
-        if not (data := connection.recv(65_536)):
-            raise EOFError
-        return data
-
-    def close(self) -> None:
-        self._listener.close()
-
-
-class Seconds:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def seconds() -> Seconds:
-    return Seconds()
-
-
-@pytest.fixture
-def http(seconds: Seconds) -> Iterator[httpx.Client]:
-    transport = DirectTransport(lambda _: None, keepalive=4.0, now=seconds)
-    with httpx.Client(transport=transport, timeout=10) as client:
-        yield client
-
-
-@pytest.fixture
-def wire() -> Iterator[Callable[..., Wire]]:
-    opened: list[Wire] = []
-
-    def make(
-        *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
-    ) -> Wire:
-        opened.append(Wire(*connections, context=context, host=host))
-        return opened[-1]
-
-    yield make
-    for each in opened:
-        each.close()
-
-
-def sized(body: bytes, *headers: bytes) -> bytes:
-    lines = [b"Content-Length: %d" % len(body), *headers]
-    return OK + b"\r\n".join(lines) + END + body
-
-
-CHUNKED = OK + b"Transfer-Encoding: chunked" + END + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+if TYPE_CHECKING:
+    from tests.client.conftest import Seconds
 
 
 @pytest.mark.parametrize(
@@ -339,105 +226,3 @@ def test_ipv6(http: httpx.Client, wire: Callable[..., Wire]) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
     assert http.get(f"http://[::1]:{server.port}/").content == b"six"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key and a certificate for 127.0.0.1 that it signed itself, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
-    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(start + dt.timedelta(days=20_000))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem, nothing = serialization.Encoding.PEM, serialization.NoEncryption()
-    path = tmp_path_factory.mktemp("tls") / "server.pem"
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, nothing)
-    path.write_bytes(private + made.public_bytes(pem))
-    return path
-
-
-def served_with(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
-
-
-def test_a_handshake_without_an_answer_ends_with_the_sockets() -> None:
-    sockets = Sockets()
-    transport = DirectTransport(sockets.add, keepalive=4.0)
-    caught: list[httpx.ConnectError] = []
-
-    def ask(url: str) -> None:
-        with httpx.Client(transport=transport, timeout=60) as http:
-            try:
-                http.get(url)
-            except httpx.ConnectError as error:
-                caught.append(error)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
-        thread = threading.Thread(target=ask, args=(url,), daemon=True)
-        thread.start()
-        accepted, _ = listener.accept()
-        with accepted:
-            assert accepted.recv(1)
-            sockets.shut()
-            thread.join(10)
-            assert not thread.is_alive()
-    assert len(caught) == 1
-
-
-def test_secured_connections(
-    http: httpx.Client,
-    wire: Callable[..., Wire],
-    certificate: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = served_with(certificate)
-    body = b"x" * 1_000_000
-    server = wire([sized(body), CHUNKED], [sized(b"again")], context=context)
-    assert http.get(server.url).content == body
-    assert http.get(server.url).content == b"abcde"
-    assert server.closed.wait(10)
-    assert http.get(server.url).content == b"again"
-
-
-def test_a_certificate_that_nobody_vouches_for(
-    http: httpx.Client, wire: Callable[..., Wire], certificate: Path
-) -> None:
-    server = wire([sized(b"secret")], context=served_with(certificate))
-    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        http.get(server.url)
-
-
-@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
-def test_certificates_that_cannot_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
-) -> None:
-    """Whoever set the variable is told of it, and nothing is tried again."""
-    empty = tmp_path / "empty.pem"
-    empty.touch()
-    monkeypatch.setenv("SSL_CERT_FILE", str(empty))
-    monkeypatch.setenv("HTTPS_PROXY", proxy)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"https://127.0.0.1:{listener.getsockname()[1]}"
-
-        def ask() -> None:
-            with Client(url, api_key="k", partner="acme") as client:
-                client.dates()
-
-        async def ask_as_task() -> None:
-            async with AsyncClient(url, api_key="k", partner="acme") as client:
-                await client.dates()
-
-        for run in (ask, lambda: asyncio.run(ask_as_task())):
-            with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
-                run()
