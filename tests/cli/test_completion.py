@@ -65,3 +65,26 @@ def test_the_script_is_one_the_shell_understands(shell: str) -> None:
     assert done.stderr == b""
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=done.stdout, check=True)
+
+
+def test_fish_shows_descriptions_to_their_end() -> None:
+    """Each offer is a kind, a comma, and whatever follows, which may have commas of its own."""
+    script = subprocess.run(
+        [sys.executable, "-m", "adanalytics_cli", "completion", "fish"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert '--max 1 "," $completion' in script
+    if not shutil.which("fish"):
+        pytest.skip("fish is not installed; its script was only read")
+    asked = script.replace(" adanalytics)", f" {sys.executable} -m adanalytics_cli)")
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"{asked}\ncomplete --do-complete 'adanalytics doc'"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == (
+        "doctor\tLook at everything that a pull depends on, and say what to do.\n"
+    )

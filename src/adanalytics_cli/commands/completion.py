@@ -6,6 +6,9 @@ from click.shell_completion import get_completion_class
 from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.completing import VARIABLE
 
+# Click's script for fish ends a description, or a list of columns, at its first comma.
+_WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $completion')
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -17,7 +20,8 @@ def run(context: click.Context, shell: str) -> None:
         raise click.UsageError(f"no completion for {shell}")
     made = script(context.find_root().command, {}, "adanalytics", VARIABLE)
     # Not source(), which starts a bash to look at its version and complains on stderr.
-    click.echo(made.source_template % made.source_vars())
+    template = made.source_template.replace(*_WHOLE_LINES)
+    click.echo(template % made.source_vars())
 
 
 completion = ExampleCommand(
