@@ -59,7 +59,6 @@ def writing(bench: Bench) -> None:
     for name, (peer, goal) in peers.items():
         compare(f"write jsonl / {name}", lambda: bench.write("x.jsonl"), peer, goal)
 
-    # What this leaves of 1.5 is too little for telling ten thousand events apart.
     what = "saving the bodies with a socket alone / all thrown away"
     compare(what, bench.save_raw, bench.read_only, "for information")
 

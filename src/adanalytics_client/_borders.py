@@ -15,10 +15,11 @@ import re
 from itertools import pairwise
 
 from adanalytics_client._json import DECODER, text_of
+from adanalytics_client._line_breaks import break_lines
 from adanalytics_client._lines import CHUNK, Lines
 
 _FIRST_MEMBER = re.compile(rb'\{"[A-Za-z_][A-Za-z0-9_]*":')
-_COMMA, _COLON, _BRACE, _LINE_BREAK = b",:}\n"
+_COMMA, _COLON, _LINE_BREAK = b",:\n"
 _SPACES = b" \t\n\r"
 _DEEPEST = 16
 _PROBES = 16
@@ -105,30 +106,43 @@ def _parted(text: bytearray, begin: int, name: bytes) -> tuple[list[int], int] |
     """
     border = b"}," + name
     usual = _usual_end(text, begin, border)
-    index, begins, step, size = text.index, text.startswith, len(name), len(usual)
-    comma = size - step - 1
-    marks, at, count = [begin], begin + step, 0
+    step, comma = len(name), len(usual) - len(name) - 1
+    marks, at, left = [begin], begin + step, CHUNK
     try:
         while True:
-            # Ten thousand times a page: every call in here is felt.
-            for count in range(CHUNK):  # noqa: B007 - read behind the loop
-                # No object of the list begins before one has ended.
-                if begins(usual, at := index(_BRACE, at)):
-                    text[at + comma] = _LINE_BREAK
-                    at += size
-                    continue
-                at = index(b"{", at)
-                if text[at - 1] == _COLON:
-                    at = index(b"{", at + 1)
-                while not begins(border, at - 2):
-                    if _follows_comma(text, at):
-                        return None
-                    at = index(b"{", at + 1)
+            at, done = break_lines(text, at, usual, comma, left)
+            left -= done
+            if left:
+                at = _border_behind(text, at, border)
+                if at < 0:
+                    return None
                 text[at - 1] = _LINE_BREAK
-                at += step
-            marks.append(at - step)
+                at, left = at + step, left - 1
+            if not left:
+                marks.append(at - step)
+                left = CHUNK
     except ValueError:
-        return marks, (len(marks) - 1) * CHUNK + count + 1
+        return marks, len(marks) * CHUNK - left + 1
+
+
+def _border_behind(text: bytearray, at: int, border: bytes) -> int:
+    """The next object's opening brace, -1 where something may be another border.
+
+    Args:
+        text: the document.
+        at: the first closing brace of an object, before which no other begins.
+        border: what ends an object and begins the next one.
+
+    Raises:
+        ValueError: when no object follows.
+    """
+    index, begins = text.index, text.startswith
+    at = index(b"{", at)
+    while not begins(border, at - 2):
+        if text[at - 1] != _COLON and _follows_comma(text, at):
+            return -1
+        at = index(b"{", at + 1)
+    return at
 
 
 def _usual_end(text: bytearray, begin: int, border: bytes) -> bytes:
