@@ -42,3 +42,14 @@ def test_the_client_knows_the_command_line_not_at_all() -> None:
     forbidden = re.compile(r"\badanalytics_cli\b")
     files = (ROOT / "src" / "adanalytics_client").rglob("*.py")
     assert [file.name for file in files if forbidden.search(file.read_text())] == []
+
+
+def test_the_container_is_built_from_all_that_the_build_needs() -> None:
+    hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    hook = hatch["targets"]["wheel"]["hooks"]["custom"]["path"]
+    needed = {"pyproject.toml", "src", hook, PROJECT["readme"], *PROJECT["license-files"]}
+    steps = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
+    copied = {word for step in steps if step[:1] == ["COPY"] for word in step[1:-1]}
+    seen = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines()}
+    assert needed <= copied & seen
+    assert f"/{hook}" in hatch["targets"]["sdist"]["include"]
