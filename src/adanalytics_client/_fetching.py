@@ -91,6 +91,9 @@ def _judge(session: Session, done: Exchanged, part: PartFile) -> Operation[Probl
     """None when the file is whole, else what is wrong."""
     outcome = done.outcome
     if isinstance(outcome, Failure):
+        if outcome.trouble is Trouble.UNREADABLE:
+            text = f"The file arrived damaged ({outcome.detail}); download it again."
+            return Problem(DownloadError(text), again=True)
         broken = part.received and outcome.trouble is Trouble.BROKEN
         if broken or outcome.trouble is Trouble.TRUNCATED:
             told = f" of {part.total}" if part.total is not None else ""
@@ -99,7 +102,7 @@ def _judge(session: Session, done: Exchanged, part: PartFile) -> Operation[Probl
             )
             return Problem(error, again=True)
         return of_failure(outcome, done.url, repeatable=True)
-    if part.taken:
+    if part.taken or part.ends_here(outcome.head):
         if outcome.status == 206 and part.short:
             return Problem(DownloadError("Only a part of the rest came; ask again."), again=True)
         return (yield from _verified(part))

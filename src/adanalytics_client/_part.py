@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 
 from adanalytics_client._body import DamagedBody, Gunzip
+from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
 from adanalytics_client._files import check_target, sync_folder
@@ -16,7 +16,6 @@ from adanalytics_client._sidecar import Sidecar, names_beside, read_sidecar
 from adanalytics_client._validator import validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
-_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", re.ASCII)
 _GZIP_MAGIC = b"\x1f\x8b"
 # Deflate grows at most about a thousandfold, so a check holds at most some 64 MiB.
 _CHECKED_AT_ONCE = 65_536
@@ -56,6 +55,8 @@ class PartFile:
         self.total: int | None = None
         self.taken = False
         self.inherited = False
+        self._open_ended = False
+        self._until: int | None = None
         self._validator: str | None = None
         self._gunzip: Gunzip | None = None
         self._sha256 = hashlib.sha256()
@@ -69,8 +70,18 @@ class PartFile:
 
     @property
     def short(self) -> bool:
-        """Whether more is to come: a service may send less of a range than was asked for."""
-        return self.total is not None and self.received < self.total
+        """Whether more may be to come: a service may send less of a range than was asked for.
+
+        Where it does not tell the length of the whole (RFC 9110, section 14.4), only its refusal of
+        a further range proves the end.
+        """
+        return self.total is None or self.received < self.total
+
+    def ends_here(self, head: Head) -> bool:
+        """Whether a 416 says that what arrived is the whole of this very version."""
+        if head.status != 416 or not self._open_ended:
+            return False
+        return total_of_refused(head) in {None, self.received}
 
     def expect(self, file: ExportFile) -> None:
         """Believe a later announcement; other bytes than announced before are another file."""
@@ -99,8 +110,15 @@ class PartFile:
         return True
 
     def write(self, piece: bytes) -> None:
-        """Store a piece and take its checksum."""
+        """Store a piece and take its checksum.
+
+        Raises:
+            DamagedBody: when more comes than was told before.
+            OSError: when it cannot be written.
+        """
         self.received += len(piece)
+        if self._until is not None and self.received > self._until:
+            raise DamagedBody(f"more than {self._until} bytes came")
         plain = self._gunzip.feed(piece) if self._gunzip else piece
         self._file.write(plain)
         if not self.inherited:
@@ -183,7 +201,8 @@ class PartFile:
     def _clear(self) -> None:
         self._file.seek(0)
         self._file.truncate()
-        self.received, self.total, self.taken, self.inherited = 0, None, False, False
+        self.received, self.total, self._until = 0, None, None
+        self.taken, self.inherited, self._open_ended = False, False, False
         self._validator, self._gunzip, self._sha256 = None, None, hashlib.sha256()
 
     def _begin(self, head: Head) -> None:
@@ -198,22 +217,25 @@ class PartFile:
             # Ranges count encoded bytes, and here lie decoded ones.
             self._gunzip = Gunzip()
             return
+        self._until = self._expected.size_bytes
         self._validator = validator_of(head)
         if self._validator is not None:
             note = Sidecar(self._source, self._validator, self.total, self._expected.sha256)
             note.write(self._note)
 
     def _accept_rest(self, head: Head) -> bool | None:
-        found = _RANGE.fullmatch((head.get("content-range") or "").strip())
+        sent = range_sent(head)
         if (
-            found is None
-            or int(found[1]) != self.received
+            sent is None
+            or sent.first != self.received
             or not self._is_same(head)
-            or not (self.total is None or found[3] in {"*", str(self.total)})
+            or (None not in (self.total, sent.total) and self.total != sent.total)
         ):
             self.restart()
             return None
-        self.total = self.total if found[3] == "*" else int(found[3])
+        self.total = self.total if sent.total is None else sent.total
+        self._until = sent.end
+        self._open_ended = self.total is None
         self.taken = True
         return True
 

@@ -338,3 +338,15 @@ def test_two_downloads_to_one_path_do_not_mix(
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(errors.DownloadError, match="Another process"):
             fetch(world, tmp_path / "out.csv")
+
+
+def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv", "size_bytes": 1000})],
+        f_csv=[say(bytes(8_000_000), headers=CSV, chunked=True)],
+    )
+    with pytest.raises(errors.DownloadError, match="more than 1000 bytes"):
+        fetch(world, tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -180,3 +180,57 @@ def test_a_gzip_file_goes_on_and_must_end(
     with pytest.raises(errors.DownloadError, match="the end is missing"):
         open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "other.csv.gz")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv.gz"]
+
+
+@pytest.mark.parametrize("told", ["*/{size}", "", "*/*"])
+def test_ranges_of_a_whole_of_unknown_length_are_asked_on_until_one_is_refused(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, told: str
+) -> None:
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"url": "/f.csv"})
+        headers = {"ETag": '"v1"'}
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
+        if start is None:
+            return say(FILE, headers=headers, cut=3, chunked=True)
+        first = int(start[1])
+        if first >= len(FILE):
+            refused = {"Content-Range": f"bytes {told.format(size=len(FILE))}"} if told else {}
+            return say(status=416, headers=refused)
+        headers["Content-Range"] = f"bytes {first}-{min(first + 6, len(FILE) - 1)}/*"
+        return say(FILE[first : first + 7], status=206, headers=headers)
+
+    stand_in.script = script
+    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == [None, *(f"bytes={first}-" for first in (3, 10, 17, 24, 25))]
+
+
+def test_a_refused_range_of_another_length_is_no_end(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    headers = {"ETag": '"v1"'}
+    stand_in.says(
+        say({"url": "/f.csv"}),
+        say(FILE, headers=headers, cut=3, chunked=True),
+        say(FILE[3:9], status=206, headers={**headers, "Content-Range": "bytes 3-8/*"}),
+        say(status=416, headers={"Content-Range": "bytes */7"}),
+        say(b"shorter", headers={"ETag": '"v2"'}),
+    )
+    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == b"shorter"
+
+
+def test_a_part_that_is_longer_than_its_range_is_not_kept(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    headers = {"ETag": '"v1"'}
+    stand_in.says(
+        say({"url": "/f.csv"}),
+        say(FILE, headers=headers, cut=3, chunked=True),
+        say(FILE[3:12], status=206, headers={**headers, "Content-Range": "bytes 3-8/*"}),
+        say(FILE, headers=headers),
+    )
+    world.call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert ranges(stand_in) == [None, "bytes=3-", None]
