@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +16,7 @@ from adanalytics_client._fetching import fetch_file
 from adanalytics_client._part import PartFile
 from adanalytics_client._renewal import renewed
 from adanalytics_client._session import Session
+from adanalytics_client._source import Source
 from adanalytics_client.errors import (
     ConfigurationError,
     DownloadError,
@@ -64,7 +64,8 @@ class Delivery:
 
     def _opening(self, target: Path, number: int) -> Callable[[], PartFile]:
         file, observer = self.status.files[number], self.session.observer
-        source = _source(self.status, number)
+        place = self.session.address("bulk-export")
+        source = Source.of(place, self.order, self.status, number)
         return lambda: PartFile(target, file, source=source, observer=observer)
 
     def _see_events(self, parts: list[PartFile]) -> None:
@@ -104,12 +105,3 @@ def _targets(status: ExportStatus, path: Path) -> list[Path]:
         name = name if usable else f"part-{number}"
         names.append(name if name not in names else f"{number}-{name}")
     return [path / name for name in names]
-
-
-def _source(status: ExportStatus, number: int) -> str:
-    """Names a file for a later run: by its export, else by its address without the signature.
-
-    It is hashed because some services sign in the path.
-    """
-    export = status.export_id or status.files[number].url.partition("?")[0]
-    return sha256(f"{number} {export}".encode()).hexdigest()

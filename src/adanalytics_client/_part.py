@@ -13,7 +13,8 @@ from adanalytics_client._files import check_target, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer
 from adanalytics_client._part_lock import open_locked
 from adanalytics_client._sidecar import Sidecar, names_beside, read_sidecar
-from adanalytics_client._validator import validator_of
+from adanalytics_client._source import Source
+from adanalytics_client._validator import is_etag, validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -32,7 +33,7 @@ class PartFile:
     Args:
         target: the name it gets at the end; what is there stays until then.
         expected: the file's announced size and checksum.
-        source: names the file for a later run, without its address.
+        source: names the file for a later run.
         observer: told about bytes.
 
     Raises:
@@ -42,7 +43,7 @@ class PartFile:
     """
 
     def __init__(
-        self, target: Path, expected: ExportFile, *, source: str, observer: Observer
+        self, target: Path, expected: ExportFile, *, source: Source, observer: Observer
     ) -> None:
         check_target(target)
         # A link stays a link.
@@ -220,7 +221,8 @@ class PartFile:
         self._until = self._expected.size_bytes
         self._validator = validator_of(head)
         if self._validator is not None:
-            note = Sidecar(self._source, self._validator, self.total, self._expected.sha256)
+            source = self._source.under(self._validator)
+            note = Sidecar(source, self._validator, self.total, self._expected.sha256)
             note.write(self._note)
 
     def _accept_rest(self, head: Head) -> bool | None:
@@ -241,7 +243,7 @@ class PartFile:
 
     def _is_same(self, head: Head) -> bool:
         """Whether a 206 is about the version at hand; one with an ETag must repeat it."""
-        if self._validator is not None and self._validator.startswith('"'):
+        if self._validator is not None and is_etag(self._validator):
             return head.get("etag") == self._validator
         return head.get("last-modified") in (None, self._validator)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from adanalytics_client._checks import is_whole
 from adanalytics_client._export import ExportFile
 from adanalytics_client._json import Json
+from adanalytics_client._source import Source
 
 _FORM = 1
 # A note is some 300 bytes; whatever is longer is not one.
@@ -23,7 +24,7 @@ class Sidecar:
     """Which version of which file the bytes in a `.part` file are of.
 
     Attributes:
-        source: names the file; no address, since a signed one is a secret.
+        source: names the file (see `_source`).
         validator: what `If-Range` carries.
         total: bytes of the whole file, where known.
         sha256: the checksum announced, where one was.
@@ -36,11 +37,11 @@ class Sidecar:
     sha256: str | None
     form: int = _FORM
 
-    def is_of(self, source: str, file: ExportFile) -> bool:
+    def is_of(self, source: Source, file: ExportFile) -> bool:
         """Whether the bytes are of `file`; a checksum tells better than any name."""
         if self.sha256 is not None and file.sha256 is not None:
             return self.sha256 == file.sha256
-        return self.source == source
+        return self.source == source.under(self.validator)
 
     def write(self, path: Path) -> None:
         """Put the note at `path`, whole or not at all."""

@@ -5,6 +5,11 @@ from email.utils import parsedate_to_datetime
 from adanalytics_client._effects import Head
 
 
+def is_etag(validator: str) -> bool:
+    """Whether a validator is a strong ETag and not a date."""
+    return validator.startswith('"')
+
+
 def validator_of(head: Head) -> str | None:
     """What `If-Range` may carry, or None when the answer has no strong validator.
 
@@ -12,7 +17,7 @@ def validator_of(head: Head) -> str | None:
     at least a second later (RFC 9110, sections 8.8.2.2 and 13.1.5).
     """
     etag = (head.get("etag") or "").strip()
-    if etag.startswith('"'):
+    if is_etag(etag):
         return etag
     changed, sent = head.get("last-modified"), head.get("date")
     if changed is None or sent is None:

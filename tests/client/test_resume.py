@@ -234,3 +234,68 @@ def test_a_part_that_is_longer_than_its_range_is_not_kept(
     world.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == [None, "bytes=3-", None]
+
+
+DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+SIGNED = "/f.csv?part=1&X-Amz-Date=20260101T000000Z&X-Amz-Signature="
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "etag", "goes_on"),
+    [
+        ("/f.csv?id=1", "/f.csv?id=1", None, True),
+        ("/f.csv?id=1", "/f.csv?id=2", None, False),
+        ("/f.csv?id=1", "/f.csv?id=2", '"v1"', False),
+        (f"{SIGNED}1111", f"{SIGNED}2222", '"v1"', True),
+        (f"{SIGNED}1111", f"{SIGNED}2222", None, False),
+        ("/f.csv?name=a&se=1&sig=1", "/f.csv?name=b&se=1&sig=1", '"v1"', False),
+    ],
+)
+def test_without_an_id_a_file_is_known_by_its_address_apart_from_the_signature(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    etag: str | None,
+    *,
+    goes_on: bool,
+) -> None:
+    store.etag, store.headers, store.honours_if_range = etag, DATED, False
+    store.answer = {"export_id": None, "download_url": before}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.answer["download_url"] = after
+    store.content = FILE if goes_on else FILE.upper()
+    stand_in.asked.clear()
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == store.content
+    assert ranges(stand_in) == ["bytes=12-" if goes_on else None]
+
+
+@pytest.mark.parametrize(
+    ("days", "options", "partner"),
+    [
+        (("2026-01-01", "2026-01-30"), {}, "acme"),
+        (DAYS, {"format": "jsonl"}, "acme"),
+        (DAYS, {"compression": "gzip"}, "acme"),
+        (DAYS, {}, "other"),
+    ],
+)
+def test_a_part_of_another_order_is_not_gone_on_with(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    days: tuple[str, str],
+    options: dict[str, str],
+    partner: str,
+) -> None:
+    """Though the service gives every file the same address and ETag."""
+    store.answer = {"export_id": None}
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    store.content = FILE.upper()
+    stand_in.asked.clear()
+    open_world(partner=partner).call("export", *days, to=tmp_path / "out.csv", **options)
+    assert (tmp_path / "out.csv").read_bytes() == FILE.upper()
+    assert ranges(stand_in) == [None]
