@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
+from pathlib import Path
 
 from adanalytics_client._effects import (
     Atomic,
@@ -13,6 +12,7 @@ from adanalytics_client._effects import (
 from adanalytics_client._export import ExportStatus
 from adanalytics_client._exporting import ExportOrder
 from adanalytics_client._fetching import fetch_file
+from adanalytics_client._file_names import targets_in
 from adanalytics_client._part import PartFile
 from adanalytics_client._renewal import renewed
 from adanalytics_client._session import Session
@@ -98,10 +98,4 @@ def _targets(status: ExportStatus, path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise ConfigurationError(f"The export has {len(status.files)} files; name a folder.")
-    names: list[str] = []
-    for number, file in enumerate(status.files, start=1):
-        name = PurePosixPath(file.name or unquote(urlsplit(file.url).path)).name
-        usable = bool(name) and name not in {".", ".."} and "\0" not in name
-        name = name if usable else f"part-{number}"
-        names.append(name if name not in names else f"{number}-{name}")
-    return [path / name for name in names]
+    return targets_in(path, status.files)
