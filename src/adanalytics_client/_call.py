@@ -1,7 +1,7 @@
 """One request until it is answered well: credential, repeats, and the error at last."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
@@ -66,7 +66,7 @@ class Ask:
 class Answer(Generic[T]):
     """The reply that counts, what was read from it, and the address that gave it."""
 
-    value: T
+    value: T = field(repr=False)
     reply: Reply
     url: str
 

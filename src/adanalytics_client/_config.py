@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, get_args
 from adanalytics_client._checks import check_seconds, check_text, is_whole
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client._secret import Secret
-from adanalytics_client._url import BaseUrl
+from adanalytics_client._url import Address, BaseUrl
 from adanalytics_client.errors import ConfigurationError
 
 OnLimit = Literal["wait", "raise"]
@@ -34,6 +34,30 @@ Credential = Bearer | Login
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A credential as a caller gave it, hidden before anything of it is checked.
+
+    Error reports show the local variables of the frames that an error passed through.
+    """
+
+    api_key: Secret | None
+    token: Secret | None
+    email: str | None
+    password: Secret | None
+
+    @classmethod
+    def of(
+        cls, *, api_key: str | None, token: str | None, email: str | None, password: str | None
+    ) -> "Given":
+        """Hide what a caller gave; nothing raises here, whatever it is."""
+        return cls(_hidden(api_key), _hidden(token), email, _hidden(password))
+
+
+def _hidden(value: str | None) -> Secret | None:
+    return None if value is None else Secret(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything fixed for the life of a client; holds no readable secret."""
 
@@ -48,28 +72,24 @@ class Config:
     max_wait: float
 
 
-def make_credential(
-    *, api_key: str | None, token: str | None, email: str | None, password: str | None
-) -> Credential:
+def make_credential(given: Given) -> Credential:
     """The one credential among the arguments.
 
     Raises:
         ConfigurationError: for none, more than one, or half of one.
     """
-    for name, value in (
-        ("api_key", api_key),
-        ("token", token),
-        ("email", email),
-        ("password", password),
-    ):
-        check_text(name, value)
-    given = [bool(api_key), bool(token), bool(email or password)].count(True)
-    if given == 0:
+    api_key, token, email, password = given.api_key, given.token, given.email, given.password
+    check_text("email", email)
+    for name, secret in (("api_key", api_key), ("token", token), ("password", password)):
+        if secret is not None:
+            secret.check(name)
+    count = [bool(api_key), bool(token), bool(email or password)].count(True)
+    if count == 0:
         raise ConfigurationError(
             "No credential: pass api_key=, token=, or email= and password= "
             "(or set ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD)."
         )
-    if given > 1:
+    if count > 1:
         raise ConfigurationError("Pass one of api_key=, token=, or email= with password=.")
     if api_key:
         return Bearer("api_key", bearer_secret(api_key, "api_key"))
@@ -77,22 +97,22 @@ def make_credential(
         return Bearer("token", bearer_secret(token, "token"))
     if not email or not password:
         raise ConfigurationError("A login needs both email= and password=.")
-    return Login(email, Secret(password))
+    return Login(email, password)
 
 
-def bearer_secret(value: str, name: str) -> Secret:
-    """A secret that can stand in an Authorization header.
+def bearer_secret(given: Secret, name: str) -> Secret:
+    """A secret that can stand in an Authorization header, without white space around it.
 
     Raises:
         ConfigurationError: for text that no header may hold. The text is not repeated, while
             an HTTP library's own error would show it.
     """
-    text = value.strip()
-    if not text or not text.isascii() or not text.isprintable() or " " in text:
+    secret = given.trimmed()
+    if not secret.fits_header:
         raise ConfigurationError(
             f"{name} holds a space, line break or other illegal character; copy it anew."
         )
-    return Secret(text)
+    return secret
 
 
 def make_config(
@@ -164,7 +184,13 @@ class Environment:
     password: Secret | None
 
     def arguments(self) -> Arguments:
-        """The same as arguments of a client."""
+        """The same as arguments of a client.
+
+        Raises:
+            ConfigurationError: when there is no base address.
+        """
+        if not self.base_url:
+            raise ConfigurationError("ADANALYTICS_BASE_URL is not set; set it to the service.")
         return {
             "base_url": self.base_url,
             "api_key": self.api_key.reveal() if self.api_key else None,
@@ -178,17 +204,11 @@ class Environment:
         """Read `ADANALYTICS_BASE_URL`, `_API_KEY` or `_EMAIL` and `_PASSWORD`, and `_PARTNER`.
 
         An API key wins over a login, so that a script's key is not put aside by a person's e-mail.
-
-        Raises:
-            ConfigurationError: when there is no base address.
         """
-        base_url = variables.get("ADANALYTICS_BASE_URL")
-        if not base_url:
-            raise ConfigurationError("ADANALYTICS_BASE_URL is not set; set it to the service.")
         key = variables.get("ADANALYTICS_API_KEY")
         password = None if key else variables.get("ADANALYTICS_PASSWORD")
         return cls(
-            base_url=base_url,
+            base_url=Address(variables.get("ADANALYTICS_BASE_URL") or ""),
             partner=variables.get("ADANALYTICS_PARTNER") or None,
             api_key=Secret(key) if key else None,
             email=None if key else variables.get("ADANALYTICS_EMAIL"),

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, Self, TypeVar
 
 from adanalytics_client._clock import SystemClock
-from adanalytics_client._config import Environment, make_config, make_credential
+from adanalytics_client._config import Environment, Given, make_config, make_credential
 from adanalytics_client._effects import Clock
 from adanalytics_client._hooks import Observer, check_observer
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client._session import Session
+from adanalytics_client._url import Address
 
 T = TypeVar("T")
 Http = TypeVar("Http")
@@ -53,11 +54,14 @@ class Connection(ABC, Generic[Http, Driving]):
         clock: Clock | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        given = Given.of(api_key=api_key, token=token, email=email, password=password)
+        # An error report shows what the frames it passed through still hold.
+        del api_key, token, password
+        if isinstance(base_url, str):
+            base_url = Address(base_url)
         config = make_config(
             base_url,
-            credential=make_credential(
-                api_key=api_key, token=token, email=email, password=password
-            ),
+            credential=make_credential(given),
             partner=partner,
             timeout=timeout,
             retry=retry,
@@ -94,9 +98,13 @@ class Connection(ABC, Generic[Http, Driving]):
             Client('https://stats.example/v2', partner='acme')
         """
         found = Environment.read(os.environ if environ is None else environ)
+        del environ
         return cls(**found.arguments(), observer=observer)
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_session"):
+            # An error report may show a client that could not be made.
+            return f"{type(self).__name__}()"
         config = self._session.config
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
 

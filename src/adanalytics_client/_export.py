@@ -25,7 +25,7 @@ class ExportFile:
     """One file of an export. The address may be signed, so it is not shown.
 
     Attributes:
-        url: where it is, absolute.
+        url: where it is, absolute; as text it is whole, its repr leaves a signature out.
         name: its file name, where the service gave one.
         size_bytes: its length, where known.
         sha256: its checksum in hex, where known.

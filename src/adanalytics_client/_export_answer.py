@@ -8,7 +8,7 @@ from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._json import Json
 from adanalytics_client._rows import fold
-from adanalytics_client._url import absolute_url, origin_of
+from adanalytics_client._url import Address, absolute_url, origin_of
 from adanalytics_client.errors import ProtocolError
 
 _DONE = frozenset(
@@ -163,7 +163,7 @@ def _address(base: str, reference: str | None) -> str | None:
     if not reference:
         return None
     try:
-        address = urldefrag(absolute_url(base, reference.strip())).url
+        address = Address(urldefrag(absolute_url(base, reference.strip())).url)
     except ProtocolError:
         return None
     return address if origin_of(address) else None

@@ -27,9 +27,12 @@ def token_of(content: Json) -> Secret:
         ProtocolError: when there is none that a header can carry.
     """
     token = content.get("token") if isinstance(content, dict) else None
-    if not isinstance(token, str):
+    issued = Secret(token) if isinstance(token, str) else None
+    # An error report shows what the frames it passed through still hold.
+    del content, token
+    if issued is None:
         raise ProtocolError("The login answered without a token.")
     try:
-        return bearer_secret(token, "token")
+        return bearer_secret(issued, "token")
     except ConfigurationError:
         raise ProtocolError("The login answered with a token that no header can carry.") from None

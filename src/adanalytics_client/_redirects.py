@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import urldefrag
 
 from adanalytics_client._effects import Head, Request
-from adanalytics_client._url import BaseUrl, absolute_url, origin_of, redact_url
+from adanalytics_client._url import Address, BaseUrl, absolute_url, origin_of, redact_url
 from adanalytics_client.errors import ProtocolError
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -26,8 +26,8 @@ def redirected(base: BaseUrl, request: Request, head: Head, *, carry: bool) -> R
     Raises:
         ProtocolError: for a target that is not http(s), or a POST that may not follow.
     """
-    location = head.get("location") or ""
-    target = urldefrag(absolute_url(request.url, location)).url
+    location = Address(head.get("location") or "")
+    target = Address(urldefrag(absolute_url(request.url, location)).url)
     if origin_of(target) is None:
         raise ProtocolError("The service redirected to something that is not an http address.")
     home = base.owns(target) and base.owns(request.url)

@@ -7,6 +7,7 @@ from adanalytics_client._config import Config
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._exporting import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._url import Address
 from adanalytics_client.encoding import json_text
 from adanalytics_client.errors import ConfigurationError
 
@@ -124,12 +125,12 @@ def _read_status(said: dict[str, Json]) -> ExportStatus:
         word=said["word"],
         export_id=said["export_id"],
         files=tuple(
-            ExportFile(str(each["url"]), each["name"], each["size_bytes"], each["sha256"])
+            ExportFile(Address(each["url"]), each["name"], each["size_bytes"], each["sha256"])
             for each in said["files"]
         ),
         reason=said["reason"],
         row_count=said["row_count"],
-        poll_url=said["poll_url"],
+        poll_url=None if said["poll_url"] is None else Address(said["poll_url"]),
         keys=tuple(said["keys"]),
         repeats=said["repeats"],
         answer=said["answer"],

@@ -4,6 +4,8 @@ import json
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
+from adanalytics_client.errors import ConfigurationError
+
 # Shorter ones occur in ordinary words, where stars would show them rather than hide them.
 _SHORTEST = 4
 
@@ -32,6 +34,28 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A secret is not pickled; read it again where it is needed.")
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def check(self, name: str) -> None:
+        """See that it is text: a caller may have given anything.
+
+        Raises:
+            ConfigurationError: naming the argument.
+        """
+        if not isinstance(self._value, str):
+            raise ConfigurationError(f"{name} must be a str, not {type(self._value).__name__}.")
+
+    def trimmed(self) -> "Secret":
+        """The same without white space around it."""
+        return Secret(self._value.strip())
+
+    @property
+    def fits_header(self) -> bool:
+        """Whether an Authorization header can hold it."""
+        value = self._value
+        return value.isascii() and value.isprintable() and " " not in value and value != ""
 
     def redact(self, text: str) -> str:
         """`text` without the secret, also where it stands as part of JSON or of an address."""

@@ -1,6 +1,7 @@
 """Addresses: the base of the service, joining, origins, and what may be shown of them."""
 
 from dataclasses import dataclass
+from typing import SupportsIndex
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -46,6 +47,28 @@ def redact_url(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
 
 
+class Address(str):
+    """An address that somebody gave us, maybe with a signature: its repr is safe to show.
+
+    Error reports show the repr of every local variable, and first cut a long text to a part of it.
+
+    Example:
+        >>> address = Address("https://files.example/a.csv?sig=abc")
+        >>> address
+        'https://files.example/a.csv?***'
+        >>> print(address)
+        https://files.example/a.csv?sig=abc
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(redact_url(self))
+
+    def __getitem__(self, place: SupportsIndex | slice) -> "Address":
+        return Address(super().__getitem__(place))
+
+
 def host_of(url: str) -> str:
     """Host and port of an address as a person writes them, without any user info."""
     return urlsplit(url).netloc.rpartition("@")[2] or "the service"
@@ -83,17 +106,17 @@ class BaseUrl:
             ConfigurationError: when it is not http(s), has no host, or carries a user,
                 a query or a fragment. The text is not repeated: it may hold a password.
         """
-        address = text.strip() if isinstance(text, str) else ""
+        address = Address(text.strip() if isinstance(text, str) else "")
         origin = origin_of(address)
         if origin is None:
             raise ConfigurationError(
                 "base_url must be an http or https address such as https://stats.example."
             )
-        parts = urlsplit(address)
-        if "@" in parts.netloc:
+        if "@" in urlsplit(address).netloc:
             raise ConfigurationError(
                 "base_url must not hold a user or password; pass api_key, or email and password."
             )
+        parts = urlsplit(address)
         if parts.query or parts.fragment:
             raise ConfigurationError("base_url must end at the path, before any ? or #.")
         path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")

@@ -1,0 +1,129 @@
+"""Error reports hold the local variables of each frame; ours tell neither key nor signature."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import adanalytics_client
+from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client._url import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.client.conftest import OpenWorld, Say, StandIn
+
+KEY = "aak_s3cret-key"
+SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
+BASE = "https://stats.example"
+
+
+def shown_locals(error: BaseException) -> str:
+    """What an error report shows of our own frames; those of a test hold what they like."""
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    (home,) = adanalytics_client.__path__
+    ours = [frame for frame in told.stack if frame.filename.startswith(home)]
+    assert ours
+    return "\n".join(f"{frame.name} {frame.locals}" for frame in ours)
+
+
+@pytest.mark.parametrize("refusal", [{"status": 500}, {"hang_up": True}, {"status": 404}])
+@pytest.mark.parametrize("name", ["url", "status_url"])
+def test_no_frame_of_an_export_shows_a_signature(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    name: str,
+    refusal: dict[str, Any],
+) -> None:
+    word = "done" if name == "url" else "running"
+    stand_in.says_by_name(
+        bulk_export=[say({"status": word, name: f"{stand_in.url}{SIGNED}"})],
+        f_csv=[say(status=302, headers={"Location": f"{SIGNED}&more=1"}), say(**refusal)],
+    )
+    with pytest.raises(errors.AdAnalyticsError) as caught:
+        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+    shown = shown_locals(caught.value)
+    assert "f.csv?format=csv&***" in shown
+    assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize("location", [f"ftp://s3cret-sign@x{SIGNED}", f"http://[{SIGNED}"])
+def test_no_frame_shows_where_a_bad_redirect_leads(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], location: str
+) -> None:
+    stand_in.says(say(status=302, headers={"Location": location}))
+    with pytest.raises(errors.ProtocolError) as caught:
+        open_world(api_key=KEY).call("dates")
+    assert "s3cret" not in shown_locals(caught.value)
+
+
+def test_a_part_of_an_address_is_shown_no_more_than_the_whole() -> None:
+    """Rich cuts a long text before it shows it."""
+    address = Address(f"{BASE}{SIGNED}{'x' * 100}")
+    assert repr(address[:40]) == repr(f"{BASE}/f.csv?***")
+    assert str(address[:40]) == f"{BASE}/f.csv?X-Signature="
+
+
+WRONG: list[dict[str, Any]] = [
+    {"base_url": "stats.example"},
+    {"api_key": f"{KEY}\nx"},
+    {"api_key": KEY.encode()},
+    {"token": "s3cret-token"},
+    {"api_key": None, "password": "s3cret-word"},
+    {"limit": 0},
+    {"quota_log": "elsewhere"},
+    {"observer": Client},
+    {"http": "no client"},
+]
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("wrong", WRONG, ids=[" ".join(each) for each in WRONG])
+def test_no_frame_of_making_a_client_shows_a_secret(
+    kind: Callable[..., object], wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.ConfigurationError) as caught:
+        kind(**{"base_url": BASE, "api_key": KEY, **wrong})
+    assert "s3cret" not in shown_locals(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ADANALYTICS_API_KEY": KEY},
+        {"ADANALYTICS_API_KEY": KEY, "ADANALYTICS_BASE_URL": "stats.example"},
+        {"ADANALYTICS_PASSWORD": "s3cret-word", "ADANALYTICS_BASE_URL": BASE},
+    ],
+    ids=["no address", "wrong address", "half an account"],
+)
+def test_no_frame_of_reading_the_environment_shows_a_secret(
+    kind: type[Client | AsyncClient], variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for given in (None, variables):
+        with pytest.raises(errors.ConfigurationError) as caught:
+            kind.from_env(given)
+        assert "s3cret" not in shown_locals(caught.value)
+
+
+@pytest.mark.parametrize("answer", [{"token": "s3cret\ntoken"}, {"access_token": "s3cret"}, []])
+def test_no_frame_of_a_login_shows_a_secret(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], answer: Any
+) -> None:
+    stand_in.says(say(answer))
+    with pytest.raises(errors.ProtocolError) as caught:
+        open_world(email="a@b.example", password="s3cret-word").call("dates")
+    assert "s3cret" not in shown_locals(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_that_was_not_made_has_a_repr(kind: type[Client | AsyncClient]) -> None:
+    assert repr(kind.__new__(kind)) == f"{kind.__name__}()"
