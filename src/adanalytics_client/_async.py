@@ -1,6 +1,7 @@
 """Run operations with tasks and httpx.AsyncClient."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable
 from typing import TypeVar, cast
 
@@ -52,7 +53,7 @@ class AsyncDriver:
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._exclusive = asyncio.Lock()
         self._closed = False
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._home: tuple[asyncio.AbstractEventLoop, int] | None = None
         self._tasks: set[asyncio.Task[Arrived]] = set()
 
     async def close(self) -> None:
@@ -60,7 +61,8 @@ class AsyncDriver:
         self._closed = True
         await _cancel(self._tasks)
         self._rooms.close()
-        if self._owned:
+        # A forked child would end its parent's connections.
+        if self._owned and (self._home is None or self._home[1] == os.getpid()):
             await self._http.aclose()
 
     async def run(self, operation: Operation[T]) -> T:
@@ -84,13 +86,13 @@ class AsyncDriver:
     def _see_usable(self) -> None:
         if self._closed:
             raise ConfigurationError("The client is closed; make a new one.")
-        running = asyncio.get_running_loop()
-        if self._loop not in {None, running}:
+        here = asyncio.get_running_loop(), os.getpid()
+        if self._home not in {None, here}:
             raise ConfigurationError(
-                "The client was used in another event loop, where its connections are; "
+                "The client was used in another event loop or process, where its connections are; "
                 "make one for each, such as inside each asyncio.run."
             )
-        self._loop = running
+        self._home = here
 
     def atomic(self, action: Callable[[], T]) -> T:
         """Run a short function on shared state; on one event loop nothing can interfere.

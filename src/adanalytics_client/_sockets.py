@@ -56,6 +56,14 @@ class Sockets:
         for each in found:
             _shut(each)
 
+    def leave(self) -> None:
+        """Close this process's descriptors; who else has the connections can go on with them.
+
+        Without the lock, which nobody may release any more: for a forked child.
+        """
+        for each in list(self._open):
+            each.close()
+
 
 def _shut(opened: socket.socket) -> None:
     # A TLS socket's own method would take its state away under the other thread.

@@ -1,5 +1,6 @@
 """Run operations with threads and httpx.Client."""
 
+import os
 import threading
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
@@ -21,6 +22,7 @@ from adanalytics_client._effects import (
     Trouble,
 )
 from adanalytics_client._fanout import Arrived, Fanout, Turned
+from adanalytics_client._forks import renew_in_children
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import quiet_logs
@@ -31,6 +33,8 @@ from adanalytics_client._wire import RECEIVE_INTO, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
+
+_FORKED = "The events were begun in another process, where their requests are; ask for them here."
 
 
 class SyncDriver:
@@ -54,6 +58,20 @@ class SyncDriver:
         self._exclusive = threading.Lock()
         self._closed = threading.Event()
         self._streams: set[threading.Event] = set()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """In a forked child: have locks and connections of our own; a lent client stays."""
+        closed = self._closed.is_set()
+        self._closed = threading.Event()
+        self._atomic, self._exclusive = threading.Lock(), threading.Lock()
+        self._streams = set()
+        if closed:
+            self._closed.set()
+        elif self._owned:
+            self._sockets.leave()
+            self._sockets = Sockets()
+            self._http = own_client(self._sockets)
 
     def close(self) -> None:
         """Wake every wait and close the connections, if they are ours."""
@@ -96,9 +114,12 @@ class SyncDriver:
 
         threads = 0
         flying = 0
+        process = os.getpid()
         self._streams.add(stop)
         try:
             while not fanout.finished:
+                if os.getpid() != process:
+                    raise ConfigurationError(_FORKED)
                 while (cursor := fanout.start()) is not None:
                     flying += 1
                     if flying > threads:

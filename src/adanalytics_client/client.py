@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Client(Connection[HttpClient, SyncDriver]):
     """A connection to the service for one partner; thread-safe, and a context manager.
 
+    A forked child may go on with it, over connections of its own.
+
     Args:
         base_url: where the service is, such as `https://stats.example`, with any path prefix.
         api_key: an API key; or
@@ -45,6 +47,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         http: a ready `httpx.Client` to send with, neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts count, and its headers on the
             service's own origin; never its cookies, `Authorization`, auth, base_url or params.
+            A forked child needs another one: it would read its parent's answers through this one.
         clock: where time comes from; for tests.
         jitter: numbers from 0 to 1 that spread repeats; for tests.
 

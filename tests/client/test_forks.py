@@ -1,0 +1,122 @@
+"""A client that was used before a fork: parent and child never read each other's answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from tests.client.wire import Wire, sized
+
+DATES = sized(b'{"dates": ["2026-01-15"]}')
+MORE = sized(b'{"events": [{"event_id": "1"}], "has_more": true}')
+
+BEGIN = """
+import asyncio, os, signal, sys
+from adanalytics_client import AsyncClient, Client, ConfigurationError
+
+def in_child(work):
+    if (child := os.fork()) == 0:
+        signal.alarm(20)
+        work()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+options = {"api_key": "k", "partner": "acme", "quota_log": "memory"}
+"""
+
+SYNC = """
+def ask():
+    assert len(client.dates()) == 1
+
+def ask_and_close():
+    with client:
+        ask()
+
+client = Client(sys.argv[1], **options)
+ask()
+locks = [client._driver._atomic, client._driver._exclusive, client._driver._sockets._lock]
+for lock in locks:
+    lock.acquire()
+in_child(ask_and_close)
+for lock in locks:
+    lock.release()
+ask()
+client.close()
+in_child(lambda: refused(ask))
+"""
+
+BEGUN = """
+client = Client(sys.argv[1], **options)
+rows = client.events("2026-01-15", concurrency=1).rows()
+next(rows)
+in_child(lambda: refused(lambda: list(rows)))
+"""
+
+ASYNC = """
+loop = asyncio.new_event_loop()
+
+def ask():
+    assert len(loop.run_until_complete(client.dates())) == 1
+
+def refused_and_close():
+    refused(ask)
+    loop.run_until_complete(client.close())
+
+client = AsyncClient(sys.argv[1], **options)
+ask()
+in_child(refused_and_close)
+ask()
+loop.run_until_complete(client.close())
+loop.close()
+"""
+
+REFUSED = """
+def refused(work):
+    try:
+        work()
+    except ConfigurationError:
+        return
+    raise AssertionError
+"""
+
+
+def run(program: str, url: str, **environment: str) -> None:
+    """Run a program of its own: it has no other threads, which a fork would leave behind."""
+    command = [sys.executable, "-W", "error", "-c", BEGIN + REFUSED + program, url]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_a_child_has_connections_and_locks_of_its_own(
+    wire: Callable[..., Wire], *, proxied: bool
+) -> None:
+    """Its parent's connection is good for another request after the child has closed the client."""
+    server = wire([DATES, DATES], [DATES])
+    if proxied:
+        run(SYNC, "http://stats.example", http_proxy=server.url)
+    else:
+        run(SYNC, server.url)
+    assert [len(heads) for heads in server.heads] == [2, 1]
+
+
+def test_events_that_were_begun_before_a_fork_are_refused_in_the_child(
+    wire: Callable[..., Wire],
+) -> None:
+    run(BEGUN, wire([MORE] * 20, [MORE] * 20).url)
+
+
+def test_a_child_leaves_the_connections_of_tasks_alone(wire: Callable[..., Wire]) -> None:
+    server = wire([DATES, DATES], [DATES])
+    run(ASYNC, server.url)
+    assert [len(heads) for heads in server.heads] == [2]
