@@ -15,7 +15,7 @@ from adanalytics_client._version import __version__
 if TYPE_CHECKING:
     from adanalytics_client._effects import Clock
     from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
-    from adanalytics_client._exporting import ExportOrder
+    from adanalytics_client._export_order import ExportOrder
     from adanalytics_client._hooks import (
         BytesReceived,
         Observer,
@@ -122,7 +122,7 @@ _HOMES = {
     "ExportJob": "jobs",
     "AsyncExportJob": "ajobs",
     "ExportFile": "_export",
-    "ExportOrder": "_exporting",
+    "ExportOrder": "_export_order",
     "ExportPhase": "_export",
     "ExportStatus": "_export",
     "Event": "models",

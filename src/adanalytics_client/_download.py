@@ -10,7 +10,7 @@ from adanalytics_client._effects import (
     Operation,
 )
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ExportOrder
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._fetching import fetch_file
 from adanalytics_client._file_names import targets_in
 from adanalytics_client._part import PartFile

@@ -1,31 +1,28 @@
 """Start a bulk export, and ask for its status by whichever way its answers support."""
 
-import json
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import date
-from pathlib import Path
+from dataclasses import replace
 
 from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
-from adanalytics_client._checks import check_seconds, check_text
-from adanalytics_client._dates import Day, to_range
 from adanalytics_client._effects import Head, Operation, Reply, Request
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_answer import read_status
-from adanalytics_client._files import check_place
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import JSON_BODY
+from adanalytics_client._problems import request_id_of
 from adanalytics_client._retry import retry_after
 from adanalytics_client._session import Session
+from adanalytics_client._url import redact_url
 from adanalytics_client.errors import (
     AuthenticationError,
-    ConfigurationError,
     ExportError,
     ExportExpired,
+    ExportFailed,
     InvalidRequest,
     NotFound,
     PermissionDenied,
+    ProtocolError,
 )
 
 _BAD_REQUEST = 400
@@ -35,71 +32,6 @@ _GONE = 410
 _UNTOLD = frozenset({"", "text/plain", "application/octet-stream"})
 # More than this is a file.
 _LARGEST_STATUS = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOrder:
-    """What an export is asked to hold. Only the documented keys are sent unless more is asked.
-
-    Attributes:
-        start, end: the first and the last day, both included.
-        format: `csv`, or another that the service knows.
-        compression: such as `gzip`, or None when nothing was said about it.
-
-    Example:
-        >>> job.order.format, job.order.compression, str(job.order.start)
-        ('csv', None, '2026-01-15')
-    """
-
-    start: date
-    end: date
-    format: str
-    compression: str | None = None
-
-    @classmethod
-    def make(
-        cls,
-        start: Day,
-        end: Day | None,
-        *,
-        file_format: str,
-        compression: str | None,
-    ) -> "ExportOrder":
-        """Check an order.
-
-        Raises:
-            ConfigurationError: for a wrong day or an empty format.
-
-        Example:
-            >>> ExportOrder.make("2026-01-15", None, file_format="jsonl", compression=None).body()
-            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "jsonl"}'
-        """
-        first, last = to_range(start, end)
-        check_text("format", file_format)
-        check_text("compression", compression)
-        if not file_format:
-            raise ConfigurationError("format must name a file format, such as csv.")
-        return cls(first, last, file_format, compression)
-
-    def body(self) -> bytes:
-        """The JSON body of the request."""
-        keys = {"start_date": str(self.start), "end_date": str(self.end), "format": self.format}
-        if self.compression is not None:
-            keys["compression"] = self.compression
-        return json.dumps(keys).encode("utf-8")
-
-
-def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
-    """See that an exported file can come to `to` in time, before anything is sent.
-
-    Raises:
-        ConfigurationError: for a path that cannot be one, in a folder that is none, or for a wrong
-            timeout.
-    """
-    check_seconds("timeout", timeout, zero=True)
-    if not isinstance(to, str | os.PathLike):
-        raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
-    check_place(Path(to))
 
 
 class _StatusSink:
@@ -125,12 +57,25 @@ class _StatusSink:
 def order_export(
     session: Session, order: ExportOrder, *, again: bool = False
 ) -> Operation[ExportStatus]:
-    """Ask for an export. `again` repeats an order, which then may also be retried."""
+    """Ask for an export. `again` repeats an order, which then may also be retried.
+
+    Raises:
+        ExportFailed: when a success carries an error and no export.
+        ProtocolError: when the answer names only some of the files.
+    """
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
     answer = yield from call(session, Ask(request, repeatable=again), _read_lenient)
-    return status_of(session, answer)
+    status = status_of(session, answer)
+    if status.phase is ExportPhase.FAILED and status.word is None:
+        raise ExportFailed(
+            f"The service refused the export: {(status.reason or 'no reason given').rstrip('.')}. "
+            "Ask for less, or try later.",
+            request_id=request_id_of(answer.reply.head),
+            url=redact_url(answer.url),
+        )
+    return status
 
 
 def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Operation[ExportStatus]:
@@ -138,14 +83,13 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
 
     Raises:
         ExportExpired: when the file's address is no longer valid.
+        ProtocolError: when a repeated order only starts another export.
     """
     if known.phase is not ExportPhase.WORKING:
         return known
     # Of several files that are there already, nobody knows whether more are to come.
     if known.poll_url is None and len(known.files) != 1:
-        fresh = yield from order_export(session, order, again=True)
-        same = fresh.export_id is not None and fresh.export_id == known.export_id
-        return replace(fresh, repeats=same).after(known)
+        return (yield from _ordered_again(session, order, known))
     if known.poll_url is not None:
         answer = yield from look(session, known.poll_url, authorized=True)
     else:
@@ -155,6 +99,22 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
         return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
     fresh = status_of(session, answer)
     return fresh.after(known)
+
+
+def _ordered_again(
+    session: Session, order: ExportOrder, known: ExportStatus
+) -> Operation[ExportStatus]:
+    fresh = yield from order_export(session, order, again=True)
+    named = None not in (fresh.export_id, known.export_id)
+    if named and fresh.export_id != known.export_id and fresh.phase is ExportPhase.WORKING:
+        raise ProtocolError(
+            f"The repeated order started another export ({fresh.export_id} beside "
+            f"{known.export_id}), and no answer says where to ask for the first one. "
+            "Ask the service for its address, or ask for fewer days at once.",
+            url=redact_url(session.address("bulk-export")),
+        )
+    same = named and fresh.export_id == known.export_id
+    return replace(fresh, repeats=same).after(known)
 
 
 def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:
@@ -209,7 +169,10 @@ def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
     """What an answer says about an export, without any secret that it may echo."""
     head = answer.reply.head
     asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
-    found = read_status(answer.value, head, url=answer.url, retry_after=asked)
+    found = answer.checked(
+        session.credentials,
+        lambda: read_status(answer.value, head, url=answer.url, retry_after=asked),
+    )
     redact = session.credentials.redact
     return replace(
         found,

@@ -3,7 +3,7 @@
 from typing import Any, Generic, Self, TypeVar
 
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ExportOrder
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._saved import SavedExport, read_saved
 from adanalytics_client._session import Session
 from adanalytics_client.errors import ConfigurationError

@@ -2,7 +2,8 @@
 
 from adanalytics_client._effects import Operation
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ExportOrder, look, order_export, status_of
+from adanalytics_client._export_order import ExportOrder
+from adanalytics_client._exporting import look, order_export, status_of
 from adanalytics_client._session import Session
 from adanalytics_client._waiting import ONE_HOUR, wait_for
 from adanalytics_client.errors import ExportExpired, StatusError

@@ -5,7 +5,7 @@ from datetime import date
 
 from adanalytics_client._config import Config
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
-from adanalytics_client._exporting import ExportOrder
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._url import Address
 from adanalytics_client.encoding import json_text

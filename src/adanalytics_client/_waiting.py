@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from adanalytics_client._checks import check_seconds
 from adanalytics_client._effects import Operation, Sleep
 from adanalytics_client._export import ExportPhase, ExportStatus
-from adanalytics_client._exporting import ExportOrder, ask_again, described
+from adanalytics_client._export_order import ExportOrder
+from adanalytics_client._exporting import ask_again, described
 from adanalytics_client._hooks import WaitStarted
 from adanalytics_client._session import Session
 from adanalytics_client.errors import ExportExpired, ExportFailed, ExportTimeout, ProtocolError
@@ -75,12 +76,13 @@ def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportTimeou
 
 def _finished(known: ExportStatus) -> ExportStatus:
     if known.phase is ExportPhase.FAILED:
-        reason = (known.reason or "the service gave no reason").rstrip(".")
+        reason = (known.reason or f"its status is {known.word!r}, without a reason").rstrip(".")
         raise described(
             ExportFailed(f"The export failed: {reason}. Start it again, or ask for less."), known
         )
     if known.phase is ExportPhase.EXPIRED:
-        raise described(ExportExpired("The export has expired; start it again."), known)
+        told = f": {known.reason.rstrip('.')}. Start" if known.reason else "; start"
+        raise described(ExportExpired(f"The export has expired{told} it again."), known)
     if not known.files:
         raise ProtocolError(
             "The export is done, but the answer names no file to download. "

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client import _operations
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
-from adanalytics_client._exporting import ExportOrder, check_delivery, order_export
+from adanalytics_client._export_order import ExportOrder, check_delivery
+from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import HttpClient
 from adanalytics_client._pull import make_pull
 from adanalytics_client._saved import SavedExport
