@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ExportOrder
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._validator import is_etag
 
 # Parameters that signing anew changes and that choose no file: of S3, Google and Azure, and what
