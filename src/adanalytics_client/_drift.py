@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from adanalytics_client._hooks import Observer, PageDrift
 from adanalytics_client._json import parse_text
@@ -38,15 +39,24 @@ class Watch:
     ids: set[str] | None = field(default=None, repr=False)
 
     def kept(self, cursor: Cursor, page: Fetched) -> Fetched:
-        """The page without the events that pages before it had.
+        """The page without the events that pages before it had or an earlier run handed out.
 
         Raises:
             ProtocolError: when pages moved and an event is not JSON.
         """
         self.repeated = max(self.repeated, cursor.repeated)
+        again, handed = self._again(cursor, page), _handed(cursor, page)
+        if not (handed or any(again)):
+            return page
+        again = again[handed:] or [False] * (len(page) - handed)
+        self.repeated += sum(again)
+        return replace(page, found=without(page.found, [True] * handed + again))
+
+    def _again(self, cursor: Cursor, page: Fetched) -> list[bool]:
+        """Which events of the page came before; nothing when there is no sign that any did."""
         if self.ids is None:
             if not (cursor.tail or _shows_drift(cursor, page)):
-                return page
+                return []
             self.ids = {each for each in ids_of(cursor.before) if each is not None}
         found = ids_of(page)
         tail = frozenset(cursor.tail)
@@ -55,10 +65,7 @@ class Watch:
             for each in found
         ]
         self.ids.update(each for each in found if each is not None)
-        if not any(known):
-            return page
-        self.repeated += sum(known)
-        return replace(page, found=without(page.found, known))
+        return known
 
     def verdict(
         self, cursor: Cursor, page: Fetched, kept: Fetched, *, last: bool
@@ -68,7 +75,7 @@ class Watch:
         Repeats, a wrong sum, or a smaller one: events that went took others to pages that were
         read, and the sum may be right again at the end. One that grows may only have grown behind.
         """
-        repeated = len(page) - len(kept)
+        repeated = len(page) - len(kept) - _handed(cursor, page)
         total = page.signals.total or cursor.total
         distinct = cursor.seen + len(page) - self.repeated
         fewer = cursor.total is not None and total is not None and total < cursor.total
@@ -93,17 +100,33 @@ def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:
     return [each if isinstance(each, str) else None for each in found]
 
 
+def cut(cursor: Cursor, page: Fetched, kept: Fetched, most: int) -> Cursor:
+    """The cursor inside `page`, behind the first `most` events of what was kept of it."""
+    rows, handed = islice(enumerate(page.found.rows, 1), cursor.handed, None), cursor.handed
+    for each in islice(kept.found.rows, most):
+        handed = next(number for number, row in rows if row == each)
+    front = without(page.found, [at >= handed for at in range(len(page))])
+    return replace(cursor, handed=handed, front=replace(page, found=front))
+
+
 def tail_of(cursor: Cursor) -> tuple[str, ...]:
-    """Digests of the last ids before a cursor, for its token."""
-    if cursor.before is None:
-        return cursor.tail
-    return tuple(digest(each) for each in ids_of(cursor.before, TAIL) if each is not None)
+    """Digests of the last ids before a cursor, and of the last ones of its page, for its token."""
+    before, front = (
+        tuple(digest(each) for each in ids_of(page, TAIL) if each is not None)
+        for page in (cursor.before, cursor.front)
+    )
+    return (*(before or cursor.tail), *front)
 
 
 def digest(event_id: str) -> str:
     """`DIGEST` characters that stand for an id."""
     text = event_id.encode("utf-8", "backslashreplace")
     return hashlib.blake2b(text, digest_size=DIGEST // 2).hexdigest()
+
+
+def _handed(cursor: Cursor, page: Fetched) -> int:
+    """Events at the front of the page that an earlier run handed out."""
+    return min(cursor.handed, len(page))
 
 
 def _shows_drift(cursor: Cursor, page: Fetched) -> bool:

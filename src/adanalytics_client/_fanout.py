@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from adanalytics_client._drift import Watch
+from adanalytics_client._drift import Watch, cut
 from adanalytics_client._hooks import PageDrift
 from adanalytics_client._pages import Cursor, Fetched, following
 from adanalytics_client._plan import Division, Plan
@@ -19,13 +19,26 @@ Arrived = Fetched | Division
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """A fetched page with its cursor, whether its slice ends with it, and what is left then."""
+    """A fetched page with its cursor, whether its slice ends with it, and what is left then.
+
+    Of a page that holds more than enough, the rest is left, too.
+    """
 
     cursor: Cursor
     page: Fetched
     last: bool
     left: Position
     drift: PageDrift | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A page as it came and as it was kept, the cursor after it, and what it shows."""
+
+    page: Fetched
+    kept: Fetched
+    ahead: Cursor | None
+    drift: PageDrift | None
 
 
 @dataclass(slots=True)
@@ -41,9 +54,7 @@ class _Lane:
     index: int | None = None
     flying: bool = False
     watch: Watch = field(default_factory=Watch)
-    pages: deque[tuple[Cursor, Fetched, Cursor | None, PageDrift | None]] = field(
-        default_factory=deque
-    )
+    pages: deque[_Waiting] = field(default_factory=deque)
     error: BaseException | None = None
 
     @property
@@ -89,6 +100,7 @@ class Fanout:
         self._enough = enough
         self._flying = 0
         self._received = 0
+        self._handed = 0
         self._largest = begin.largest
         self._failed = False
         self._drifted = drifted
@@ -141,8 +153,7 @@ class Fanout:
         drift = lane.watch.verdict(cursor, outcome, kept, last=ahead is None)
         lane.cursor = ahead and replace(ahead, repeated=lane.watch.repeated)
         self._received += len(kept)
-        # Whoever takes the page has no need of the one before it.
-        lane.pages.append((replace(cursor, before=None), kept, lane.cursor, drift))
+        lane.pages.append(_Waiting(outcome, kept, lane.cursor, drift))
 
     def ready(self) -> Turned | None:
         """The next page to hand out, or None when it has not arrived.
@@ -151,20 +162,29 @@ class Fanout:
             BaseException: the error of a fetch, where its page would have come.
         """
         for lane in list(self._lanes):
-            if lane.pages:
-                cursor, page, lane.resume, drift = lane.pages.popleft()
-                self._close(lane)
-                if drift:
-                    self._drifted(drift)
-                left = self._sifted(page)
-                self._received -= len(page) - len(left)
-                return Turned(cursor, left, lane.resume is None, self._left(), drift)
+            if lane.pages and lane.resume:
+                return self._turn(lane, lane.resume, lane.pages.popleft())
             if lane.error is not None:
                 raise lane.error
             self._close(lane)
             if self._ordered and not lane.done:
                 return None
         return None
+
+    def _turn(self, lane: _Lane, cursor: Cursor, waiting: _Waiting) -> Turned:
+        if waiting.drift:
+            self._drifted(waiting.drift)
+        page, lane.resume = self._sifted(waiting.kept), waiting.ahead
+        self._received -= len(waiting.kept) - len(page)
+        room = len(page) if self._enough is None else self._enough - self._handed
+        self._handed += len(page)
+        if room < len(page):
+            lane.resume = cut(cursor, waiting.page, page, room)
+        else:
+            self._close(lane)
+        # Whoever takes the page has no need of the one before it.
+        cursor = replace(cursor, before=None)
+        return Turned(cursor, page, waiting.ahead is None, self._left(), waiting.drift)
 
     def _launch(self, lane: _Lane) -> Cursor | None:
         lane.flying = True
@@ -184,7 +204,7 @@ class Fanout:
         """What is left after the pages handed out; nothing fetched ahead counts as done."""
         begun = self._begun
         rest = [(lane.index, lane.resume) for lane in self._lanes if lane.resume is not None]
-        while rest and rest[-1][0] == begun - 1 and rest[-1][1].number == 1:
+        while rest and rest[-1][0] == begun - 1 and _untouched(rest[-1][1]):
             rest.pop()
             begun -= 1
         cursors = tuple(cursor for _, cursor in rest)
@@ -200,3 +220,7 @@ class Fanout:
     @property
     def _full(self) -> bool:
         return self._enough is not None and self._received >= self._enough
+
+
+def _untouched(cursor: Cursor) -> bool:
+    return cursor.number == 1 and not cursor.handed

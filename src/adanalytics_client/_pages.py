@@ -26,6 +26,8 @@ class Cursor:
         total: what the page before said of the number of events.
         before: the page before, as it came.
         tail: digests of its last ids, where a token is all that is left of it.
+        handed: how many of this page's own events were handed out.
+        front: those events, as they came.
     """
 
     slice: Slice
@@ -36,6 +38,8 @@ class Cursor:
     total: int | None = None
     before: "Fetched | None" = field(default=None, repr=False, compare=False)
     tail: tuple[str, ...] = field(default=(), repr=False)
+    handed: int = 0
+    front: "Fetched | None" = field(default=None, repr=False, compare=False)
 
     def parameters(self, per_page: int) -> dict[str, str]:
         """The query parameters of this page, all of them documented ones."""
@@ -52,7 +56,7 @@ class Page:
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether it is the last of its slice.
         token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
-            after this page, also in another process.
+            after these rows, also in another process and also where `max_events` cut them.
         total: events on all pages of the slice, where the service says so.
         drift: what shows that pages moved while they were read; None when nothing does.
 
@@ -196,6 +200,7 @@ def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
         total=says.total or cursor.total,
         before=page,
         tail=(),
+        handed=0,
     )
 
 

@@ -121,11 +121,11 @@ def _content(token: object) -> dict[str, Any]:
 def _from_cursor(cursor: Cursor) -> list[Any]:
     place = [str(cursor.slice.start), str(cursor.slice.end), cursor.slice.hour, cursor.number]
     known = [cursor.seen, cursor.mark, cursor.repeated, cursor.total]
-    return [*place, *known, "".join(tail_of(cursor))]
+    return [*place, *known, "".join(tail_of(cursor)), cursor.handed]
 
 
 def _to_cursor(fields: list[Any]) -> Cursor:
-    start, end, hour, number, seen, mark, repeated, total, tail = fields
+    start, end, hour, number, seen, mark, repeated, total, tail, handed = fields
     return Cursor(
         Slice(date.fromisoformat(start), date.fromisoformat(end), hour),
         number,
@@ -134,4 +134,5 @@ def _to_cursor(fields: list[Any]) -> Cursor:
         repeated,
         total,
         tail=tuple(textwrap.wrap(tail, DIGEST)),
+        handed=handed,
     )
