@@ -28,7 +28,7 @@ from adanalytics_client._lent import (
     read_by_hook,
 )
 from adanalytics_client._pages import Cursor
-from adanalytics_client._redact import quiet_logs
+from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import HEAD_WAIT, Receiver, to_failure
@@ -44,11 +44,18 @@ class AsyncDriver:
     """
 
     def __init__(
-        self, http: AsyncHttpClient | None, base: BaseUrl, *, clock: Clock, timeout: float | None
+        self,
+        http: AsyncHttpClient | None,
+        base: BaseUrl,
+        *,
+        clock: Clock,
+        timeout: float | None,
+        redact: Redact,
     ) -> None:
         self._owned = http is None
         self._http = own_async_client() if http is None else borrowed_async(http)
         self._clock = clock
+        self._redact = redact
         self._rooms = Rooms()
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._exclusive = asyncio.Lock()
@@ -158,7 +165,7 @@ class AsyncDriver:
 
     async def _send(self, send: Send) -> Reply | Failure:
         answered = False
-        with quiet_logs():
+        with quiet_logs(self._redact):
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)

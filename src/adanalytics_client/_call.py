@@ -222,7 +222,9 @@ def _before_repeat(
         return seconds
     if session.clock.monotonic() + seconds > deadline:
         raise problem.error
-    session.observer.retry(RetryPlanned(redact_url(url), attempt, seconds, problem.error.message))
+    session.observer.retry(
+        RetryPlanned(session.shown(url), attempt, seconds, problem.error.message)
+    )
     yield Sleep(seconds)
     return 0.0
 

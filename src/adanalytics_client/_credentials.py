@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from adanalytics_client._config import Credential, Login
 from adanalytics_client._effects import Exclusive, Operation
 from adanalytics_client._secret import Secret
+from adanalytics_client.encoding import utf8
 from adanalytics_client.errors import AdAnalyticsError
 
 LogIn = Callable[[Login], Operation[Secret]]
@@ -66,9 +67,16 @@ class Credentials:
             text = secret.redact(text) if secret else text
         return text
 
+    def shown(self, text: str) -> str:
+        """A server's text as a message can hold it: without a secret, and good for any encoding.
+
+        JSON may hold half a surrogate pair, which neither a file nor a terminal can.
+        """
+        return utf8(self.redact(text)).decode()
+
     def scrub(self, error: AdAnalyticsError) -> None:
         """Take every secret out of an error, wherever a server's text may have brought it in."""
-        error.message = self.redact(error.message)
+        error.message = self.shown(error.message)
         error.args = (error.message,)
         error.url = self.redact(error.url) if error.url else None
         error.request_id = self.redact(error.request_id) if error.request_id else None

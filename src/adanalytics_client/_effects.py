@@ -74,7 +74,7 @@ class Failure:
 
     trouble: Trouble
     arrived: bool
-    detail: str = ""
+    detail: str = field(default="", repr=False)
 
 
 class Sink(Protocol):

@@ -60,7 +60,7 @@ def exchange(
     """
     waited = 0.0
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
-        shown = redact_url(request.url)
+        shown = session.shown(request.url)
         session.observer.due(RequestDue(request.method, shown))
         sent, held = yield from _pace(session, request.url)
         waited += held
@@ -70,7 +70,7 @@ def exchange(
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
         seconds = session.clock.monotonic() - started
-        session.observer.request(_told(request.method, shown, outcome, seconds, number))
+        session.observer.request(_told(session, request.method, shown, outcome, seconds, number))
         if head is None or not is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = redirected(session.config.base, request, head, carry=carry)
@@ -110,11 +110,17 @@ def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation
 
 
 def _told(
-    method: str, shown: str, outcome: Reply | Failure, seconds: float, resends: int
+    session: Session,
+    method: str,
+    shown: str,
+    outcome: Reply | Failure,
+    seconds: float,
+    resends: int,
 ) -> RequestSent:
     if isinstance(outcome, Failure):
         return RequestSent(
             method, shown, None, seconds, None, resends, outcome.trouble.name.lower()
         )
     head = outcome.head
-    return RequestSent(method, shown, head.status, seconds, request_id_of(head), resends, None)
+    named = session.credentials.redact(request_id_of(head) or "") or None
+    return RequestSent(method, shown, head.status, seconds, named, resends, None)

@@ -173,12 +173,14 @@ def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
         session.credentials,
         lambda: read_status(answer.value, head, url=answer.url, retry_after=asked),
     )
-    redact = session.credentials.redact
+    redact, shown = session.credentials.redact, session.credentials.shown
     return replace(
         found,
-        word=redact(found.word) if found.word else None,
-        reason=redact(found.reason) if found.reason else None,
-        keys=tuple(map(redact, found.keys)),
+        word=shown(found.word) if found.word else None,
+        export_id=shown(found.export_id) if found.export_id else None,
+        files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
+        reason=shown(found.reason) if found.reason else None,
+        keys=tuple(map(shown, found.keys)),
         answer=_redacted(found.answer, redact),
     )
 

@@ -20,7 +20,6 @@ from adanalytics_client._part import PartFile
 from adanalytics_client._problems import Problem, of_failure, of_status
 from adanalytics_client._retry import retry_after
 from adanalytics_client._session import Session
-from adanalytics_client._url import redact_url
 from adanalytics_client.errors import (
     ChecksumMismatch,
     DownloadError,
@@ -161,5 +160,5 @@ def _before_repeat(
     seconds = policy.wait(max(0, failures - 1), problem.asked, session.jitter)
     if not problem.again or failures >= policy.attempts or seconds > session.config.max_wait:
         raise problem.error
-    session.observer.retry(RetryPlanned(redact_url(url), sent, seconds, problem.error.message))
+    session.observer.retry(RetryPlanned(session.shown(url), sent, seconds, problem.error.message))
     yield Sleep(seconds)

@@ -139,7 +139,7 @@ def stated_reason(reply: Reply, credentials: Credentials) -> str:
         told += [_detail(each) for each in details] if isinstance(details, list) else []
         text = "; ".join(each for each in told if each)
         if text:
-            return credentials.redact(text)[:_LONGEST_REASON]
+            return credentials.shown(text)[:_LONGEST_REASON]
     return f"status {reply.status}"
 
 

@@ -10,6 +10,7 @@ from adanalytics_client._hooks import Observer
 from adanalytics_client._quota import Quota, QuotaState
 from adanalytics_client._quota_log import Store
 from adanalytics_client._quota_records import Moment
+from adanalytics_client._url import redact_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class Session:
     def address(self, resource: str) -> str:
         """The address of a resource of the partner."""
         return self.config.base.partner(self.config.partner, resource)
+
+    def shown(self, url: str) -> str:
+        """An address as anybody may see it: without a signature, and without an echoed secret."""
+        return self.credentials.redact(redact_url(url))
 
     def quota_state(self) -> QuotaState:
         """What is left of the quota now; run it inside `Atomic`."""

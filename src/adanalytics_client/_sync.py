@@ -25,7 +25,7 @@ from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._forks import renew_in_children
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
-from adanalytics_client._redact import quiet_logs
+from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
@@ -46,12 +46,19 @@ class SyncDriver:
     """
 
     def __init__(
-        self, http: HttpClient | None, base: BaseUrl, *, clock: Clock, timeout: float | None
+        self,
+        http: HttpClient | None,
+        base: BaseUrl,
+        *,
+        clock: Clock,
+        timeout: float | None,
+        redact: Redact,
     ) -> None:
         self._owned = http is None
         self._sockets = Sockets()
         self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
+        self._redact = redact
         self._rooms = Rooms()
         self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
         self._atomic = threading.Lock()
@@ -177,7 +184,7 @@ class SyncDriver:
 
     def _send(self, send: Send, stop: threading.Event) -> Reply | Failure:
         answered = False
-        with quiet_logs():
+        with quiet_logs(self._redact):
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)

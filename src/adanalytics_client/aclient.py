@@ -62,8 +62,14 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
     """
 
     def _drive(self, http: AsyncHttpClient | None) -> AsyncDriver:
-        config = self._session.config
-        return AsyncDriver(http, config.base, clock=self._session.clock, timeout=config.timeout)
+        session = self._session
+        return AsyncDriver(
+            http,
+            session.config.base,
+            clock=session.clock,
+            timeout=session.config.timeout,
+            redact=session.credentials.redact,
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -62,8 +62,14 @@ class Client(Connection[HttpClient, SyncDriver]):
     """
 
     def _drive(self, http: HttpClient | None) -> SyncDriver:
-        config = self._session.config
-        return SyncDriver(http, config.base, clock=self._session.clock, timeout=config.timeout)
+        session = self._session
+        return SyncDriver(
+            http,
+            session.config.base,
+            clock=session.clock,
+            timeout=session.config.timeout,
+            redact=session.credentials.redact,
+        )
 
     def __enter__(self) -> Self:
         return self
