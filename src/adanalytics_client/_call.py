@@ -41,6 +41,7 @@ NO_CONTENT = 204
 
 # Below this a thread hop costs more than the parse that it would move away.
 _QUICK_BODY = 65_536
+_LONGEST_MESSAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ class Answer(Generic[T]):
             error.url = redact_url(self.url)
             error.request_id = request_id_of(self.reply.head)
             credentials.scrub(error)
+            # Not earlier, so that no half of a secret stays.
+            error.message = error.message[:_LONGEST_MESSAGE]
+            error.args = (error.message,)
             raise
 
 

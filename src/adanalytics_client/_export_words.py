@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportPhase
+from adanalytics_client._fold import fold
 from adanalytics_client._json import Json
-from adanalytics_client._rows import fold
 from adanalytics_client._url import origin_of
 
 _DONE = frozenset(

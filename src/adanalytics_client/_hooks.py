@@ -143,6 +143,33 @@ class PageDrift:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialAnswer:
+    """An answer of status 200 holds data and beside them an error, so some may be missing.
+
+    Attributes:
+        url: the address asked.
+        reason: the service's words.
+        request_id: the service's name for the exchange.
+
+    Example:
+        >>> print(PartialAnswer("https://stats.example/dates", "shard 3 timed out", "r-1"))
+        The answer holds data beside an error, so some may be missing: shard 3 timed out. ...
+    """
+
+    url: str
+    reason: str
+    request_id: str | None
+
+    def __str__(self) -> str:
+        told = f"request id {self.request_id}, {self.url}" if self.request_id else self.url
+        reason = self.reason.rstrip(".")
+        return (
+            f"The answer holds data beside an error, so some may be missing: {reason}. "
+            f"Ask again to be sure. ({told})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class BytesReceived:
     """Bytes of a file arrived: `received` so far, of `expected` where that is known.
 
@@ -189,6 +216,9 @@ class Observer:
 
     def drift(self, info: PageDrift) -> None:
         """After a page that shows that pages moved; the log has it as a warning, too."""
+
+    def partial(self, info: PartialAnswer) -> None:
+        """After an answer with data and an error; the log has it as a warning, too."""
 
     def bytes(self, info: BytesReceived) -> None:
         """After each piece of a file."""

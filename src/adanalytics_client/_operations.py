@@ -1,5 +1,6 @@
 """The reading operations of the service, each from request to result."""
 
+import logging
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
@@ -8,13 +9,17 @@ from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, issued_token
 from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
-from adanalytics_client._hooks import PageReceived
+from adanalytics_client._fold import fold
+from adanalytics_client._hooks import PageReceived, PartialAnswer
 from adanalytics_client._json import Json
-from adanalytics_client._outline import outline
+from adanalytics_client._outline import LEVELS, outline
 from adanalytics_client._pages import Cursor, Fetched, fetched
-from adanalytics_client._rows import Found, find_rows, fold
+from adanalytics_client._problems import request_id_of
+from adanalytics_client._rows import Found, find_rows
 from adanalytics_client._session import Session
-from adanalytics_client._url import with_query
+from adanalytics_client._shapes import kind_of, outlined
+from adanalytics_client._stated_errors import stated_error
+from adanalytics_client._url import redact_url, with_query
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 if TYPE_CHECKING:
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 GroupBy = Literal["day", "campaign", "demand_tag"]
 """What a summary may be grouped by."""
 
+_LOG = logging.getLogger("adanalytics_client")
+_LONGEST_REASON = 500
 _ACCEPT_JSON = ("accept", "application/json")
 
 
@@ -32,7 +39,7 @@ class PageReader:
 
     Attributes:
         per_page: events asked for.
-        rows_key: the name of the list, where the caller knows it.
+        rows_key: the name or path of the list, where the caller knows it.
     """
 
     per_page: int
@@ -57,6 +64,7 @@ class PageReader:
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         answer = yield from call(session, Ask(_get(url)), self._outline)
         found = answer.checked(session.credentials, lambda: self._find(answer))
+        _tell(session, answer, found.error)
         return fetched(found, answer.reply.head.headers)
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
@@ -64,7 +72,8 @@ class PageReader:
         session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
 
     def _outline(self, reply: Reply) -> Json:
-        return None if reply.status == NO_CONTENT else outline(reply.body)
+        levels = max(LEVELS, 1 + (self.rows_key or "").count("."))
+        return None if reply.status == NO_CONTENT else outline(reply.body, levels)
 
     def _find(self, answer: Answer[Json]) -> Found:
         if answer.reply.status == NO_CONTENT:
@@ -79,7 +88,9 @@ def dates(session: Session) -> Operation[list[date]]:
         ProtocolError: when the answer is not `{"dates": ["YYYY-MM-DD", ...]}`.
     """
     answer = yield from call(session, Ask(_get(session.address("dates"))), read_json)
-    return answer.checked(session.credentials, lambda: _read_dates(answer.value))
+    days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
+    _tell(session, answer, error)
+    return days
 
 
 def summary(
@@ -101,7 +112,9 @@ def summary(
         parameters["group_by"] = group_by
     url = with_query(session.address("summary"), parameters)
     answer = yield from call(session, Ask(_get(url)), read_json)
-    return answer.checked(session.credentials, lambda: _read_summary(answer.value))
+    made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
+    _tell(session, answer, error)
+    return made
 
 
 def log_in(session: Session) -> Operation[str]:
@@ -122,20 +135,44 @@ def _get(url: str) -> Request:
     return Request("GET", url, (_ACCEPT_JSON,))
 
 
-def _read_dates(content: Json) -> list[date]:
+def _tell(session: Session, answer: Answer[Json], error: str) -> None:
+    """Tell the observer and the log of an error that stands beside data."""
+    if error:
+        request_id = request_id_of(answer.reply.head)
+        redact = session.credentials.redact
+        partial = PartialAnswer(
+            redact(redact_url(answer.url)),
+            redact(error)[:_LONGEST_REASON],
+            redact(request_id) if request_id else None,
+        )
+        _LOG.warning("%s", partial)
+        session.observer.partial(partial)
+
+
+def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
+    """The days, and an error that is stated beside them."""
+    content = _content(answer)
     listed = content.get("dates") if isinstance(content, dict) else None
+    error = stated_error([content]) if isinstance(content, dict) else ""
+    if error and not listed:
+        raise ProtocolError(f"The answer holds no dates but an error: {error}")
     if not isinstance(listed, list):
-        raise ProtocolError('The list of dates is not {"dates": [...]}.')
+        seen = isinstance(content, dict) and "dates" in content
+        told = f"dates is {kind_of(listed)}" if seen else f"The answer is {outlined(content)}"
+        raise ProtocolError(
+            f'{told}, not {{"dates": ["YYYY-MM-DD", ...]}}. Give the days as start and end instead.'
+        )
     try:
-        return [to_day(each, "dates") for each in listed]
-    except ConfigurationError as error:
-        raise ProtocolError(f"The list of dates holds something else: {error}") from None
+        return [to_day(each, "dates") for each in listed], error
+    except ConfigurationError as problem:
+        raise ProtocolError(f"The list of dates holds something else: {problem}") from None
 
 
-def _read_summary(content: Json) -> "Summary":
+def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
+    """The model, and an error that is stated beside its rows."""
     from adanalytics_client.models import Summary
 
-    found = find_rows(content, also="summary")
+    found = find_rows(_content(answer), also="summary")
     fields = {key: value for each in found.around for key, value in each.items()}
     inner = (found.rows, *found.around)
     beside = {
@@ -145,4 +182,15 @@ def _read_summary(content: Json) -> "Summary":
         (value for key, value in beside.items() if fold(key) in {"totals", "total"}), None
     )
     known = {"rows": found.rows, "totals": totals if isinstance(totals, dict) else None}
-    return Summary.model_validate({**beside, **known})
+    return Summary.model_validate({**beside, **known}), found.error
+
+
+def _content(answer: Answer[Json]) -> Json:
+    """The JSON of an answer that must have some.
+
+    Raises:
+        ProtocolError: for an answer without a body.
+    """
+    if answer.reply.status == NO_CONTENT:
+        raise ProtocolError("The answer has no body (204), where an object belongs.")
+    return answer.value

@@ -11,17 +11,20 @@ from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import DECODER, Json, NotJson, refusing, text_of
 from adanalytics_client._lines import Lines
 
+LEVELS = 2
+"""How many objects are around a list of objects whose place nobody told, at most."""
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FIRST_MEMBER = re.compile(r'\{"[A-Za-z_][A-Za-z0-9_]*":')
-_LEVELS = 2
 _PROBES = 16
 
 
-def outline(body: bytes | bytearray) -> Json:
-    """Read a document like `parse`, but leave lists of objects, down to two levels, as `Lines`.
+def outline(body: bytes | bytearray, levels: int = LEVELS) -> Json:
+    """Read a document like `parse`, but leave lists of objects as `Lines`.
 
     Args:
         body: the document. A bytearray is taken over: lines lie in it.
+        levels: how many objects, one in the other, may be around such a list.
 
     A raw line break inside valid JSON can only be space between tokens (RFC 8259, sections 2 and
     7), so replacing it keeps the text's meaning to the last digit.
@@ -38,12 +41,12 @@ def outline(body: bytes | bytearray) -> Json:
     with refusing():
         if (found := cut_apart(own)) is not None:
             lines, around = found
-            if (planted := _planted(outline(around), lines, _LEVELS)) is not None:
+            if (planted := _planted(outline(around, levels), lines, levels)) is not None:
                 return planted
             # It is the list of no page after all: its commas and its bracket come back.
             own[lines.marks[0] : lines.marks[-1]] = lines.array()[1:]
         text = text_of(own)
-        value, end = _outline(text, _skip(text, 0), _LEVELS)
+        value, end = _outline(text, _skip(text, 0), levels)
         if _skip(text, end) != len(text):
             raise NotJson(f"more text follows at character {end}")
         return value

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from adanalytics_client._fold import fold
 from adanalytics_client._json import Json
-from adanalytics_client._rows import Found, fold
+from adanalytics_client._rows import Found
 
 T = TypeVar("T")
 

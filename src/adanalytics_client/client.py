@@ -147,7 +147,8 @@ class Client(Connection[HttpClient, SyncDriver]):
             concurrency: requests in flight, 1 to 64.
             ordered: keep the order of the plan; False gives pages as they arrive.
             model: the type of an event, anything pydantic can validate; by default `Event`.
-            rows_key: the name of the list of events, where the service's answer leaves it open.
+            rows_key: the name of the list of events, or its path such as `report.body.events`,
+                where the service's answer leaves it open.
             max_events: stop after so many; pages are then fetched one at a time, none in vain.
             resume: the `token` of a page of the same query, to go on after that page.
             seen: leaves out events that an earlier pull brought, by `event_id`, and learns of

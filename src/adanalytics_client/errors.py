@@ -206,7 +206,7 @@ class ProtocolError(AdAnalyticsError):
     Example:
         >>> next(client.events("2026-01-15", rows_key="logs").rows())
         Traceback (most recent call last):
-        ProtocolError: No list of objects is named 'logs'; keys seen: events, pagination, ...
+        ProtocolError: No list of objects is named 'logs'; name it with rows_key=, such as ...
     """
 
 

@@ -233,7 +233,8 @@ def test_a_summary_without_rows_names_its_keys(
     with pytest.raises(errors.ProtocolError) as caught:
         world.call("summary", "2026-01-15")
     assert caught.value.message == (
-        "No list of records was found. Keys seen: summary, summary.revenue."
+        "No list of records was found: summary is an object, where a list of objects belongs. "
+        "Keys seen: summary, summary.revenue."
     )
 
 

@@ -1,0 +1,130 @@
+"""Answers whose list of records is hard to find: which list counts, and what an error says."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import ProtocolError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Say, StandIn, World
+
+DAY = "2026-01-15"
+ROWS = [{"event_id": "a", "n": 1}, {"event_id": "b", "n": 2}]
+DEEP = {"response": {"body": {"events": ROWS, "total": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("body", "rows_key"),
+    [
+        ({"items": [], "data": {"events": ROWS}}, None),
+        ({"items": ROWS, "data": {"events": ROWS}}, None),
+        ({"events": [], "data": {"events": ROWS}}, "events"),
+    ],
+)
+def test_an_empty_list_hides_no_records(
+    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any], rows_key: str | None
+) -> None:
+    stand_in.says(say({**body, "total": 2}))
+    with pytest.raises(ProtocolError, match=r"More than one list.*data\.events"):
+        world.rows(DAY, split="none", rows_key=rows_key)
+    assert world.rows(DAY, split="none", rows_key="data.events") == ROWS
+
+
+@pytest.mark.parametrize("body", [{"items": [], "data": {"events": []}}, {"data": []}])
+def test_empty_lists_only_are_no_events(
+    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+) -> None:
+    stand_in.says(say(body))
+    assert world.rows(DAY, split="none") == []
+
+
+def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say(DEEP))
+    assert world.rows(DAY, split="none", rows_key="response.body.events") == ROWS
+    assert [dict(each) for each in world.rows(DAY, split="none", rows_key="Response.Body.Events")]
+    file = BytesIO()
+    query = world.client.events(DAY, split="none", rows_key="response.body.events")
+    assert world.on(query, "write", file, format="jsonl") == 2
+    assert [json.loads(line) for line in file.getvalue().splitlines()] == ROWS
+    stand_in.says(say({"log.events": ROWS, "total": 2}))
+    assert world.rows(DAY, split="none", rows_key="log.events") == ROWS
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (DEEP, "found; name it with rows_key=, such as 'response.body.events'. Keys seen: resp"),
+        ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'. Keys seen: data, "),
+        ({"events": [ROWS[0], None]}, "events is a list with null in it, where a list of objects"),
+        ({"events": None, "total": 0}, "events is null, where a list of objects belongs. Keys"),
+        ({"rows": [["a"], ["b"]]}, "rows is a list with a list in it, where"),
+        ({"result": {"items": "none"}}, "result.items is a text, where"),
+        ({"status": "processing"}, "No list of records was found. Keys seen: status."),
+        ({}, "No list of records was found. Keys seen: none."),
+        (None, "The answer is null, not an object or"),
+        ("oops", "The answer is a text, not"),
+        (True, "The answer is true, not"),
+        ([1], "The answer is a list with a number in it, not"),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_described(
+    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+) -> None:
+    stand_in.says(say(json.dumps(body).encode()))
+    with pytest.raises(ProtocolError) as caught:
+        world.rows(DAY)
+    assert told in caught.value.message
+
+
+def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
+    with pytest.raises(ProtocolError, match=r"events is an object, where .* and 4981 more") as one:
+        world.rows(DAY)
+    assert len(str(one.value)) < 1500
+    stand_in.says(say({"k" * 5000: 1}))
+    with pytest.raises(ProtocolError) as other:
+        world.rows(DAY)
+    assert len(str(other.value)) < 1500
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ([DAY], 'The answer is a list with a text in it, not {"dates": '),
+        ({"dates": None}, 'dates is null, not {"dates": '),
+        ({"data": {"dates": [DAY]}}, 'an object with the keys data, data.dates, not {"dates"'),
+        ({}, "The answer is an empty object, not"),
+    ],
+)
+def test_dates_of_another_shape_are_described(
+    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+) -> None:
+    stand_in.says(say(json.dumps(body).encode()))
+    with pytest.raises(ProtocolError) as caught:
+        world.call("dates")
+    assert told in caught.value.message
+
+
+def test_an_answer_without_a_body_says_so(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say(status=204))
+    for name, arguments in (("dates", ()), ("summary", (DAY,))):
+        with pytest.raises(ProtocolError, match=r"no body \(204\)"):
+            world.call(name, *arguments)
+    assert world.rows(DAY, split="none") == []
+
+
+def test_a_summary_of_another_shape_is_described(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"by_day": [{"clicks": 1}]}))
+    with pytest.raises(ProtocolError) as caught:
+        world.call("summary", DAY)
+    assert caught.value.message == (
+        "No list of records was found; there is by_day, which is none of the usual names. "
+        "Keys seen: by_day."
+    )

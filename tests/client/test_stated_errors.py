@@ -1,0 +1,146 @@
+"""Answers of status 200 that say that something failed, with and without data beside it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import Observer, PartialAnswer, ProtocolError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DAY = "2026-01-15"
+ROWS = [{"event_id": "a"}, {"event_id": "b"}]
+SIGNS: list[tuple[dict[str, Any], str]] = [
+    ({"errors": [{"message": "shard down"}]}, "shard down"),
+    ({"errors": ["one", {"detail": "two"}]}, "one; two"),
+    ({"errors": {"hour": ["is busy"]}}, 'hour":["is busy'),
+    ({"success": False, "message": "suspended"}, "suspended"),
+    ({"ok": "false"}, "ok is false"),
+    ({"status": "error", "message": "db timeout"}, "db timeout"),
+    ({"state": "FAILED"}, "state is FAILED"),
+    ({"status": 503, "detail": "busy"}, "busy"),
+    ({"error": True, "message": "db timeout"}, "db timeout"),
+    ({"error": {"code": 17, "detail": "db"}}, "db"),
+    ({"error": {"code": 17}}, '"code":17'),
+    ({"Error": 17}, "17"),
+    ({"meta": {"status": "failure", "reason": "disk"}}, "disk"),
+]
+EMPTY: list[Any] = [None, "", [], {}, False, 0, "none", {"code": 0, "message": ""}]
+COUNTS: list[Any] = [0, 3, [], [None], {}]
+NO_SIGNS: list[dict[str, Any]] = [
+    *({"error": each} for each in EMPTY),
+    *({"errors": each} for each in COUNTS),
+    *({"error_code": each} for each in (None, 303)),
+    {"status": "ok", "success": True, "message": "no data for this hour"},
+    {"status": 200, "state": "complete", "warnings": ["slow"]},
+    {"success": 0, "failed": 0},
+]
+
+
+class Told(Observer):
+    def __init__(self) -> None:
+        self.partial_answers: list[PartialAnswer] = []
+
+    def partial(self, info: PartialAnswer) -> None:
+        self.partial_answers.append(info)
+
+
+@pytest.mark.parametrize(("sign", "words"), SIGNS)
+def test_an_error_beside_no_data_is_not_taken_for_no_data(
+    world: World, stand_in: StandIn, say: type[Say], sign: dict[str, Any], words: str
+) -> None:
+    headers = {"X-Request-Id": "r-17"}
+    for body in ({"events": [], **sign}, {"data": {"items": [], **sign}}, sign):
+        stand_in.says(say(body, headers=headers))
+        with pytest.raises(ProtocolError, match="no records but an error") as caught:
+            world.rows(DAY)
+        assert words in caught.value.message
+        assert caught.value.request_id == "r-17"
+    stand_in.says(say({"summary": [], **sign}, headers=headers))
+    with pytest.raises(ProtocolError, match="no records but an error"):
+        world.call("summary", DAY)
+    stand_in.says(say({"dates": [], **sign}, headers=headers))
+    with pytest.raises(ProtocolError, match="no dates but an error") as caught:
+        world.call("dates")
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("room", NO_SIGNS)
+def test_room_for_an_error_is_none(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    room: dict[str, Any],
+) -> None:
+    told = Told()
+    world = open_world(observer=told)
+    stand_in.says(say({"events": [], **room}))
+    assert world.rows(DAY, split="none") == []
+    stand_in.says(say({"events": ROWS, "total": 2, **room}))
+    assert world.rows(DAY, split="none") == ROWS
+    stand_in.says(say({"dates": [], **room}))
+    assert world.call("dates") == []
+    stand_in.says(say({"summary": [], **room}))
+    assert world.call("summary", DAY).rows == []
+    assert told.partial_answers == []
+
+
+@pytest.mark.parametrize(("sign", "words"), SIGNS)
+def test_an_error_beside_data_is_told(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    caplog: pytest.LogCaptureFixture,
+    sign: dict[str, Any],
+    words: str,
+) -> None:
+    told = Told()
+    world, headers = open_world(observer=told), {"X-Request-Id": "r-17"}
+    stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
+    with caplog.at_level(logging.WARNING, "adanalytics_client"):
+        assert world.rows(DAY, split="none") == ROWS
+    (partial,) = told.partial_answers
+    assert words in partial.reason
+    assert (partial.request_id, "/events?start_date=2026-01-15" in partial.url) == ("r-17", True)
+    (line,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert line == str(partial)
+    stand_in.says(say({"summary": [{"clicks": 1}], **sign}))
+    assert world.call("summary", DAY).rows[0].clicks == 1
+    stand_in.says(say({"dates": [DAY], **sign}))
+    assert len(world.call("dates")) == 1
+    assert [each.url.rpartition("/")[2][:5] for each in told.partial_answers[1:]] == [
+        "summa",
+        "dates",
+    ]
+
+
+def test_events_about_errors_are_events(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    told = Told()
+    world = open_world(observer=told)
+    rows = [{"event_id": "a", "error": "no ad", "error_code": 303, "status": "failed"}]
+    stand_in.says(say({"events": rows, "total": 1}))
+    assert world.rows(DAY, split="none") == rows
+    assert told.partial_answers == []
+
+
+def test_a_stated_error_shows_no_credential_and_ends(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    told = Told()
+    world = open_world(observer=told, api_key="k1-secret")
+    words = "x" * 990 + "k1-secret" + "y" * 5000
+    stand_in.says(say({"events": [], "error": words}))
+    with pytest.raises(ProtocolError) as caught:
+        world.rows(DAY)
+    assert "k1-s" not in str(caught.value)
+    assert len(str(caught.value)) < 1500
+    stand_in.says(say({"events": ROWS, "total": 2, "error": words}))
+    world.rows(DAY, split="none")
+    assert "k1-s" not in str(told.partial_answers[0])
+    assert len(str(told.partial_answers[0])) < 1500
