@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adanalytics_client._checks import check_seconds, check_text
 from adanalytics_client._dates import Day, to_range
-from adanalytics_client._files import check_place
+from adanalytics_client._part_place import check_arrival
 from adanalytics_client.errors import ConfigurationError
 
 
@@ -70,8 +70,10 @@ def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
     Raises:
         ConfigurationError: for a path that cannot be one, in a folder that is none, or for a wrong
             timeout.
+        DownloadError: when another process is downloading to it.
+        OSError: when nothing can be written there.
     """
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
         raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
-    check_place(Path(to))
+    check_arrival(Path(to))

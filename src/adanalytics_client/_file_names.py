@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from adanalytics_client._export import ExportFile
-from adanalytics_client._sidecar import names_beside
+from adanalytics_client._part_place import names_beside
 
 # Bytes; what common file systems take.
 _LONGEST_NAME = 255

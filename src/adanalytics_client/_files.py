@@ -54,12 +54,12 @@ class AtomicFile:
 
     def __init__(self, path: Path) -> None:
         check_target(path)
-        self._path = Path(os.path.realpath(path))
-        self._beside, self.file = _open_beside(self._path)
+        self._path = real_path(path)
+        self._beside, self.file = open_beside(self._path)
 
     def rewrite(self, change: Rewrite) -> None:
         """Start another file and let `change` fill it from the present one."""
-        beside, file = _open_beside(self._path)
+        beside, file = open_beside(self._path)
         try:
             self.file.flush()
             self.file.seek(0)
@@ -77,8 +77,8 @@ class AtomicFile:
             self.file.flush()
             os.fsync(self.file.fileno())
             self.file.close()
-            if self._path.exists():
-                self._beside.chmod(self._path.stat().st_mode & 0o7777)
+            if (permissions := permissions_of(self._path)) is not None:
+                self._beside.chmod(permissions)
             self._beside.replace(self._path)
         except BaseException:
             self.abort()
@@ -195,8 +195,18 @@ def check_place(path: Path) -> None:
         raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
-    if not path.parent.is_dir():
-        raise ConfigurationError(f"The folder {path.parent} does not exist; make it first.")
+    if not (folder := real_path(path).parent).is_dir():
+        raise ConfigurationError(f"The folder {folder} does not exist; make it first.")
+
+
+def real_path(path: Path) -> Path:
+    """Where a file of this name lies: a link stays a link, and what it leads to is written."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def permissions_of(path: Path) -> int | None:
+    """The permissions of a file that is there, for the one that replaces it."""
+    return path.stat().st_mode & 0o7777 if path.exists() else None
 
 
 def sync_folder(path: Path) -> None:
@@ -208,7 +218,11 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _open_beside(path: Path) -> tuple[Path, BinaryIO]:
+def open_beside(path: Path) -> tuple[Path, BinaryIO]:
+    """A new file in the folder of `path`, with the permissions of what is there."""
     # Opened by hand instead of with tempfile, whose files only the owner may read.
     beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
-    return beside, beside.open("x+b")
+    file = beside.open("x+b")
+    if (permissions := permissions_of(path)) is not None:
+        os.fchmod(file.fileno(), permissions)
+    return beside, file

@@ -9,10 +9,11 @@ from adanalytics_client._body import DamagedBody, Gunzip
 from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
-from adanalytics_client._files import check_target, sync_folder
+from adanalytics_client._files import check_target, permissions_of, real_path, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer
 from adanalytics_client._part_lock import open_locked
-from adanalytics_client._sidecar import Sidecar, names_beside, read_sidecar
+from adanalytics_client._part_place import names_beside
+from adanalytics_client._sidecar import Sidecar, read_sidecar
 from adanalytics_client._source import Source
 from adanalytics_client._validator import is_etag, validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
@@ -46,8 +47,7 @@ class PartFile:
         self, target: Path, expected: ExportFile, *, source: Source, observer: Observer
     ) -> None:
         check_target(target)
-        # A link stays a link.
-        self.target = target = Path(os.path.realpath(target)) if target.is_symlink() else target
+        self.target = target = real_path(target)
         self._expected = expected
         self._source = source
         self._observer = observer
@@ -61,7 +61,7 @@ class PartFile:
         self._validator: str | None = None
         self._gunzip: Gunzip | None = None
         self._sha256 = hashlib.sha256()
-        self._file = open_locked(self._path)
+        self._file = open_locked(self._path, within=permissions_of(target))
         self._take_up()
 
     @property
@@ -158,8 +158,10 @@ class PartFile:
         self._note.unlink(missing_ok=True)
 
     def commit(self) -> None:
-        """Bring the file to the disk and put it under its name."""
+        """Bring the file to the disk and put it under its name, with the permissions there."""
         self._file.flush()
+        if (permissions := permissions_of(self.target)) is not None:
+            os.fchmod(self._file.fileno(), permissions)
         os.fsync(self._file.fileno())
         # Before the rename, which ends the lock on the name: the note might be another's then.
         self._note.unlink(missing_ok=True)

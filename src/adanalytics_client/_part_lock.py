@@ -2,25 +2,36 @@
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_client.errors import DownloadError
+from adanalytics_client.errors import ConfigurationError, DownloadError
+
+_ANYBODY = 0o666
+_OWNER = 0o600
 
 
-def open_locked(path: Path) -> BinaryIO:
+def open_locked(path: Path, *, within: int | None) -> BinaryIO:
     """The file for reading and writing, made when it is not there; the lock ends with it.
 
+    Args:
+        path: the file itself; nothing behind a link is ever written.
+        within: permissions that it may not go beyond, except that its owner writes it, or None.
+
     Raises:
+        ConfigurationError: when a link, a device or a pipe is there.
         DownloadError: when another process, or another download of this one, has it.
         OSError: when it cannot be written.
     """
+    mode = _ANYBODY if within is None else within & _ANYBODY | _OWNER
     while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        file = os.fdopen(_open(path, mode), "r+b")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Between open and lock another process may have renamed it to its target.
             if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                _narrow(file, mode)
                 return file
         except BlockingIOError:
             file.close()
@@ -31,3 +42,23 @@ def open_locked(path: Path) -> BinaryIO:
             file.close()
             raise
         file.close()
+
+
+def _open(path: Path, mode: int) -> int:
+    if path.is_symlink():
+        raise ConfigurationError(
+            f"{path} is a link, and a download would overwrite what it leads to; remove it."
+        )
+    # Whoever puts a link here now gets an error, too, and a pipe is not waited for.
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise ConfigurationError(f"{path} is a device or a pipe; remove it.")
+    return opened
+
+
+def _narrow(file: BinaryIO, mode: int) -> None:
+    """Take back the permissions beyond `mode` that an earlier run gave."""
+    found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    if found & ~mode:
+        os.fchmod(file.fileno(), found & mode)

@@ -1,6 +1,5 @@
 """The note beside an unfinished download that lets a later run go on with it."""
 
-import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -14,9 +13,6 @@ from adanalytics_client._source import Source
 _FORM = 1
 # A note is some 300 bytes; whatever is longer is not one.
 _LARGEST = 16_384
-# Bytes, with which `.NAME.part.json.tmp` is short enough for the usual 255.
-_LONGEST_NAME = 238
-_REPEATED = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +42,32 @@ class Sidecar:
     def write(self, path: Path) -> None:
         """Put the note at `path`, whole or not at all."""
         beside = path.with_name(f".{path.name}.tmp")
+        beside.unlink(missing_ok=True)
         try:
-            beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
+            # Only as a new file: through a link another one would be overwritten.
+            with beside.open("x", encoding="utf-8") as file:
+                json.dump(asdict(self), file)
             beside.replace(path)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
 
 
-def names_beside(target: Path) -> tuple[Path, Path]:
-    """What an unfinished download and its note are called, the same in every run.
-
-    Of the longest names that a file system takes only the beginning is repeated, and a digest of
-    the whole.
-    """
-    name = target.name
-    if len(os.fsencode(name)) > _LONGEST_NAME:
-        digest = hashlib.sha256(os.fsencode(name)).hexdigest()
-        name = f"{name[:_REPEATED]}.{digest[:_REPEATED]}"
-    return target.with_name(f"{name}.part"), target.with_name(f"{name}.part.json")
-
-
 def read_sidecar(path: Path) -> Sidecar | None:
     """The note at `path`; None when there is none, or none that this version can read."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_itself) as file:
             said = json.loads(file.read(_LARGEST))
         if not _is_sound(said):
             return None
         return Sidecar(said["source"], said["validator"], said["total"], said["sha256"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """Open no file behind a link, and wait for nobody at the other end of a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _is_sound(said: Json) -> bool:

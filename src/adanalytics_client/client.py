@@ -228,6 +228,7 @@ class Client(Connection[HttpClient, SyncDriver]):
 
         Raises:
             ConfigurationError: for a wrong day, path or timeout; nothing is sent.
+            OSError: when `to` cannot be written; seen before anything is sent.
             ExportError: when the export does not end well in time.
             DownloadError: when the file does not arrive whole.
 

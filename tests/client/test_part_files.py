@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.client.object_store import DAYS, FILE, ONCE, Store, break_off, ranges
+
+from adanalytics_client import errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenWorld, Say, StandIn
@@ -126,3 +130,98 @@ def test_a_folder_that_cannot_be_written(
     with pytest.raises(OSError, match="Is a directory"):
         open_world().call("export", *DAYS, to=tmp_path / "out.csv")
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv.part"]
+
+
+@pytest.mark.parametrize("name", ["out.csv.part", ".out.csv.part.json.tmp", "out.csv.part.json"])
+@pytest.mark.parametrize("planted_at", ["first", "between"])
+def test_nothing_behind_a_planted_link_is_written(
+    open_world: OpenWorld,
+    store: Store,
+    stand_in: StandIn,
+    tmp_path: Path,
+    name: str,
+    planted_at: str,
+) -> None:
+    folder, victim = tmp_path / "folder", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_bytes(b"precious")
+    if planted_at == "between":
+        break_off(open_world(retry=ONCE), store, folder / "out.csv")
+        (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(victim)
+    stand_in.asked.clear()
+    if name == "out.csv.part":
+        with pytest.raises(errors.ConfigurationError, match=r"out\.csv\.part is a link"):
+            open_world().call("export", *DAYS, to=folder / "out.csv")
+        assert stand_in.asked == []
+    else:
+        open_world().call("export", *DAYS, to=folder / "out.csv")
+        assert (folder / "out.csv").read_bytes() == FILE
+        assert not (folder / "out.csv").is_symlink()
+    assert victim.read_bytes() == b"precious"
+
+
+def test_a_pipe_in_the_place_of_a_part_or_its_note(
+    open_world: OpenWorld, store: Store, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / NOTE)
+    open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    os.mkfifo(tmp_path / "out.csv.part")
+    with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+
+
+def _permissions(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(("mode", "meanwhile"), [(0o600, 0o600), (0o444, 0o644), (0o666, 0o644)])
+def test_a_file_that_is_replaced_keeps_its_permissions(
+    open_world: OpenWorld, store: Store, tmp_path: Path, mode: int, meanwhile: int
+) -> None:
+    """And nobody reads meanwhile who may not read it, also what an earlier run left."""
+    target, part = tmp_path / "out.csv", tmp_path / "out.csv.part"
+    before = os.umask(0o022)
+    try:
+        break_off(open_world(retry=ONCE), store, target)
+        assert _permissions(part) == 0o644
+        target.touch()
+        target.chmod(mode)
+        break_off(open_world(retry=ONCE), store, target, 14)
+        assert _permissions(part) == meanwhile
+        open_world().call("export", *DAYS, to=target)
+    finally:
+        os.umask(before)
+    assert _permissions(target) == mode
+    assert target.read_bytes() == FILE
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_ordered(
+    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv.part").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere" / "real.csv")
+    with pytest.raises(errors.ConfigurationError, match=r"folder .*nowhere does not exist"):
+        open_world().call("export", *DAYS, to=tmp_path / "link.csv")
+    with pytest.raises(OSError, match=re.escape("/proc/")):
+        open_world().call("export", *DAYS, to="/proc/out.csv")
+    with pytest.raises(OSError, match=re.escape("/proc/")):
+        open_world().call("export", *DAYS, to="/proc")
+    assert stand_in.asked == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.csv", "out.csv.part"]
+
+
+def test_seeing_that_a_place_can_be_written_leaves_no_trace(
+    open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
+) -> None:
+    break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
+    left = sorted(tmp_path.iterdir())
+    stand_in.script = lambda _: store.say({"error": "not now"}, status=400)
+    for target in (tmp_path / "out.csv", tmp_path / "new.csv", tmp_path):
+        with pytest.raises(errors.InvalidRequest):
+            open_world().call("export", *DAYS, to=target)
+    assert sorted(tmp_path.iterdir()) == left
+    assert (tmp_path / "out.csv.part").read_bytes() == FILE[:12]
