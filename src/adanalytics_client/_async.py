@@ -31,7 +31,7 @@ from adanalytics_client._pages import Cursor
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import HEAD_WAIT, Receiver, to_failure
+from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -164,25 +164,30 @@ class AsyncDriver:
         return await self.offload(effect.action)
 
     async def _send(self, send: Send) -> Reply | Failure:
+        begun = asyncio.get_running_loop().time()
+        limit = asyncio.timeout(None)
         answered = False
         with quiet_logs(self._redact):
             try:
                 left = None if send.deadline is None else send.deadline - self._clock.monotonic()
                 request = self._defaults.dress(send.request, left)
-                try:
-                    async with asyncio.timeout(request.extensions[HEAD_WAIT]):
-                        response = await self._http.send(
-                            request, stream=True, auth=None, follow_redirects=False
-                        )
-                except TimeoutError:
-                    return Failure(Trouble.TIMEOUT, arrived=True)
-                answered = True
-                try:
-                    return await self._receive(send, response)
-                finally:
-                    await response.aclose()
+                async with limit:
+                    _limit(limit, begun, request.extensions[HEAD_WAIT])
+                    response = await self._http.send(
+                        request, stream=True, auth=None, follow_redirects=False
+                    )
+                    answered = True
+                    _limit(limit, begun, request.extensions[WHOLE_WAIT])
+                    try:
+                        return await self._receive(send, response)
+                    finally:
+                        await response.aclose()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 return to_failure(error, answered=answered)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
 
     async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
         read = read_by_hook(self._http, response)
@@ -195,8 +200,12 @@ class AsyncDriver:
             if not receiver.write(piece):
                 break
             if send.deadline is not None and self._clock.monotonic() > send.deadline:
-                return Failure(Trouble.TIMEOUT, arrived=True, detail="the body came too slowly")
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
         return receiver.finish()
+
+
+def _limit(limit: asyncio.Timeout, begun: float, wait: float | None) -> None:
+    limit.reschedule(None if wait is None else begun + wait)
 
 
 def _outcome(ended: asyncio.Task[Arrived]) -> Arrived | BaseException:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import h11
 import httpx
 
-from adanalytics_client._wire import HEAD_WAIT
+from adanalytics_client._wire import HEAD_WAIT, WHOLE_WAIT
 
 AT_ONCE = 256 * 1024
 """The most bytes that one read takes from a socket; a connection holds no more of a body."""
@@ -62,8 +62,15 @@ class DirectConnection:
         self.reusable = False
         self._socket.close()
 
-    def ask(self, request: httpx.Request, waits: Waits) -> tuple[h11.Response, Iterator[bytes]]:
+    def ask(
+        self, request: httpx.Request, waits: Waits, begun: float
+    ) -> tuple[h11.Response, Iterator[bytes]]:
         """Send a request; gives the head of the answer, and its body as it arrives.
+
+        Args:
+            request: what to send.
+            waits: seconds for each step.
+            begun: when the exchange began, on the monotonic clock; its own waits count from there.
 
         Raises:
             httpx.TransportError: when no head of an answer arrives; reading the body raises
@@ -71,12 +78,12 @@ class DirectConnection:
         """
         self.reusable = False
         protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
-        head_wait, read_wait = request.extensions.get(HEAD_WAIT), waits.get("read")
-        self._until = None if head_wait is None else monotonic() + head_wait
+        read_wait = waits.get("read")
+        self._until = _after(begun, request.extensions.get(HEAD_WAIT))
         self._send(protocol, request, waits.get("write"))
         self._socket.settimeout(read_wait)
         head = self._head(protocol)
-        self._until = None
+        self._until = _after(begun, request.extensions.get(WHOLE_WAIT))
         self._socket.settimeout(read_wait)
         return head, self._body(protocol, request, head)
 
@@ -144,7 +151,7 @@ class DirectConnection:
 
     def _shorten(self, left: float) -> None:
         if left <= 0:
-            raise TimeoutError("the head of the answer came too slowly")
+            raise TimeoutError("the answer came too slowly")
         wait = self._socket.gettimeout()
         self._socket.settimeout(left if wait is None else min(wait, left))
 
@@ -210,6 +217,10 @@ class SizedBody(Iterator[bytes]):
             raise httpx.RemoteProtocolError(told)
         self._ahead = self._ahead[size:]
         self._left -= size
+
+
+def _after(begun: float, wait: float | None) -> float | None:
+    return None if wait is None else begun + wait
 
 
 def _size(request: httpx.Request, head: h11.Response) -> int | None:

@@ -14,6 +14,7 @@ from time import monotonic
 
 import httpx
 
+from adanalytics_client._connecting import addresses_of, connected, remaining
 from adanalytics_client._direct_connection import DirectConnection, SizedBody, Waits
 from adanalytics_client._wire import RECEIVE_INTO
 from adanalytics_client.errors import ConfigurationError
@@ -78,11 +79,12 @@ class DirectTransport(httpx.BaseTransport):
             httpx.TransportError: when no answer arrives.
             ConfigurationError: when the certificates to trust cannot be read.
         """
+        begun = monotonic()
         waits: Waits = request.extensions.get("timeout", {})
         origin = _origin(request.url)
         connection = self._take(origin) or self._connect(origin, waits.get("connect"))
         try:
-            head, body = connection.ask(request, waits)
+            head, body = connection.ask(request, waits, begun)
         except BaseException:
             connection.close()
             raise
@@ -142,7 +144,9 @@ class DirectTransport(httpx.BaseTransport):
     def _connect(self, origin: Origin, wait: float | None) -> DirectConnection:
         scheme, host, port = origin
         try:
-            opened = socket.create_connection((host, port), wait)
+            addresses = addresses_of(host, port)
+            until = None if wait is None else monotonic() + wait
+            opened = connected(addresses, until)
             try:
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._opened(opened)
@@ -152,6 +156,7 @@ class DirectTransport(httpx.BaseTransport):
                     )
                     # Before the handshake, which may have to be ended, too.
                     self._opened(secured)
+                    secured.settimeout(remaining(until))
                     secured.do_handshake()
             except BaseException:
                 opened.close()

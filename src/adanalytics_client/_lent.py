@@ -152,7 +152,8 @@ class Defaults:
 
         Args:
             request: what to send.
-            left: seconds until its deadline; no step of it waits longer.
+            left: seconds until its deadline, for the whole exchange; with None its head may take as
+                long as all steps up to it.
 
         Raises:
             httpx.InvalidURL: for an address that httpx cannot read.
@@ -167,7 +168,15 @@ class Defaults:
         if request.credential is not None:
             headers["authorization"] = f"Bearer {request.credential.reveal()}"
         most = None if left is None else max(left, _LEAST)
-        return to_httpx(request, headers, self._waits_within(most), most)
+        steps = [self.waits[name] for name in _STEPS]
+        usual = None if None in steps else sum(each or 0.0 for each in steps)
+        return to_httpx(
+            request,
+            headers,
+            self._waits_within(most),
+            head_wait=usual if most is None else most,
+            whole_wait=most,
+        )
 
     def _waits_within(self, most: float | None) -> Mapping[str, float | None]:
         if most is None:

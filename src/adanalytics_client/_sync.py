@@ -29,7 +29,7 @@ from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import RECEIVE_INTO, Receiver, to_failure
+from adanalytics_client._wire import RECEIVE_INTO, SLOW_BODY, Receiver, to_failure
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -210,7 +210,7 @@ class SyncDriver:
             if stop.is_set():
                 raise _stopped()
             if send.deadline is not None and self._clock.monotonic() > send.deadline:
-                return Failure(Trouble.TIMEOUT, arrived=True, detail="the body came too slowly")
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
         return receiver.finish()
 
 

@@ -20,8 +20,14 @@ HEAD_WAIT = "adanalytics.head"
 A head that comes byte by byte keeps every single step in time.
 """
 
+WHOLE_WAIT = "adanalytics.whole"
+"""The extension with the seconds for the whole exchange; what frames a body may drip, too."""
+
 RECEIVE_INTO = "adanalytics.receive_into"
 """The extension of a response that receives into memory: a `ReceiveInto`."""
+
+SLOW_BODY = "the body came too slowly"
+"""What is told of a body that missed the deadline."""
 
 ReceiveInto = Callable[[memoryview], int]
 """Puts the next bytes of the body at the beginning of some memory and tells how many.
@@ -34,7 +40,9 @@ def to_httpx(
     request: Request,
     headers: dict[str, str],
     waits: Mapping[str, float | None],
+    *,
     head_wait: float | None,
+    whole_wait: float | None,
 ) -> httpx.Request:
     """The request as httpx sends it.
 
@@ -43,6 +51,7 @@ def to_httpx(
         headers: all of them.
         waits: seconds for each step, by httpx's names.
         head_wait: seconds for all of them up to the head of the answer; None is without end.
+        whole_wait: the same up to the end of its body.
 
     Raises:
         httpx.InvalidURL: for an address that httpx cannot read.
@@ -52,7 +61,7 @@ def to_httpx(
         request.url,
         headers=headers,
         content=request.body,
-        extensions={"timeout": dict(waits), HEAD_WAIT: head_wait},
+        extensions={"timeout": dict(waits), HEAD_WAIT: head_wait, WHOLE_WAIT: whole_wait},
     )
     target = _target(request.url)
     if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
@@ -78,7 +87,7 @@ def to_failure(error: Exception, *, answered: bool) -> Failure:
         # The text of these may repeat what was sent, with its credential.
         return Failure(Trouble.UNREACHABLE, arrived=False, detail="the request cannot be sent")
     if isinstance(error, httpx.TimeoutException):
-        return Failure(Trouble.TIMEOUT, arrived=True)
+        return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
     trouble = Trouble.TRUNCATED if answered else Trouble.BROKEN
     return Failure(trouble, arrived=True, detail=_cause(error))
 

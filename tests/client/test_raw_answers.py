@@ -8,12 +8,14 @@ not used again.
 from __future__ import annotations
 
 import gzip
+import select
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,7 @@ import pytest
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld
+    from tests.client.conftest import OpenWorld, Say, StandIn
 
 BODY = b'{"dates":["2026-01-15"]}'
 PACKED = gzip.compress(BODY, mtime=0)
@@ -49,6 +51,7 @@ CLOSES = "closes"
 RESETS = "resets"
 STAYS = "stays"
 GOES_ON = "goes on"
+DRIPPING = b"<dripping>"
 
 # What is sent, what the server does then, and what the client makes of it.
 CASES: dict[str, tuple[bytes, str, type[errors.AdAnalyticsError] | None]] = {
@@ -127,7 +130,11 @@ class Raw:
             while self._asked(connection):
                 sent, then = self.answers[min(self.requests, len(self.answers) - 1)]
                 self.requests += 1
-                connection.sendall(sent)
+                begin, dripping, end = sent.partition(DRIPPING)
+                connection.sendall(begin)
+                if dripping:
+                    drip(connection)
+                    connection.sendall(end)
                 while then == GOES_ON:
                     connection.sendall(sent)
                 if then == RESETS:
@@ -173,6 +180,44 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
         assert caught.value.attempts == attempts
     assert raw.requests == attempts
     assert world.call("dates") == DAYS
+
+
+def drip(connection: socket.socket) -> None:
+    """Say a byte now and then until the other side is gone; after eight seconds go on."""
+    for _ in range(400):
+        if select.select([connection], [], [], 0.02)[0]:
+            return
+        connection.sendall(b"a")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        CHUNKED + b"18;a" + DRIPPING + b"\r\n" + BODY + b"\r\n0\r\n\r\n",
+        CHUNKED + b"18\r\n" + BODY + b"\r\n0\r\nX: a" + DRIPPING + b"\r\n\r\n",
+        sized(BODY, b"X: a" + DRIPPING),
+    ],
+    ids=["size of a chunk", "trailers", "head"],
+)
+def test_an_answer_that_drips_is_given_up_in_time(
+    raw: Raw, open_world: OpenWorld, answer: bytes
+) -> None:
+    """Also where none of what comes is a byte of the body."""
+    raw.answers = [(answer, CLOSES)]
+    world = open_world(raw.url, retry=RetryPolicy(attempts=1, budget=1.0))
+    with pytest.raises(errors.RequestTimeout):
+        world.call("dates")
+
+
+def test_the_head_of_a_file_may_not_drip(
+    raw: Raw, open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """The file itself may take as long as it takes."""
+    raw.answers = [(sized(b"a,b\r\n", b"X: a" + DRIPPING), CLOSES)]
+    stand_in.says(say({"status": "done", "download_url": f"{raw.url}/f.csv"}))
+    world = open_world(timeout=0.3, retry=RetryPolicy(attempts=1))
+    with pytest.raises(errors.RequestTimeout):
+        world.call("export", "2026-01-15", to=tmp_path / "f.csv")
 
 
 def test_a_head_without_end_is_given_up_in_time(raw: Raw, open_world: OpenWorld) -> None:
