@@ -43,11 +43,11 @@ def write_events(
     """
     if path is not None and form not in ("json", "jsonl"):
         # Only a file can be given other columns when one first appears later on.
-        return query.write(path, format=form, columns=columns)
+        return query.write(path, format=form, columns=columns or None)
     with open_output(path) as stream:
         progress.watch(stream)
         if form != "json":
-            return query.write(stream, format=form, columns=columns)
+            return query.write(stream, format=form, columns=columns or None)
         rows = _Counted(_select(query.rows(), columns))
         for piece in encode_rows(rows, form, columns):
             stream.write(piece)

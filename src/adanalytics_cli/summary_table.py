@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from adanalytics_cli.table_view import Column, count, percent
 
 if TYPE_CHECKING:
@@ -87,7 +89,8 @@ def table_rows(summary: "Summary", group_by: str | None) -> list[Mapping[str, ob
     if group_by is None:
         return [row.model_dump(exclude_unset=True) for row in summary.rows]
     rows, name = named_rows(summary, group_by), name_column(group_by)
-    if summary.totals is not None and rows:
+    # The service may send its totals in another shape, which the client keeps as it came.
+    if isinstance(summary.totals, BaseModel) and rows:
         rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
     return rows
 

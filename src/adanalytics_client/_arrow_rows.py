@@ -33,8 +33,8 @@ class ArrowRows:
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, Kind] = EVENT_KINDS
     ) -> None:
         self._kinds = kinds
-        self._chosen = Columns(columns, kinds) if columns else None
-        self._names = dict.fromkeys(columns or kinds)
+        self._chosen = None if columns is None else Columns(columns, kinds)
+        self._names = dict.fromkeys(self._chosen.names if self._chosen else kinds)
         self._quick = kinds is EVENT_KINDS and self._names.keys() <= kinds.keys()
         self.schema: pa.Schema = arrow_schema(self._names, kinds)
 

@@ -23,8 +23,8 @@ class CsvOutput:
 
     def __init__(self, target: Target, columns: Sequence[str] | None) -> None:
         self._target = target
-        self._chosen = Columns(columns) if columns else None
-        self._columns: dict[str, None] = dict.fromkeys(columns or ())
+        self._chosen = None if columns is None else Columns(columns)
+        self._columns: dict[str, None] = dict.fromkeys(self._chosen.names if self._chosen else ())
         self._order = list(self._columns)
         self._header = 0
 

@@ -14,7 +14,7 @@ class JsonlOutput:
 
     def __init__(self, target: Target, columns: Sequence[str] | None) -> None:
         self._target = target
-        self._columns = Columns(columns) if columns else None
+        self._columns = None if columns is None else Columns(columns)
 
     def add(self, page: Fetched, most: int | None) -> int:
         """Write the events, one a line."""

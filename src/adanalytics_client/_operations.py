@@ -176,13 +176,21 @@ def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
     fields = {key: value for each in found.around for key, value in each.items()}
     inner = (found.rows, *found.around)
     beside = {
-        key: value for key, value in fields.items() if not any(value is each for each in inner)
+        f"{key}_" if key == "rows" else key: value
+        for key, value in fields.items()
+        if not any(value is each for each in inner)
     }
-    totals = next(
-        (value for key, value in beside.items() if fold(key) in {"totals", "total"}), None
-    )
-    known = {"rows": found.rows, "totals": totals if isinstance(totals, dict) else None}
+    known = {"rows": found.rows, "totals": _taken_totals(beside)}
     return Summary.model_validate({**beside, **known}), found.error
+
+
+def _taken_totals(beside: dict[str, Json]) -> Json:
+    """The totals, taken out of the fields beside the rows; a number may be what `total` counts."""
+    for name in ("totals", "total"):
+        for key, value in beside.items():
+            if fold(key) == name and (isinstance(value, dict) or (value and name == "totals")):
+                return beside.pop(key)
+    return None
 
 
 def _content(answer: Answer[Json]) -> Json:

@@ -34,15 +34,18 @@ class Columns:
         known: names that need not be in any event.
 
     Raises:
-        ConfigurationError: for something else than names.
+        ConfigurationError: for something else than names, or none.
+
+    Attributes:
+        names: the chosen names, each once.
 
     Example:
         >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
         ('revenue', 'odd')
     """
 
-    def __init__(self, chosen: Sequence[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
-        self._chosen = tuple(dict.fromkeys(_names(chosen)))
+    def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
+        self.names = tuple(dict.fromkeys(_names(chosen)))
         self._known = tuple(known)
         self._checked = False
 
@@ -59,17 +62,21 @@ class Columns:
         """
         if not self._checked and rows:
             known = dict.fromkeys((*self._known, *(name for row in rows for name in row)))
-            for name in self._chosen:
+            for name in self.names:
                 if name not in known:
                     raise ConfigurationError(_unknown(name, list(known)))
             self._checked = True
-        return self._chosen
+        return self.names
 
 
 def _names(chosen: object) -> list[str]:
     """The names as a list; text is not taken for a list of letters."""
     if isinstance(chosen, Iterable) and not isinstance(chosen, str):
         names = list(chosen)
+        if not names:
+            raise ConfigurationError(
+                "columns: no name is in it; name at least one, or pass None for all."
+            )
         if all(isinstance(each, str) for each in names):
             return names
     raise ConfigurationError(
@@ -80,4 +87,4 @@ def _names(chosen: object) -> list[str]:
 def _unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
-    return f"no column '{name}'. {hint}"
+    return f"columns: no column '{name}'. {hint}"

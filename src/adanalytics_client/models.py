@@ -206,7 +206,8 @@ class SummaryRow(OpenModel):
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, `totals` where it sends them.
 
-    Everything else the service sends beside the rows (range, currency, time zone) is kept as sent.
+    Everything else the service sends beside the rows (range, currency, time zone) is kept as sent;
+    a field `rows` that is not the list is `summary["rows_"]`.
 
     Example:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
@@ -215,7 +216,7 @@ class Summary(OpenModel):
     """
 
     rows: list[SummaryRow] = []
-    totals: SummaryRow | None = None
+    totals: Annotated[SummaryRow | None, _OrAsSent()] = None
     group_by: Text = None
     start_date: Text = None
     end_date: Text = None

@@ -54,7 +54,7 @@ def open_output(
             is not installed.
         OSError: when the folder cannot be written.
     """
-    place = Path(to) if isinstance(to, str | os.PathLike) else _binary(to)
+    place = _path(to) if isinstance(to, str | os.PathLike) else _binary(to)
     path = place if isinstance(place, Path) else None
     packed = path is not None and path.suffix.lower() == ".gz"
     make = _maker(_format(path, wanted, packed=packed), columns)
@@ -111,7 +111,19 @@ def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Ou
     return partial(ArrowOutput, form=form, rows=ArrowRows(columns))
 
 
+def _path(to: str | os.PathLike[str]) -> Path:
+    # Path("") would be the folder that one is in.
+    if not os.fspath(to):
+        raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
+    return Path(to)
+
+
 def _binary(to: object) -> BinaryIO:
-    if isinstance(to, io.TextIOBase) or not hasattr(to, "write"):
+    """A stream that takes bytes; of a stream of one's own only `write` is asked for."""
+    if getattr(to, "closed", False) is True:
+        raise ConfigurationError("The file is closed; pass a path, or a file that is still open.")
+    writable = getattr(to, "writable", None)
+    reads_only = callable(writable) and writable() is False
+    if isinstance(to, io.TextIOBase) or not hasattr(to, "write") or reads_only:
         raise ConfigurationError("Pass a path, or a file opened for writing bytes.")
     return cast("BinaryIO", to)

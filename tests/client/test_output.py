@@ -271,6 +271,58 @@ def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow"])
+def test_columns_of_any_kind_are_read_once(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+) -> None:
+    def written(columns: Any) -> bytes:
+        stand_in.says(*pages(say, '{"os": "x", "domain": "y"}', '{"os": "z"}'))
+        assert write(world, tmp_path / name, columns=columns) == 2
+        return (tmp_path / name).read_bytes()
+
+    expected = written(["domain", "os"])
+    for some in (iter(["domain", "os"]), {"domain": 1, "os": 2}.keys(), ("domain", "os", "os")):
+        assert written(some) == expected
+
+
+def test_columns_of_a_table_may_come_from_a_generator(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    for way in ("to_arrow", "to_pandas", "to_polars"):
+        stand_in.says(*pages(say, '{"os": "x", "domain": "y"}'))
+        query = world.client.events(DAY, split="none")
+        table = world.on(query, way, columns=(each for each in ("domain", "os")))
+        assert list(getattr(table, "column_names", table.columns)) == ["domain", "os"]
+
+
+@pytest.mark.parametrize("none", [[], (), iter(())])
+def test_no_column_at_all_is_told_before_anything_is_sent(
+    world: World, stand_in: StandIn, tmp_path: Path, none: Any
+) -> None:
+    for name in ("x.jsonl", "x.csv", "x.parquet"):
+        with pytest.raises(errors.ConfigurationError, match="columns: no name is in it"):
+            write(world, tmp_path / name, columns=none)
+    with pytest.raises(errors.ConfigurationError, match="or pass None for all"):
+        world.on(world.client.events(DAY), "to_arrow", columns=none)
+    assert stand_in.asked == []
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+def test_streams_that_take_nothing_are_told_before_anything_is_sent(
+    world: World, stand_in: StandIn, tmp_path: Path, form: str
+) -> None:
+    closed, path = io.BytesIO(), tmp_path / "there"
+    closed.close()
+    path.write_bytes(b"as it was")
+    with path.open("rb") as reading, path.open("r+") as text:
+        for wrong, told in ((closed, "closed"), (reading, "writing bytes"), (text, "writing")):
+            with pytest.raises(errors.ConfigurationError, match=told):
+                write(world, wrong, format=form)
+    with pytest.raises(errors.ConfigurationError, match="path is empty"):
+        write(world, "", format=form)
+    assert (stand_in.asked, path.read_bytes()) == ([], b"as it was")
+
+
 def test_links_devices_and_permissions_stay(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import ProtocolError
+from adanalytics_client import ProtocolError, Summary
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -128,3 +129,39 @@ def test_a_summary_of_another_shape_is_described(
         "No list of records was found; there is by_day, which is none of the usual names. "
         "Keys seen: by_day."
     )
+
+
+TOTALS = {"clicks": 5, "revenue": "1.50"}
+
+
+@pytest.mark.parametrize(
+    ("body", "totals", "kept"),
+    [
+        ({"total": 12, "summary": [], "totals": TOTALS}, TOTALS, {"total": 12}),
+        ({"summary": [], "Totals": TOTALS, "total": 12}, TOTALS, {"total": 12}),
+        ({"summary": [], "total": TOTALS}, TOTALS, {}),
+        ({"summary": [], "totals": [TOTALS]}, [TOTALS], {}),
+        ({"summary": [], "totals": 7, "total": TOTALS}, 7, {"total": TOTALS}),
+        ({"summary": [], "total": 1}, None, {"total": 1}),
+        ({"summary": [], "totals": None, "total": TOTALS}, TOTALS, {}),
+        ({"results": [], "rows": 25, "totals": TOTALS}, TOTALS, {"rows_": 25}),
+        ({"data": {"summary": [], "totals": TOTALS}, "total": 3}, TOTALS, {"total": 3}),
+    ],
+)
+def test_nothing_beside_a_summary_is_lost(
+    world: World, stand_in: StandIn, say: type[Say], body: Any, totals: Any, kept: dict[str, Any]
+) -> None:
+    stand_in.says(say(body))
+    summary = world.call("summary", DAY)
+    dumped = summary.model_dump(exclude_unset=True)
+    if isinstance(totals, dict):
+        assert summary.totals.clicks == 5
+        assert summary.totals.revenue == Decimal("1.50")
+        assert dumped["totals"] == {"clicks": 5, "revenue": Decimal("1.50")}
+    else:
+        assert (summary.totals, dumped["totals"]) == (totals, totals)
+    assert {name: summary[name] for name in kept} == kept
+    assert summary.model_extra == kept
+    written = json.loads(summary.model_dump_json(exclude_unset=True))
+    assert written["totals"] == totals
+    assert Summary.model_validate_json(summary.model_dump_json()) == summary
