@@ -47,7 +47,7 @@ class Scout:
     def _decide(
         self, session: Session, cursor: Cursor, page: Fetched
     ) -> Operation[Fetched | Division]:
-        ahead, size = following(cursor, page, len(page)), len(page)
+        ahead, size = following(cursor, page), len(page)
         if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
             return page
         if page.signals == Signals() and size < self.plan.per_page:
@@ -63,7 +63,7 @@ class Scout:
         if [each.cut for each in stretches] in ([], ["whole"]):
             return page
         stretches = yield from _without_nothing(session, stretches, counts)
-        return Division.of(stretches, hour=self.plan.hour, size=size)
+        return Division.of(stretches, hour=self.plan.hour)
 
     def _wanted(self, page: Fetched) -> int | None:
         """The most events that this pull can bring, where that is known."""

@@ -101,7 +101,6 @@ class Fanout:
         self._flying = 0
         self._received = 0
         self._handed = 0
-        self._largest = begin.largest
         self._failed = False
         self._drifted = drifted
         self._sifted = sifted
@@ -143,9 +142,8 @@ class Fanout:
         if isinstance(outcome, Division):
             self._divide(lane, outcome)
             return
-        self._largest = max(self._largest, len(outcome))
         try:
-            ahead = following(cursor, outcome, self._largest)
+            ahead = following(cursor, outcome)
             kept = lane.watch.kept(cursor, outcome)
         except ProtocolError as error:
             self._fail(lane, error)
@@ -195,7 +193,6 @@ class Fanout:
         """Ask other slices; only the one slice of an auto plan is divided, and only once."""
         self._lanes.remove(lane)
         self._slices, self._stretches, self._begun = division.slices, division.stretches, 0
-        self._largest = division.size
 
     def _fail(self, lane: _Lane, error: BaseException) -> None:
         lane.cursor, lane.error, self._failed = None, error, True
@@ -208,7 +205,7 @@ class Fanout:
             rest.pop()
             begun -= 1
         cursors = tuple(cursor for _, cursor in rest)
-        return Position(self._slices, self._stretches, begun, cursors, self._largest)
+        return Position(self._slices, self._stretches, begun, cursors)
 
     def _close(self, lane: _Lane) -> None:
         if lane.done:

@@ -28,6 +28,7 @@ class Cursor:
         tail: digests of its last ids, where a token is all that is left of it.
         handed: how many of this page's own events were handed out.
         front: those events, as they came.
+        least: events that this page needs for another one to follow, where nothing else tells.
     """
 
     slice: Slice
@@ -39,6 +40,7 @@ class Cursor:
     before: "Fetched | None" = field(default=None, repr=False, compare=False)
     tail: tuple[str, ...] = field(default=(), repr=False)
     handed: int = 0
+    least: int = 1
     front: "Fetched | None" = field(default=None, repr=False, compare=False)
 
     def parameters(self, per_page: int) -> dict[str, str]:
@@ -156,18 +158,14 @@ def fetched(found: Found, headers: Mapping[str, str]) -> Fetched:
     return Fetched(found, signals(found, headers), fingerprint(found))
 
 
-def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
+def following(cursor: Cursor, page: Fetched) -> Cursor | None:
     """The cursor after `page`, or None when it was the last.
 
     A flag beats a number of pages, that beats a total, that beats an empty link (a service paged by
     number may never fill its cursor). Only without any of them the length decides: a page shorter
-    than the largest one of the same pull is the last. The page size that was asked for does not
-    count there, since a service may quietly cap it.
-
-    Args:
-        cursor: the cursor that `page` was fetched with.
-        page: what came.
-        largest: the most events any earlier page of this pull had.
+    than the first one of its slice is the last, unless pages became larger than that, so that they
+    have no fixed size. The page size that was asked for does not count there, since a service may
+    quietly cap it, nor do pages of other slices, which it may have cut at another length.
 
     Raises:
         ProtocolError: when the page is the same as the one before it.
@@ -189,19 +187,27 @@ def following(cursor: Cursor, page: Fetched, largest: int) -> Cursor | None:
     elif says.total is not None:
         more = seen < says.total
     else:
-        more = not says.ends and count >= largest
+        more = not says.ends and count >= cursor.least
     if not more:
         return None
     return replace(
         cursor,
         number=cursor.number + 1,
         seen=seen,
+        least=_least(cursor, count),
         mark=page.mark,
         total=says.total or cursor.total,
         before=page,
         tail=(),
         handed=0,
     )
+
+
+def _least(cursor: Cursor, count: int) -> int:
+    """What the pages so far, the last one of `count` events, need of the next one to go on."""
+    if cursor.number == 1:
+        return count
+    return cursor.least if count <= cursor.least else 1
 
 
 def fingerprint(found: Found) -> str:

@@ -95,16 +95,15 @@ def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ..
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Ask these slices instead of the one whose first page, of `size` events, was read."""
+    """Ask these slices instead of the one whose first page was read."""
 
     stretches: tuple[Stretch, ...]
     slices: tuple[Slice, ...]
-    size: int
 
     @classmethod
-    def of(cls, stretches: Sequence[Stretch], *, hour: int | None, size: int) -> "Division":
+    def of(cls, stretches: Sequence[Stretch], *, hour: int | None) -> "Division":
         """The division into the slices of some stretches."""
-        return cls(tuple(stretches), slices_of(stretches, hour), size)
+        return cls(tuple(stretches), slices_of(stretches, hour))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Requests when every slice fits on one page; more pages cost one each.
+        """Requests when every slice fits on one page and says so; more pages cost one each.
 
         A pull that stops at `max_events` may need fewer.
         """
@@ -154,7 +153,8 @@ class Plan:
         """The most requests without repeats after errors, or None when nobody can know.
 
         Only `max_events` and a plan without slices set a bound: how many events an hour has is
-        known when it was asked for. The bound supposes that the service fills its pages.
+        known when it was asked for. The bound supposes that the service fills its pages, and
+        leaves room for one more page of each slice, which shows its end where pages say nothing.
         """
         if not self.slices:
             return 0
@@ -162,10 +162,10 @@ class Plan:
             return None
         pages = -(-self.max_events // self.per_page)
         if self.split != "auto":
-            return len(self.slices) + pages - 1
+            return 2 * len(self.slices) + pages - 1
         days = (self.end - self.start).days + 1
         # The first page, a look beyond it, `summary` and `dates` before the slices.
-        return 4 + pages + days * (24 if self.hour is None else 1)
+        return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
         """The plan without queries for days that are not among `days`, such as `client.dates()`.

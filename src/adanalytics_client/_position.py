@@ -26,7 +26,6 @@ class Position:
         stretches: the same as runs of days.
         begun: how many of the slices were begun.
         open: the next page of each slice that was begun and is not done.
-        largest: the most events a page had so far.
         passed: events that were handed out.
     """
 
@@ -34,7 +33,6 @@ class Position:
     stretches: tuple[Stretch, ...] = field(repr=False)
     begun: int = 0
     open: tuple[Cursor, ...] = ()
-    largest: int = 0
     passed: int = 0
 
     def left(self) -> tuple[Slice, ...]:
@@ -53,7 +51,6 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
         "stretches": [[str(x.start), str(x.end), x.cut] for x in position.stretches],
         "begun": position.begun,
         "open": [_from_cursor(cursor) for cursor in position.open],
-        "largest": position.largest,
         "passed": position.passed,
     }
     text = json.dumps(content, separators=(",", ":")).encode()
@@ -82,7 +79,6 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
         stretches=stretches,
         begun=content["begun"],
         open=tuple(_to_cursor(each) for each in content["open"]),
-        largest=content["largest"],
         passed=content["passed"],
     )
 
@@ -121,11 +117,13 @@ def _content(token: object) -> dict[str, Any]:
 def _from_cursor(cursor: Cursor) -> list[Any]:
     place = [str(cursor.slice.start), str(cursor.slice.end), cursor.slice.hour, cursor.number]
     known = [cursor.seen, cursor.mark, cursor.repeated, cursor.total]
-    return [*place, *known, "".join(tail_of(cursor)), cursor.handed]
+    return [*place, *known, "".join(tail_of(cursor)), cursor.handed, cursor.least]
 
 
 def _to_cursor(fields: list[Any]) -> Cursor:
-    start, end, hour, number, seen, mark, repeated, total, tail, handed = fields
+    start, end, hour, number, seen, mark, repeated, total, tail, *later = fields
+    # A token of an earlier version ends here; without sizes to compare, only an empty page ends.
+    handed, least = later or (0, 1)
     return Cursor(
         Slice(date.fromisoformat(start), date.fromisoformat(end), hour),
         number,
@@ -135,4 +133,5 @@ def _to_cursor(fields: list[Any]) -> Cursor:
         total,
         tail=tuple(textwrap.wrap(tail, DIGEST)),
         handed=handed,
+        least=least,
     )

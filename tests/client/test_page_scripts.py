@@ -120,9 +120,10 @@ class Read:
 
 def by_hand(days: list[list[Given]]) -> Read:
     """One page after the other, by the rules: a flag, else pages, else a total, else the length."""
-    read, largest = Read(), 0
+    read = Read()
     for day, pages in enumerate(days):
         seen, known, before = 0, set[str](), tuple[str, ...]()
+        sizes: list[int] = []
         for number in range(1, len(pages) + 2):
             page = pages[number - 1] if number <= len(pages) else Given((), Drawn(0))
             says, failures = page.drawn, page.drawn.failures[:ATTEMPTS]
@@ -137,8 +138,9 @@ def by_hand(days: list[list[Given]]) -> Read:
                 return read
             read.ids += [each for each in page.ids if each not in known]
             known, before, seen = known | set(page.ids), page.ids, seen + len(page.ids)
-            largest = max(largest, len(page.ids))
-            follows = len(page.ids) >= largest
+            sizes.append(len(page.ids))
+            # Pages that become larger than the first one have no fixed size to fall short of.
+            follows = sizes[-1] >= sizes[0] or max(sizes) > sizes[0]
             if says.more is not None:
                 follows = says.more
             elif says.pages:
@@ -236,6 +238,7 @@ def drawn(*, flags: st.SearchStrategy[Any]) -> st.SearchStrategy[list[list[Drawn
 @given(script=drawn(flags=st.none() | st.booleans()))
 @example(script=[[Drawn(2, total=RIGHT), Drawn(2, total=RIGHT)], [Drawn(1, total=RIGHT)]])
 @example(script=[[Drawn(2), Drawn(2, again=2), Drawn(1)], [Drawn(0)], [Drawn(3, total=1)]])
+@example(script=[[Drawn(4)], [Drawn(3), Drawn(3), Drawn(2)], [Drawn(2), Drawn(4), Drawn(3)]])
 def test_pages_one_by_one(script: list[list[Drawn]]) -> None:
     """Also those that say nothing, or something wrong: then their lengths and order count."""
     days = [pages_of(day, pages) for day, pages in enumerate(script)]

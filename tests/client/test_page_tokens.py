@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import pickle
 import random
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adanalytics_client import _position
 from adanalytics_client._fanout import Fanout
 from adanalytics_client._pages import Cursor, Fetched, fetched
 from adanalytics_client._plan import make_plan
@@ -89,9 +92,10 @@ def ids(found: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_every_page_can_be_the_last_of_a_run(
-    world: World, stand_in: StandIn, say: type[Say], ordered: bool
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], ordered: bool
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
+    world = open_world(limit=None)
     pages = world.pages("2026-01-15", ordered=ordered, per_page=2)
     for at, page in enumerate(pages):
         resumed = world.pages("2026-01-15", ordered=ordered, per_page=2, resume=page.token)
@@ -171,6 +175,23 @@ def test_what_is_no_token_is_refused(
     }
     with pytest.raises(ConfigurationError, match="no resume token of this version"):
         world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
+
+
+def test_a_token_of_an_earlier_version_goes_on(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.script = lambda asked: hours(asked, say)
+    pages = world.pages("2026-01-15", per_page=2)
+    at, token = 3, pages[3].token
+    plan = make_plan(DAY, DAY, per_page=2)
+    content = _position._content(token)
+    content |= {"largest": 2, "open": [each[:9] for each in content["open"]]}
+    text = json.dumps(content).encode()
+    packed = base64.urlsafe_b64encode(hashlib.blake2b(text, digest_size=6).digest() + text)
+    old = f"adanalytics-1.{packed.decode().rstrip('=')}"
+    assert position_of(old, plan, "acme").open[0].slice == pages[at].slice
+    rest = world.pages("2026-01-15", per_page=2, resume=old)
+    assert ids(pages[: at + 1]) + ids(rest) == ids(pages)
 
 
 def test_only_days_skips_days_and_a_token_remembers_them(
