@@ -22,8 +22,8 @@ _FIRST_ERROR = 400
 class TracingObserver(Observer):
     """Makes a span of each request, as a child of the span in which the work was asked for.
 
-    Repeats and waits become events of that parent. Neither a credential nor a signed query nor a
-    body is recorded; nothing is added to what is sent.
+    Repeats and waits become events of that parent, or spans where there is none. Neither a
+    credential nor a signed query nor a body is recorded; nothing is added to what is sent.
 
     Args:
         tracer_provider: where the spans go; by default the global one.
@@ -62,7 +62,7 @@ class TracingObserver(Observer):
 
     def retry(self, info: RetryPlanned) -> None:
         """Note at the parent that a request will be repeated, and why."""
-        self._trace.get_current_span().add_event(
+        self._note(
             "adanalytics.retry",
             {
                 "url.full": info.url,
@@ -74,10 +74,18 @@ class TracingObserver(Observer):
 
     def wait(self, info: WaitStarted) -> None:
         """Note at the parent that the work waits, for quota or an export, and how long."""
-        self._trace.get_current_span().add_event(
+        self._note(
             "adanalytics.wait",
             {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},
         )
+
+    def _note(self, name: str, facts: dict[str, str | int | float]) -> None:
+        parent = self._trace.get_current_span()
+        if parent.get_span_context().is_valid:
+            parent.add_event(name, facts)
+        else:
+            # An event of no span would be lost.
+            self._tracer.start_span(name, attributes=facts).end()
 
 
 def _attributes(info: RequestSent) -> dict[str, str | int | tuple[str, ...]]:

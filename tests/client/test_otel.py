@@ -179,6 +179,19 @@ def test_waits_and_repeats_are_events_of_the_work(
     assert told == [("adanalytics.wait", 7.0), ("adanalytics.retry", 1.0)]
 
 
+def test_without_a_parent_waits_and_repeats_are_spans_of_their_own(
+    open_world: OpenWorld, traces: Traces, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=429, headers={"Retry-After": "7"}), say(status=503), say(DATES))
+    open_world(observer=traces.observer()).call("dates")
+    told = [
+        (each.name, facts(each)["adanalytics.seconds"])
+        for each in traces.all()
+        if each.kind is SpanKind.INTERNAL
+    ]
+    assert told == [("adanalytics.wait", 7.0), ("adanalytics.retry", 1.0)]
+
+
 def test_a_missing_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None\n"
