@@ -221,7 +221,7 @@ def _before_repeat(
     if hold is not None:
         if config.on_limit == "raise" or seconds > config.max_wait:
             raise problem.error
-        announce(session, hold, "the service asked to slow down")
+        announce(session, hold)
         yield Sleep(seconds)
         return seconds
     if session.clock.monotonic() + seconds > deadline:
@@ -239,4 +239,4 @@ def _held(session: Session, url: str, seconds: float) -> Operation[Hold]:
         hold: Hold = yield Atomic(lambda: session.quota.hold(seconds))
         return hold
     until = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
-    return Hold(seconds, until, news=True)
+    return Hold(seconds, until, news=True, asked=True)

@@ -24,6 +24,7 @@ from adanalytics_client.errors import ProtocolError, QuotaExceeded
 
 _LOG = logging.getLogger("adanalytics_client")
 _MOST_REDIRECTS = 5
+_SHORTEST_PAUSE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ def exchange(
     raise ProtocolError("The service redirects in circles.", url=redact_url(request.url))
 
 
-def announce(session: Session, hold: Hold, reason: str) -> None:
+def announce(session: Session, hold: Hold) -> None:
     """Tell the observer and, once for each moment of going on, the log about a wait."""
+    reason = "the service asked to slow down" if hold.asked else "quota used up"
     session.observer.wait(WaitStarted(reason, hold.seconds, hold.resumes_at))
     if hold.news:
         _LOG.info("%s, going on at %s UTC", reason, f"{hold.resumes_at:%Y-%m-%d %H:%M:%S}")
@@ -89,19 +91,28 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
     waited = 0.0
     if not session.config.base.counts(url):
         return None, waited
+    least = _SHORTEST_PAUSE
     while True:
         leave: Sent | Hold = yield Atomic(session.quota.take)
         if isinstance(leave, Sent):
             return leave, waited
-        if session.config.on_limit == "raise" or waited + leave.seconds > session.config.max_wait:
-            raise QuotaExceeded(
-                "The requests of this hour are used up; "
-                f"go on at {leave.resumes_at:%Y-%m-%d %H:%M:%S} UTC.",
-                resumes_at=leave.resumes_at,
-            )
-        announce(session, leave, "quota used up")
-        yield Sleep(leave.seconds)
-        waited += leave.seconds
+        seconds = max(leave.seconds, least)
+        if session.config.on_limit == "raise" or waited + seconds > session.config.max_wait:
+            raise _exceeded(leave)
+        announce(session, leave)
+        yield Sleep(seconds)
+        waited += seconds
+        # A clock of somebody's own may count in milliseconds or seconds, and not move for less.
+        least = min(2 * least, 1.0)
+
+
+def _exceeded(leave: Hold) -> QuotaExceeded:
+    why = "The requests of this hour are used up"
+    if leave.asked:
+        why = "The service asked to slow down"
+    return QuotaExceeded(
+        f"{why}; go on at {leave.resumes_at:%Y-%m-%d %H:%M:%S} UTC.", resumes_at=leave.resumes_at
+    )
 
 
 def _settle(session: Session, sent: Sent | None, head: Head | None) -> Operation[None]:

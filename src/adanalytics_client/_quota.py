@@ -22,11 +22,19 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """No request now, but after `seconds`. `news` is True once for each moment of going on."""
+    """No request now, but after `seconds`.
+
+    Attributes:
+        seconds: how long.
+        resumes_at: when that is, in UTC.
+        news: True once for each moment of going on.
+        asked: whether a 429 asked for it, and not the window of requests.
+    """
 
     seconds: float
     resumes_at: datetime
     news: bool
+    asked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,7 @@ class Quota:
         now, log = self._open(blocks)
         seconds = self._held_for(log, now)
         if seconds > 0:
-            return self._hold(seconds, now)
+            return self._hold(seconds, now, asked=log.head.hold.left(now) >= seconds)
         number = None if self._limit is None else log.append()
         log.head.left = max(0, log.head.left - 1)
         log.save()
@@ -123,7 +131,7 @@ class Quota:
         if notice.left(now) > log.head.hold.left(now):
             log.head.hold = notice
             log.save()
-        return self._hold(seconds, now)
+        return self._hold(seconds, now, asked=True)
 
     def _state(self, blocks: Blocks) -> QuotaState:
         now, log = self._open(blocks)
@@ -160,11 +168,11 @@ class Quota:
             left += 1
         return min(left, log.head.left - self._reserve) if log.head.told.left(now) > 0 else left
 
-    def _hold(self, seconds: float, now: Moment) -> Hold:
+    def _hold(self, seconds: float, now: Moment, *, asked: bool) -> Hold:
         until = now.steady + seconds
         news = until > self._announced + 1.0
         self._announced = max(until, self._announced)
-        return Hold(seconds, _moment_in(seconds, now), news)
+        return Hold(seconds, _moment_in(seconds, now), news, asked)
 
 
 def _moment_in(seconds: float, now: Moment) -> datetime:

@@ -33,14 +33,16 @@ def wait_for(
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
-    pause = _FIRST_PAUSE
+    pause, over = _FIRST_PAUSE, False
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
         asked = known.retry_after or 0.0
-        if left <= 0 or asked > left:
+        if over or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
         # "At once" is no answer to how soon: without a pause the hour's requests would be gone.
         seconds = min(asked or pause, left)
+        # Whatever the clock says then: it may move by less than it was told.
+        over = seconds == left
         resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
         session.observer.wait(WaitStarted(f"export {known.word or 'working'}", seconds, resumes_at))
         yield Sleep(seconds)

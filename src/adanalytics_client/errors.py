@@ -13,7 +13,7 @@ AdAnalyticsError
 │   ├── RateLimited             429, or 403 with Retry-After
 │   └── ServerError             5xx
 ├── ProtocolError               an answer arrived but is not what was promised
-├── QuotaExceeded               the client's own request window is used up
+├── QuotaExceeded               no request may be sent now, and waiting is not allowed
 ├── ExportError
 │   ├── ExportFailed
 │   ├── ExportTimeout
@@ -211,7 +211,9 @@ class ProtocolError(AdAnalyticsError):
 
 
 class QuotaExceeded(AdAnalyticsError):
-    """The client's own window of requests is used up and waiting is not allowed.
+    """No request may be sent for now, and waiting is not allowed.
+
+    The hour's requests are used up, or the service asked to slow down.
 
     Attributes:
         resumes_at: when the next request may be sent, in UTC.

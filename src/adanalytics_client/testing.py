@@ -8,6 +8,7 @@ from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
+from math import ceil
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,8 @@ class MovableClock:
             >>> clock.sleeping(3600) <= 0.01, clock.now.hour
             (True, 1)
         """
-        self.advance(seconds)
+        # The server counts in milliseconds; moved by less than it says, a wait might never end.
+        self.advance(ceil(seconds * 1000) / 1000)
         return min(seconds, _LONGEST_PAUSE)
 
 

@@ -79,6 +79,17 @@ def test_a_used_up_quota_raises_where_waiting_is_not_allowed(
     assert len(stand_in.asked) == 1
 
 
+def test_a_hold_of_the_service_is_not_called_a_used_up_quota(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=429, headers={"Retry-After": "30", "RateLimit": '"hour";r=998;t=9'}))
+    world = open_world(on_limit="raise")
+    with pytest.raises(errors.RateLimited):
+        world.call("dates")
+    with pytest.raises(errors.QuotaExceeded, match="The service asked to slow down; go on at 20"):
+        world.call("dates")
+
+
 def test_the_service_knows_better_how_much_is_left(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -97,3 +108,36 @@ def test_a_waiting_pull_says_so_once(
     world = open_world(limit=20, retry=RetryPolicy(budget=1e9))
     assert len(world.rows("2026-01-15", concurrency=4)) == 24
     assert len([each for each in caplog.messages if "quota used up, going on at" in each]) == 1
+
+
+class CoarseClock:
+    """A clock that counts in whole seconds, so that a short wait does not move it."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000
+        self.waits = 0
+
+    def time(self) -> float:
+        return float(self.now)
+
+    monotonic = time
+
+    def sleeping(self, seconds: float) -> float:
+        self.waits += 1
+        assert self.waits < 100, "it waits for ever"
+        self.now += round(seconds)
+        return 0.0
+
+
+def test_a_clock_that_moves_too_little_makes_no_endless_wait(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(status=429), say(DATES))
+    clock = CoarseClock()
+    assert len(open_world(clock=clock, jitter=lambda: 0.8).call("dates")) == 1
+    stand_in.says(say({"status": "running", "status_url": "/st"}))
+    world = open_world(clock=clock)
+    job = world.call("start_export", "2026-01-15")
+    with pytest.raises(errors.ExportTimeout):
+        world.on(job, "wait", timeout=3.4)
+    assert len(stand_in.asked) < 10

@@ -45,6 +45,14 @@ def test_the_clock_is_that_of_the_server_too() -> None:
     assert clock.now == NOON.replace(hour=13)
 
 
+def test_a_wait_moves_the_clock_by_no_less_than_it_says() -> None:
+    """The server counts in milliseconds; a shorter wait must end, too."""
+    clock = MovableClock(NOON)
+    clock.sleeping(0.4372)
+    clock.sleeping(0.0002)
+    assert clock.now == NOON.replace(microsecond=439_000)
+
+
 def test_the_same_with_tasks_and_another_dialect() -> None:
     async def count() -> int:
         async with async_reference_client(
