@@ -28,11 +28,12 @@ from adanalytics_client._lent import (
     read_by_hook,
 )
 from adanalytics_client._pages import Cursor
+from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, Receiver, to_failure
-from adanalytics_client.errors import ConfigurationError, TransportError
+from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -61,19 +62,38 @@ class AsyncDriver:
         self._exclusive = asyncio.Lock()
         self._closed = False
         self._home: tuple[asyncio.AbstractEventLoop, int] | None = None
+        self._calls: set[asyncio.Timeout] = set()
         self._tasks: set[asyncio.Task[Arrived]] = set()
 
     async def close(self) -> None:
-        """Cancel what is under way and close the connections, if they are ours."""
+        """End what is under way and close the connections, if they are ours."""
         self._closed = True
-        await _cancel(self._tasks)
+        # What belongs to another loop ended with it.
+        if self._home in {None, _here()}:
+            for call in self._calls:
+                if not call.expired():
+                    call.reschedule(0.0)
+            await _cancel(self._tasks)
         self._rooms.close()
         # A forked child would end its parent's connections.
         if self._owned and (self._home is None or self._home[1] == os.getpid()):
             await self._http.aclose()
 
     async def run(self, operation: Operation[T]) -> T:
-        """Run an operation in the calling task."""
+        """Run an operation in the calling task; closing the client ends it."""
+        call = asyncio.timeout(None)
+        self._calls.add(call)
+        try:
+            async with call:
+                return await self._run(operation)
+        except TimeoutError:
+            if not call.expired():
+                raise
+            raise given_up() from None
+        finally:
+            self._calls.discard(call)
+
+    async def _run(self, operation: Operation[T]) -> T:
         try:
             self._see_usable()
             effect = next(operation)
@@ -93,7 +113,7 @@ class AsyncDriver:
     def _see_usable(self) -> None:
         if self._closed:
             raise ConfigurationError("The client is closed; make a new one.")
-        here = asyncio.get_running_loop(), os.getpid()
+        here = _here()
         if self._home not in {None, here}:
             raise ConfigurationError(
                 "The client was used in another event loop or process, where its connections are; "
@@ -129,7 +149,7 @@ class AsyncDriver:
         tasks: set[asyncio.Task[Arrived]] = set()
 
         def launch(cursor: Cursor) -> None:
-            task = asyncio.create_task(self.run(fetch(cursor)))
+            task = asyncio.create_task(self._run(fetch(cursor)))
             # Called also for a task that was cancelled before its first step.
             task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
             for group in (tasks, self._tasks):
@@ -160,7 +180,7 @@ class AsyncDriver:
             return effect.action()
         if isinstance(effect, Exclusive):
             async with self._exclusive:
-                return await self.run(effect.operation())
+                return await self._run(effect.operation())
         return await self.offload(effect.action)
 
     async def _send(self, send: Send) -> Reply | Failure:
@@ -204,13 +224,17 @@ class AsyncDriver:
         return receiver.finish()
 
 
+def _here() -> tuple[asyncio.AbstractEventLoop, int]:
+    return asyncio.get_running_loop(), os.getpid()
+
+
 def _limit(limit: asyncio.Timeout, begun: float, wait: float | None) -> None:
     limit.reschedule(None if wait is None else begun + wait)
 
 
 def _outcome(ended: asyncio.Task[Arrived]) -> Arrived | BaseException:
     if ended.cancelled():
-        return TransportError("The client was closed meanwhile.")
+        return given_up()
     return ended.exception() or ended.result()
 
 

@@ -49,6 +49,11 @@ class Problem:
     limited: bool = False
 
 
+def given_up() -> TransportError:
+    """What ends work that is under way when the client is closed, or its results are not wanted."""
+    return TransportError("The work was given up while it was under way.")
+
+
 def of_failure(failure: Failure, url: str, *, repeatable: bool) -> Problem:
     """The problem of a request to `url` without a whole answer."""
     host, detail = host_of(url), failure.detail.rstrip(".")

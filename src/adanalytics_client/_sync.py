@@ -25,12 +25,13 @@ from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._forks import renew_in_children
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
+from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._wire import RECEIVE_INTO, SLOW_BODY, Receiver, to_failure
-from adanalytics_client.errors import ConfigurationError, TransportError
+from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -112,7 +113,7 @@ class SyncDriver:
                 context, cursor = job
                 if stop.is_set():
                     # Closing the client stops us, too, and then the consumer waits for an answer.
-                    done.put((cursor, _stopped()))
+                    done.put((cursor, given_up()))
                     continue
                 try:
                     done.put((cursor, context.run(self._run, fetch(cursor), stop)))
@@ -208,7 +209,7 @@ class SyncDriver:
             if not wanted:
                 break
             if stop.is_set():
-                raise _stopped()
+                raise given_up()
             if send.deadline is not None and self._clock.monotonic() > send.deadline:
                 return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
         return receiver.finish()
@@ -228,8 +229,4 @@ def _steps(
 
 def _wait(seconds: float, stop: threading.Event) -> None:
     if stop.wait(seconds):
-        raise _stopped()
-
-
-def _stopped() -> TransportError:
-    return TransportError("The work was given up while it was under way.")
+        raise given_up()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -250,3 +250,41 @@ def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say
             second.run(ask())
         first.run(ask_and_close())
     assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize("waiting", ["for leave", "for an answer", "for a login"])
+def test_closing_the_client_of_tasks_ends_its_calls(
+    stand_in: StandIn, say: type[Say], waiting: str
+) -> None:
+    """With the error that threads get; a task that somebody cancels is cancelled as ever."""
+    gate, paused = threading.Event(), asyncio.Event()
+    limited = say({"error": "later"}, status=429, headers={"Retry-After": "3000"})
+    stand_in.says(limited if waiting == "for leave" else say({"dates": []}, gate=gate))
+    credential: dict[str, Any] = {"api_key": "k"}
+    if waiting == "for a login":
+        credential = {"email": "a@b", "password": "p"}
+
+    class Watch(Observer):
+        def wait(self, info: WaitStarted) -> None:
+            assert info.seconds == 3000
+            paused.set()
+
+    async def main() -> list[object]:
+        client = AsyncClient(stand_in.url, partner="acme", observer=Watch(), **credential)
+        calls = [asyncio.ensure_future(client.dates()) for _ in range(3)]
+        calls[2].cancel()
+        if waiting == "for leave":
+            await paused.wait()
+        else:
+            assert await asyncio.to_thread(stand_in.reached.wait, 10)
+        await client.close()
+        async with asyncio.timeout(10):
+            return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    try:
+        first, second, cancelled = asyncio.run(main())
+    finally:
+        gate.set()
+    assert type(first) is type(second) is TransportError
+    assert "given up" in str(first)
+    assert isinstance(cancelled, asyncio.CancelledError)
