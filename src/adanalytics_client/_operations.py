@@ -13,7 +13,7 @@ from adanalytics_client._fold import fold
 from adanalytics_client._hooks import PageReceived, PartialAnswer
 from adanalytics_client._json import Json
 from adanalytics_client._outline import LEVELS, outline
-from adanalytics_client._pages import Cursor, Fetched, fetched
+from adanalytics_client._pages import Cursor, Fetched, fetched, moved_on
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._rows import Found, find_rows
 from adanalytics_client._session import Session
@@ -49,7 +49,7 @@ class PageReader:
         """One page of events, of which the observer is told.
 
         Raises:
-            ProtocolError: when the answer holds no list of records.
+            ProtocolError: for an answer without a list of records, and for the page before again.
         """
         page = yield from self.read(session, cursor)
         self.announce(session, cursor, page)
@@ -59,13 +59,13 @@ class PageReader:
         """One page of events that may turn out not to be used.
 
         Raises:
-            ProtocolError: when the answer holds no list of records.
+            ProtocolError: for an answer without a list of records, and for the page before again.
         """
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         answer = yield from call(session, Ask(_get(url)), self._outline)
-        found = answer.checked(session.credentials, lambda: self._find(answer))
-        _tell(session, answer, found.error)
-        return fetched(found, answer.reply.head.headers)
+        page = answer.checked(session.credentials, lambda: moved_on(cursor, self._page(answer)))
+        _tell(session, answer, page.found.error)
+        return page
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
         """Tell the observer of a page that will be used."""
@@ -75,10 +75,10 @@ class PageReader:
         levels = max(LEVELS, 1 + (self.rows_key or "").count("."))
         return None if reply.status == NO_CONTENT else outline(reply.body, levels)
 
-    def _find(self, answer: Answer[Json]) -> Found:
-        if answer.reply.status == NO_CONTENT:
-            return Found([], ())
-        return find_rows(answer.value, rows_key=self.rows_key)
+    def _page(self, answer: Answer[Json]) -> Fetched:
+        empty = answer.reply.status == NO_CONTENT
+        found = Found([], ()) if empty else find_rows(answer.value, rows_key=self.rows_key)
+        return fetched(found, answer.reply.head.headers)
 
 
 def dates(session: Session) -> Operation[list[date]]:

@@ -166,19 +166,10 @@ def following(cursor: Cursor, page: Fetched) -> Cursor | None:
     than the first one of its slice is the last, unless pages became larger than that, so that they
     have no fixed size. The page size that was asked for does not count there, since a service may
     quietly cap it, nor do pages of other slices, which it may have cut at another length.
-
-    Raises:
-        ProtocolError: when the page is the same as the one before it.
     """
     count = len(page)
     if count == 0:
         return None
-    if page.mark == cursor.mark:
-        raise ProtocolError(
-            f"Pages {cursor.number - 1} and {cursor.number} of {cursor.slice} are the same: the "
-            "service ignores the page number, or as many events as a page has arrived meanwhile. "
-            "Pull it once more."
-        )
     says, seen = page.signals, cursor.seen + count
     if says.more is not None:
         more = says.more
@@ -210,11 +201,34 @@ def _least(cursor: Cursor, count: int) -> int:
     return cursor.least if count <= cursor.least else 1
 
 
-def fingerprint(found: Found) -> str:
-    """A digest of text spread over the page; with its length it tells neighbouring pages apart.
+def moved_on(cursor: Cursor, page: Fetched) -> Fetched:
+    """The page, which is another one than that before it.
 
-    Events have an id, so two pages that share what is looked at share all of them; reading only
-    this much keeps it off the cost of a page.
+    Where a token is all that is left of the page before, fingerprints decide.
+
+    Raises:
+        ProtocolError: when both are the same.
+    """
+    if len(page) and page.mark == cursor.mark and _alike(cursor.before, page):
+        raise ProtocolError(
+            f"Pages {cursor.number - 1} and {cursor.number} of {cursor.slice} are the same: the "
+            "service ignores the page number, or as many events as a page has arrived meanwhile. "
+            "Pull it once more."
+        )
+    return page
+
+
+def _alike(before: Fetched | None, page: Fetched) -> bool:
+    if before is None or before.lines is None or page.lines is None:
+        return True
+    return before.lines.view == page.lines.view
+
+
+def fingerprint(found: Found) -> str:
+    """A digest of text spread over the page; with its length it tells most pages apart.
+
+    Pages that share all of it are compared closely; reading only this much keeps it off the cost of
+    a page.
     """
     rows = found.rows
     digest = hashlib.blake2b(str(len(rows)).encode(), digest_size=16)
