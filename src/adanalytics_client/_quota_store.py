@@ -5,14 +5,14 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
-from errno import ENOSPC
+from errno import EMFILE, ENFILE, ENOMEM, ENOSPC, ESTALE
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from adanalytics_client._config import Config, Login
 from adanalytics_client._quota_log import Blocks, Store
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
 
@@ -20,6 +20,9 @@ QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
 """Where a client keeps its log of sends."""
 
 _LOG = logging.getLogger("adanalytics_client")
+
+# What says nothing about the place: the next try may well succeed.
+_PASSING = frozenset({EMFILE, ENFILE, ENOMEM, ESTALE})
 
 # O_NOFOLLOW: whoever may write to the folder could else lead us to write elsewhere.
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -100,6 +103,7 @@ class FileStore:
     power cut may take the last seconds of it, as long as a restart takes anyway.
 
     A file that cannot be written is given up for memory, with what it holds as far as it is known.
+    A failure that may pass is an error instead: who counted alone for good would exceed the limit.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,11 +113,21 @@ class FileStore:
         self._memory: MemoryStore | None = None
 
     def run(self, action: Callable[[Blocks], T]) -> T:
-        """Run an action under the lock."""
+        """Run an action under the lock.
+
+        Raises:
+            TransportError: when the file cannot be opened for the moment.
+        """
         if self._memory is None:
             try:
                 return self._run(action)
             except OSError as error:
+                if error.errno in _PASSING:
+                    self._file = None
+                    raise TransportError(
+                        f"The quota log {self.name} cannot be used for the moment: "
+                        f"{error.strerror}. So nothing is sent; close files, or try later."
+                    ) from None
                 self._memory = MemoryStore(_read_all(self._path))
                 _LOG.warning(
                     "the quota log %s cannot be used (%s); requests are counted by this client "

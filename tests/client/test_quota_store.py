@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client import AsyncClient, Client, _quota_store, errors
 from adanalytics_client._quota_records import HEAD_SIZE, RECORD_SIZE
 
 if TYPE_CHECKING:
@@ -184,3 +186,33 @@ def test_something_else_than_a_file_is_neither_read_nor_waited_for(
     assert world.client.quota.remaining == 4
     (told,) = caplog.messages
     assert "counted by this client alone" in told
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE])
+def test_a_passing_failure_sends_nothing_and_is_tried_again(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+) -> None:
+    """To count alone from then on would let twice the limit through."""
+    stand_in.says(say(DATES))
+    open_world(limit=2, on_limit="raise").call("dates")
+    world = open_world(limit=2, on_limit="raise")
+    with monkeypatch.context() as broken:
+        broken.setattr(_quota_store, "_opened", raising(OSError(number, os.strerror(number))))
+        with pytest.raises(errors.TransportError, match=os.strerror(number)):
+            world.call("dates")
+        assert len(stand_in.asked) == 1
+    world.call("dates")
+    with pytest.raises(errors.QuotaExceeded):
+        world.call("dates")
+    assert len(stand_in.asked) == 2
+
+
+def raising(error: OSError) -> Callable[[Path], int]:
+    def fail(_path: Path) -> int:
+        raise error
+
+    return fail
