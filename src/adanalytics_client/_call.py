@@ -18,7 +18,7 @@ from adanalytics_client._effects import (
     Sleep,
 )
 from adanalytics_client._exchange import Exchanged, announce, exchange
-from adanalytics_client._hooks import RetryPlanned
+from adanalytics_client._hooks import RetryPlanned, tell
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import login_request, token_of
 from adanalytics_client._problems import (
@@ -226,8 +226,9 @@ def _before_repeat(
         return seconds
     if session.clock.monotonic() + seconds > deadline:
         raise problem.error
-    session.observer.retry(
-        RetryPlanned(session.shown(url), attempt, seconds, problem.error.message)
+    tell(
+        session.observer.retry,
+        RetryPlanned(session.shown(url), attempt, seconds, problem.error.message),
     )
     yield Sleep(seconds)
     return 0.0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from adanalytics_client._hooks import Observer, PageDrift
+from adanalytics_client._hooks import Observer, PageDrift, tell
 from adanalytics_client._json import parse_text
 from adanalytics_client._lines import Lines
 from adanalytics_client._pages import Cursor, Fetched
@@ -87,7 +87,7 @@ class Watch:
 def announce(observer: Observer, drift: PageDrift) -> None:
     """Tell the observer and the log."""
     _LOG.warning("%s", drift)
-    observer.drift(drift)
+    tell(observer.drift, drift)
 
 
 def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:

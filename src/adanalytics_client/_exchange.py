@@ -14,7 +14,7 @@ from adanalytics_client._effects import (
     Sink,
     Sleep,
 )
-from adanalytics_client._hooks import RequestDue, RequestSent, WaitStarted
+from adanalytics_client._hooks import RequestDue, RequestSent, WaitStarted, tell
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._quota import Hold, Sent
 from adanalytics_client._redirects import is_redirect, redirected
@@ -62,7 +62,7 @@ def exchange(
     waited = 0.0
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         shown = session.shown(request.url)
-        session.observer.due(RequestDue(request.method, shown))
+        tell(session.observer.due, RequestDue(request.method, shown))
         sent, held = yield from _pace(session, request.url)
         waited += held
         started = session.clock.monotonic()
@@ -71,7 +71,10 @@ def exchange(
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
         seconds = session.clock.monotonic() - started
-        session.observer.request(_told(session, request.method, shown, outcome, seconds, number))
+        tell(
+            session.observer.request,
+            _told(session, request.method, shown, outcome, seconds, number),
+        )
         if head is None or not is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = redirected(session.config.base, request, head, carry=carry)
@@ -81,7 +84,7 @@ def exchange(
 def announce(session: Session, hold: Hold) -> None:
     """Tell the observer and, once for each moment of going on, the log about a wait."""
     reason = "the service asked to slow down" if hold.asked else "quota used up"
-    session.observer.wait(WaitStarted(reason, hold.seconds, hold.resumes_at))
+    tell(session.observer.wait, WaitStarted(reason, hold.seconds, hold.resumes_at))
     if hold.news:
         _LOG.info("%s, going on at %s UTC", reason, f"{hold.resumes_at:%Y-%m-%d %H:%M:%S}")
 

@@ -15,7 +15,7 @@ from adanalytics_client._effects import (
 )
 from adanalytics_client._exchange import Exchanged, exchange
 from adanalytics_client._export import ExportFile
-from adanalytics_client._hooks import RetryPlanned
+from adanalytics_client._hooks import RetryPlanned, tell
 from adanalytics_client._part import PartFile
 from adanalytics_client._problems import Problem, of_failure, of_status
 from adanalytics_client._retry import retry_after
@@ -160,5 +160,8 @@ def _before_repeat(
     seconds = policy.wait(max(0, failures - 1), problem.asked, session.jitter)
     if not problem.again or failures >= policy.attempts or seconds > session.config.max_wait:
         raise problem.error
-    session.observer.retry(RetryPlanned(session.shown(url), sent, seconds, problem.error.message))
+    tell(
+        session.observer.retry,
+        RetryPlanned(session.shown(url), sent, seconds, problem.error.message),
+    )
     yield Sleep(seconds)

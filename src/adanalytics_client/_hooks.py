@@ -1,9 +1,13 @@
 """What an observer is told while the client works."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from adanalytics_client.errors import ConfigurationError
+
+Info = TypeVar("Info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +226,20 @@ class Observer:
 
     def bytes(self, info: BytesReceived) -> None:
         """After each piece of a file."""
+
+
+def tell(hear: Callable[[Info], None], info: Info) -> None:
+    """Call a method of an observer, whose errors are its own business.
+
+    Raises:
+        RuntimeError: for one that ends a generator; Python would blame ours and name no observer.
+    """
+    try:
+        hear(info)
+    except (StopIteration, StopAsyncIteration) as error:
+        raise RuntimeError(
+            f"The observer raised {type(error).__name__}; catch what its next() raises."
+        ) from error
 
 
 def check_observer(observer: object) -> None:

@@ -10,7 +10,7 @@ from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
 from adanalytics_client._fold import fold
-from adanalytics_client._hooks import PageReceived, PartialAnswer
+from adanalytics_client._hooks import PageReceived, PartialAnswer, tell
 from adanalytics_client._json import Json
 from adanalytics_client._outline import LEVELS, outline
 from adanalytics_client._pages import Cursor, Fetched, fetched, moved_on
@@ -69,7 +69,7 @@ class PageReader:
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
         """Tell the observer of a page that will be used."""
-        session.observer.page(PageReceived(str(cursor.slice), cursor.number, len(page)))
+        tell(session.observer.page, PageReceived(str(cursor.slice), cursor.number, len(page)))
 
     def _outline(self, reply: Reply) -> Json:
         levels = max(LEVELS, 1 + (self.rows_key or "").count("."))
@@ -146,7 +146,7 @@ def _tell(session: Session, answer: Answer[Json], error: str) -> None:
             redact(request_id) if request_id else None,
         )
         _LOG.warning("%s", partial)
-        session.observer.partial(partial)
+        tell(session.observer.partial, partial)
 
 
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:

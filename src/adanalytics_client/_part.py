@@ -10,7 +10,7 @@ from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
 from adanalytics_client._files import check_target, permissions_of, real_path, sync_folder
-from adanalytics_client._hooks import BytesReceived, Observer
+from adanalytics_client._hooks import BytesReceived, Observer, tell
 from adanalytics_client._part_lock import open_locked
 from adanalytics_client._part_place import names_beside
 from adanalytics_client._sidecar import Sidecar, read_sidecar
@@ -124,7 +124,7 @@ class PartFile:
         self._file.write(plain)
         if not self.inherited:
             self._sha256.update(plain)
-        self._observer.bytes(BytesReceived(self.received, self.total))
+        tell(self._observer.bytes, BytesReceived(self.received, self.total))
 
     def verify(self) -> None:
         """See that everything arrived, unchanged.

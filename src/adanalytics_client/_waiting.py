@@ -8,7 +8,7 @@ from adanalytics_client._effects import Operation, Sleep
 from adanalytics_client._export import ExportPhase, ExportStatus
 from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._exporting import ask_again, described
-from adanalytics_client._hooks import WaitStarted
+from adanalytics_client._hooks import WaitStarted, tell
 from adanalytics_client._session import Session
 from adanalytics_client.errors import ExportExpired, ExportFailed, ExportTimeout, ProtocolError
 
@@ -44,7 +44,10 @@ def wait_for(
         # Whatever the clock says then: it may move by less than it was told.
         over = seconds == left
         resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
-        session.observer.wait(WaitStarted(f"export {known.word or 'working'}", seconds, resumes_at))
+        tell(
+            session.observer.wait,
+            WaitStarted(f"export {known.word or 'working'}", seconds, resumes_at),
+        )
         yield Sleep(seconds)
         pause = min(pause * 1.5, _LONGEST_PAUSE)
         hasty = _within(session, deadline - session.clock.monotonic())

@@ -1,0 +1,67 @@
+"""What an observer raises ends the work, and it is seen where it comes from; both worlds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DAY = "2026-01-15"
+DATES = {"dates": [DAY]}
+ENDS = [StopIteration("mine"), StopAsyncIteration("mine")]
+
+
+def raising(method: str, error: Exception) -> Observer:
+    """An observer of which one method raises, as `next()` on something empty does."""
+
+    def fail(_self: Observer, _info: object) -> None:
+        raise error
+
+    made: Observer = type("Raising", (Observer,), {method: fail})()
+    return made
+
+
+@pytest.mark.parametrize("error", ENDS, ids=["sync end", "async end"])
+@pytest.mark.parametrize("method", ["due", "request", "retry", "wait", "page", "drift", "bytes"])
+def test_the_end_of_an_iterator_is_no_end_of_the_work(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    method: str,
+    error: Exception,
+) -> None:
+    page = {"events": [{"event_id": "a"}], "pagination": {"has_more": True}}
+    last = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
+    stand_in.says_by_name(
+        dates=[say(status=503), say(status=429), say(DATES)],
+        events=[say(page), say(last)],
+        bulk_export=[say({"status": "done", "url": "/f.csv"})],
+        f_csv=[say(b"a\r\n")],
+    )
+    world = open_world(observer=raising(method, error))
+    works: list[Callable[[World], object]] = [
+        lambda world: world.call("dates"),
+        lambda world: world.rows(DAY, hour=3),
+        lambda world: world.call("export", DAY, to=tmp_path / "out.csv"),
+    ]
+    work = {"page": works[1], "drift": works[1], "bytes": works[2]}.get(method, works[0])
+    with pytest.raises(RuntimeError, match="The observer raised Stop") as caught:
+        work(world)
+    assert caught.value.__cause__ is error
+
+
+def test_any_other_error_comes_as_it_is(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(DATES))
+    with pytest.raises(LookupError, match="mine"):
+        open_world(observer=raising("due", LookupError("mine"))).call("dates")
