@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from adanalytics_client._hooks import Observer, PageDrift, tell
-from adanalytics_client._json import parse_text
 from adanalytics_client._lines import Lines
 from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._rows import Found
@@ -92,10 +91,9 @@ def announce(observer: Observer, drift: PageDrift) -> None:
 
 def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:
     """The ids of a page's events, or of its last ones; None for an event without."""
-    lines = page.lines if page else None
-    if page is None or lines is None:
+    if page is None or page.lines is None:
         return []
-    rows = [*map(parse_text, lines.last(last))] if last else page.rows()
+    rows = page.last_rows(last) if last else page.rows()
     found = (row.get("event_id") for row in rows)
     return [each if isinstance(each, str) else None for each in found]
 

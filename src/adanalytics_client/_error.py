@@ -23,8 +23,9 @@ class AdAnalyticsError(Exception):
         attempts: int = 0,
         url: str | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        # Half a surrogate pair, which JSON may hold, would keep the error from being printed.
+        self.message = message.encode("utf-8", "backslashreplace").decode()
+        super().__init__(self.message)
         self.request_id = request_id
         self.attempts = attempts
         self.url = url

@@ -1,7 +1,7 @@
 """The reading operations of the service, each from request to result."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -13,7 +13,7 @@ from adanalytics_client._fold import fold
 from adanalytics_client._hooks import PageReceived, PartialAnswer, tell
 from adanalytics_client._json import Json
 from adanalytics_client._outline import LEVELS, outline
-from adanalytics_client._pages import Cursor, Fetched, fetched, moved_on
+from adanalytics_client._pages import Cursor, Fetched, Origin, fetched, moved_on
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._rows import Found, find_rows
 from adanalytics_client._session import Session
@@ -65,7 +65,8 @@ class PageReader:
         answer = yield from call(session, Ask(_get(url)), self._outline)
         page = answer.checked(session.credentials, lambda: moved_on(cursor, self._page(answer)))
         _tell(session, answer, page.found.error)
-        return page
+        origin = Origin(f"page {cursor.number} of {cursor.slice}", *_exchange(session, answer))
+        return replace(page, origin=origin)
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
         """Tell the observer of a page that will be used."""
@@ -138,15 +139,17 @@ def _get(url: str) -> Request:
 def _tell(session: Session, answer: Answer[Json], error: str) -> None:
     """Tell the observer and the log of an error that stands beside data."""
     if error:
-        request_id = request_id_of(answer.reply.head)
-        redact = session.credentials.redact
-        partial = PartialAnswer(
-            redact(redact_url(answer.url)),
-            redact(error)[:_LONGEST_REASON],
-            redact(request_id) if request_id else None,
-        )
+        url, request_id = _exchange(session, answer)
+        reason = session.credentials.redact(error)[:_LONGEST_REASON]
+        partial = PartialAnswer(url, reason, request_id)
         _LOG.warning("%s", partial)
         tell(session.observer.partial, partial)
+
+
+def _exchange(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:
+    """The address asked and the service's name for the exchange, without secrets."""
+    redact, request_id = session.credentials.redact, request_id_of(answer.reply.head)
+    return redact(redact_url(answer.url)), redact(request_id) if request_id else None
 
 
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:

@@ -10,8 +10,10 @@ from adanalytics_client._pages import Fetched
 def parts(page: Fetched, most: int | None) -> Iterator[Fetched]:
     """The page, or its first `most` events, in parts of a few hundred."""
     lines = page.upto(most)
+    before = page.before
     for part in lines.parts() if lines else [page.rows(most)]:
-        yield replace(page, found=replace(page.found, rows=part))
+        yield replace(page, found=replace(page.found, rows=part), before=before)
+        before += len(part)
 
 
 def each_row(page: Fetched, most: int | None) -> Iterator[dict[str, Json]]:

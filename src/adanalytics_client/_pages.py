@@ -1,11 +1,11 @@
 """Where the pages of one slice end, judged from whatever the service says about it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from adanalytics_client._hooks import PageDrift
-from adanalytics_client._json import Json, NotJson
+from adanalytics_client._json import Json, NotJson, parse_text
 from adanalytics_client._lines import Lines
 from adanalytics_client._plan import Slice
 from adanalytics_client._rows import Found, with_money
@@ -109,15 +109,41 @@ class TextPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a page came from, for errors that show when its events are read.
+
+    Attributes:
+        page: its number and query.
+        url: the address asked, without secrets.
+        request_id: the service's name for the exchange.
+    """
+
+    page: str = "a page"
+    url: str | None = None
+    request_id: str | None = None
+
+    def sign(self, error: ProtocolError) -> ProtocolError:
+        """The error with what a person needs to find the answer."""
+        error.url = error.url or self.url
+        error.request_id = error.request_id or self.request_id
+        return error
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """A page that arrived: its events as text, what it says, and its fingerprint.
 
     Events are read from their text when they are asked for, so that pages that wait are small.
+
+    Attributes:
+        before: events of the same page in front of these, where they are a part of it.
     """
 
     found: Found
     signals: Signals
     mark: str
+    origin: Origin = Origin()
+    before: int = 0
 
     def __len__(self) -> int:
         return len(self.found)
@@ -148,9 +174,32 @@ class Fetched:
         try:
             rows = lines.rows() if lines else []
         except NotJson as error:
-            raise ProtocolError(f"An event of the page is not JSON: {error}.") from None
+            raise self._not_json(lines or (), self.before, error) from None
         with_money(rows)
         return rows
+
+    def last_rows(self, most: int) -> list[dict[str, Json]]:
+        """The last events, up to so many, as they were sent.
+
+        Raises:
+            ProtocolError: when one of them is not JSON.
+        """
+        texts = self.lines.last(most) if self.lines else []
+        try:
+            return [parse_text(each) for each in texts]
+        except NotJson as error:
+            raise self._not_json(texts, self.before + len(self) - len(texts), error) from None
+
+    def _not_json(self, texts: Iterable[str], before: int, error: NotJson) -> ProtocolError:
+        """The error for the first of some events that cannot be read."""
+        which = f"An event of {self.origin.page}"
+        for number, text in enumerate(texts, before + 1):
+            try:
+                parse_text(text)
+            except NotJson as its_own:
+                which, error = f"Event {number} of {self.origin.page}", its_own
+                break
+        return self.origin.sign(ProtocolError(f"{which} is not JSON: {error}."))
 
 
 def fetched(found: Found, headers: Mapping[str, str]) -> Fetched:

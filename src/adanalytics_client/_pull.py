@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic
+from typing import Generic, TypeVar
 
 from adanalytics_client._auto import Scout
 from adanalytics_client._checks import check_text, is_whole
@@ -12,13 +12,15 @@ from adanalytics_client._drift import announce
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._operations import PageReader
-from adanalytics_client._pages import Cursor, Page, TextPage
+from adanalytics_client._pages import Cursor, Fetched, Page, TextPage
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
 from adanalytics_client._seen import SeenEvents, Sieve, check_seen
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M, Typed
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.errors import ConfigurationError, ProtocolError
+
+T = TypeVar("T")
 
 MOST_CONCURRENT = 64
 
@@ -91,6 +93,25 @@ class Pull(Generic[M]):
     def left(self, passed: int) -> int | None:
         """How many more events may pass, or None for all."""
         return None if self.max_events is None else max(0, self.max_events - passed)
+
+    def taken(self, take: Callable[[Fetched, int | None], T], turned: Turned, passed: int) -> T:
+        """What `take` makes of a page, told how many of its events still count.
+
+        Raises:
+            ProtocolError: also for events that are nested too deeply to be written, and for names
+                that are no UTF-8 where only that can be.
+        """
+        origin = turned.page.origin
+        try:
+            return take(turned.page, self.left(passed))
+        except ProtocolError as error:
+            raise origin.sign(error) from None
+        except RecursionError:
+            told = f"An event of {origin.page} is nested too deeply to be written so."
+        except UnicodeEncodeError as error:
+            text = ascii(error.object[error.start : error.end])
+            told = f"An event of {origin.page} holds {text}, which is no character of UTF-8."
+        raise origin.sign(ProtocolError(f"{told} Write jsonl without columns=, which keeps it."))
 
     def page(self, turned: Turned, passed: int) -> Page:
         """A page for the user, cut where `max_events` ends.

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from adanalytics_client._page_parts import parts
 from adanalytics_client._pages import Fetched
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 # pydantic and the models are imported where they are used: with them, starting takes half as long
 # again. Python 3.11's own TypeVar knows no default, and only type checkers need it.
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
     from typing_extensions import TypeVar
 
     from adanalytics_client.models import Event
@@ -38,12 +38,14 @@ class Typed(Generic[M]):
 
     Attributes:
         adapter: checks a list of models.
+        own: whether the model is `Event`.
         at_once: whether pydantic may read the text itself. It turns numbers with a fraction into
             floats, which only our own models notice, and early versions do not keep the last of
             several members with one name.
     """
 
     adapter: "TypeAdapter[list[M]]"
+    own: bool
     at_once: bool
 
     @classmethod
@@ -65,7 +67,8 @@ class Typed(Generic[M]):
             raise _refusal(model, error.code or "unknown to pydantic") from None
         if form in _NO_OBJECTS:
             raise _refusal(model, "an event is an object with fields")
-        return cls(adapter, kind is Event and adapter.validate_json(_REPEATED)[0].os == "last")
+        own = kind is Event
+        return cls(adapter, own, own and adapter.validate_json(_REPEATED)[0].os == "last")
 
     def read(self, page: Fetched, most: int | None) -> Iterator[M]:
         """The events of a page, or its first `most`; some at a time.
@@ -79,14 +82,28 @@ class Typed(Generic[M]):
             yield from self._models(part)
 
     def _models(self, page: Fetched) -> list[M]:
-        if self.at_once and page.lines is not None:
-            from pydantic import ValidationError
+        from pydantic import ValidationError
 
+        if self.at_once and page.lines is not None:
             from adanalytics_client.models import EXACT, Inexact
 
             with suppress(ValidationError, Inexact):
                 return self.adapter.validate_json(page.lines.array(), context=EXACT)
-        return self.adapter.validate_python(page.rows())
+        rows = page.rows()
+        try:
+            return self.adapter.validate_python(rows)
+        except ValidationError as error:
+            if not self.own:
+                raise
+            # It takes every value, but pydantic takes no name that is not UTF-8.
+            raise page.origin.sign(ProtocolError(_unfit(error, page))) from None
+
+
+def _unfit(error: "ValidationError", page: Fetched) -> str:
+    index, *_ = error.errors()[0]["loc"]
+    event = page.before + int(index) + 1
+    told = ascii(error.errors()[0]["input"])
+    return f"Event {event} of {page.origin.page} has {told}, of which no model is made; use rows()."
 
 
 def _refusal(model: object, why: str) -> ConfigurationError:

@@ -218,7 +218,7 @@ class AsyncEventQuery(Generic[M]):
         self, take: Callable[[Fetched, int | None], T], whole: Sieve | None = None
     ) -> AsyncGenerator[T, None]:
         """What `take` makes of each page, told how many of its events still count."""
-        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)), whole)
+        return self._each(partial(self._pull.taken, take), whole)
 
     async def _each(
         self, take: Callable[[Turned, int], T], whole: Sieve | None = None

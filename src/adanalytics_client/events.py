@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 from adanalytics_client._dates import Day
@@ -213,7 +214,7 @@ class EventQuery(Generic[M]):
         self, take: Callable[[Fetched, int | None], T], whole: Sieve | None = None
     ) -> Generator[T, None, None]:
         """What `take` makes of each page, told how many of its events still count."""
-        return self._each(lambda turned, passed: take(turned.page, self._pull.left(passed)), whole)
+        return self._each(partial(self._pull.taken, take), whole)
 
     def _each(
         self, take: Callable[[Turned, int], T], whole: Sieve | None = None
