@@ -15,6 +15,9 @@ ACCEPT_ENCODING = "gzip"
 
 _MOST_DIGITS = 18
 
+GZIP_MAGIC = b"\x1f\x8b"
+"""What every gzip file begins with."""
+
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -27,7 +30,10 @@ class OversizedBody(ValueError):
 
 
 class Gunzip:
-    """Undo gzip piece by piece; several members in a row are one body (RFC 1952, section 2.2)."""
+    """Undo gzip piece by piece; several members in a row are one body (RFC 1952, section 2.2).
+
+    Zeros behind a member fill up a block, as on tapes and in tar files; gzip overlooks them, too.
+    """
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_WINDOW)
@@ -43,6 +49,8 @@ class Gunzip:
         out: list[bytes] = []
         while piece:
             if self._member.eof:
+                if not (piece := piece.lstrip(b"\0")):
+                    break
                 self._member, self._fresh = zlib.decompressobj(_GZIP_WINDOW), True
             try:
                 out.append(self._member.decompress(piece, most))

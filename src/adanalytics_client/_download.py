@@ -66,7 +66,8 @@ class Delivery:
         file, observer = self.status.files[number], self.session.observer
         place = self.session.address("bulk-export")
         source = Source.of(place, self.order, self.status, number)
-        return lambda: PartFile(target, file, source=source, observer=observer)
+        packed = self.order.compression == "gzip" or target.suffix.lower() == ".gz"
+        return lambda: PartFile(target, file, source=source, packed=packed, observer=observer)
 
     def _see_events(self, parts: list[PartFile]) -> None:
         """Neither a length nor a checksum may be announced, but nothing is not some events."""

@@ -103,7 +103,8 @@ def _judge(session: Session, done: Exchanged, part: PartFile) -> Operation[Probl
         return of_failure(outcome, done.url, repeatable=True)
     if part.taken or part.ends_here(outcome.head):
         if outcome.status == 206 and part.short:
-            return Problem(DownloadError("Only a part of the rest came; ask again."), again=True)
+            text = f"Only a part of the rest came, up to byte {part.received}; download it again."
+            return Problem(DownloadError(text), again=True)
         return (yield from _verified(part))
     return _refusal(session, outcome, done.url, part)
 

@@ -5,22 +5,20 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from adanalytics_client._body import DamagedBody, Gunzip
+from adanalytics_client._body import DamagedBody
 from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
+from adanalytics_client._file_checks import check_gzip, digest_of
 from adanalytics_client._files import check_target, permissions_of, real_path, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer, tell
 from adanalytics_client._part_lock import open_locked
 from adanalytics_client._part_place import names_beside
 from adanalytics_client._sidecar import Sidecar, read_sidecar
 from adanalytics_client._source import Source
-from adanalytics_client._validator import is_etag, validator_of
+from adanalytics_client._unpacking import Unpacking
+from adanalytics_client._validator import is_same_version, validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
-
-_GZIP_MAGIC = b"\x1f\x8b"
-# Deflate grows at most about a thousandfold, so a check holds at most some 64 MiB.
-_CHECKED_AT_ONCE = 65_536
 
 
 class PartFile:
@@ -35,6 +33,7 @@ class PartFile:
         target: the name it gets at the end; what is there stays until then.
         expected: the file's announced size and checksum.
         source: names the file for a later run.
+        packed: whether it is to be a file packed with gzip.
         observer: told about bytes.
 
     Raises:
@@ -44,12 +43,19 @@ class PartFile:
     """
 
     def __init__(
-        self, target: Path, expected: ExportFile, *, source: Source, observer: Observer
+        self,
+        target: Path,
+        expected: ExportFile,
+        *,
+        source: Source,
+        packed: bool,
+        observer: Observer,
     ) -> None:
         check_target(target)
         self.target = target = real_path(target)
         self._expected = expected
         self._source = source
+        self._packed = packed
         self._observer = observer
         self._path, self._note = names_beside(target)
         self.received = 0
@@ -59,7 +65,7 @@ class PartFile:
         self._open_ended = False
         self._until: int | None = None
         self._validator: str | None = None
-        self._gunzip: Gunzip | None = None
+        self._unpacking: Unpacking | None = None
         self._sha256 = hashlib.sha256()
         self._file = open_locked(self._path, within=permissions_of(target))
         self._take_up()
@@ -86,10 +92,7 @@ class PartFile:
 
     def expect(self, file: ExportFile) -> None:
         """Believe a later announcement; other bytes than announced before are another file."""
-        if (
-            None not in (file.sha256, self._expected.sha256)
-            and file.sha256 != self._expected.sha256
-        ):
+        if len({file.sha256, self._expected.sha256} - {None}) > 1:
             self.restart()
         self._expected = file
 
@@ -118,12 +121,11 @@ class PartFile:
             OSError: when it cannot be written.
         """
         self.received += len(piece)
-        if self._until is not None and self.received > self._until:
-            raise DamagedBody(f"more than {self._until} bytes came")
-        plain = self._gunzip.feed(piece) if self._gunzip else piece
-        self._file.write(plain)
+        self._file.write(self._unpacking.feed(piece) if self._unpacking else piece)
+        if self._until is not None and min(self._sizes()) > self._until:
+            raise DamagedBody(f"more than the {self._until} bytes told before")
         if not self.inherited:
-            self._sha256.update(plain)
+            self._sha256.update(piece)
         tell(self._observer.bytes, BytesReceived(self.received, self.total))
 
     def verify(self) -> None:
@@ -138,18 +140,19 @@ class PartFile:
                 f"{self.received} of {self.total} bytes of the file arrived; download it again."
             )
         try:
-            if self._gunzip is not None:
-                self._gunzip.finish()
+            if self._unpacking is not None:
+                self._file.write(self._unpacking.finish())
             if self._expected.sha256 is None:
-                self._check_gzip()
+                check_gzip(self._file)
         except DamagedBody as error:
             raise DownloadError(f"The file is not whole ({error}); download it again.") from None
-        size, length = self._expected.size_bytes, self._file.tell()
-        if size is not None and size != length:
+        size, found = self._expected.size_bytes, self._sizes()
+        if size is not None and size not in found:
             raise DownloadError(
-                f"The file has {length} bytes and {size} were announced; download it again."
+                f"The file has {found[-1]} bytes and {size} were announced; download it again."
             )
-        if self._expected.sha256 not in (None, self._digest()):
+        unpacked = self._unpacking.sha256 if self._unpacking else None
+        if self._expected.sha256 not in (None, unpacked, self._digest()):
             raise ChecksumMismatch("The file's sha256 is not the one announced; download it again.")
 
     def restart(self) -> None:
@@ -206,21 +209,21 @@ class PartFile:
         self._file.truncate()
         self.received, self.total, self._until = 0, None, None
         self.taken, self.inherited, self._open_ended = False, False, False
-        self._validator, self._gunzip, self._sha256 = None, None, hashlib.sha256()
+        self._validator, self._unpacking, self._sha256 = None, None, hashlib.sha256()
 
     def _begin(self, head: Head) -> None:
         """Start with the first byte of the version that `head` is about."""
         self.restart()
         length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
+        self._until = self._expected.size_bytes
         encoding = (head.get("content-encoding") or "").strip().lower()
         if encoding not in {"", "identity", "gzip", "x-gzip"}:
             raise DownloadError(f"The file came in the encoding {encoding!r}, not asked for.")
         if encoding.endswith("gzip"):
-            # Ranges count encoded bytes, and here lie decoded ones.
-            self._gunzip = Gunzip()
+            # Ranges count encoded bytes, and here may lie decoded ones.
+            self._unpacking = Unpacking(to_packed=self._packed)
             return
-        self._until = self._expected.size_bytes
         self._validator = validator_of(head)
         if self._validator is not None:
             source = self._source.under(self._validator)
@@ -232,7 +235,7 @@ class PartFile:
         if (
             sent is None
             or sent.first != self.received
-            or not self._is_same(head)
+            or not is_same_version(head, self._validator)
             or (None not in (self.total, sent.total) and self.total != sent.total)
         ):
             self.restart()
@@ -243,32 +246,13 @@ class PartFile:
         self.taken = True
         return True
 
-    def _is_same(self, head: Head) -> bool:
-        """Whether a 206 is about the version at hand; one with an ETag must repeat it."""
-        if self._validator is not None and is_etag(self._validator):
-            return head.get("etag") == self._validator
-        return head.get("last-modified") in (None, self._validator)
-
     def _is_page(self, head: Head) -> bool:
         return "html" in (head.get("content-type") or "").lower()
 
-    def _digest(self) -> str:
-        """The checksum of the whole file; what an earlier run brought has to be read for it."""
-        if self.inherited:
-            self._sha256 = hashlib.sha256()
-            self._file.seek(0)
-            while piece := self._file.read(_CHECKED_AT_ONCE):
-                self._sha256.update(piece)
-        return self._sha256.hexdigest()
+    def _sizes(self) -> list[int]:
+        """Bytes that came, and those in them: which of the two was announced is not known."""
+        return [self.received, *([self._unpacking.size] if self._unpacking else [])]
 
-    def _check_gzip(self) -> None:
-        """Follow a gzip file's own structure, so that a cut without a length is noticed."""
-        end = self._file.tell()
-        self._file.seek(0)
-        if self._file.read(2) == _GZIP_MAGIC:
-            self._file.seek(0)
-            inner = Gunzip()
-            while piece := self._file.read(_CHECKED_AT_ONCE):
-                inner.feed(piece)
-            inner.finish()
-        self._file.seek(end)
+    def _digest(self) -> str:
+        """The checksum of what came; what an earlier run brought has to be read for it."""
+        return digest_of(self._file) if self.inherited else self._sha256.hexdigest()

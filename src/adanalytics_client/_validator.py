@@ -27,3 +27,10 @@ def validator_of(head: Head) -> str | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return changed if age.total_seconds() >= 1 else None
+
+
+def is_same_version(head: Head, validator: str | None) -> bool:
+    """Whether a 206 is about the version that has `validator`; one with an ETag must repeat it."""
+    if validator is not None and is_etag(validator):
+        return head.get("etag") == validator
+    return head.get("last-modified") in (None, validator)

@@ -347,6 +347,6 @@ def test_a_file_that_outgrows_what_was_announced_is_not_read_on(
         bulk_export=[say({"download_url": "/f.csv", "size_bytes": 1000})],
         f_csv=[say(bytes(8_000_000), headers=CSV, chunked=True)],
     )
-    with pytest.raises(errors.DownloadError, match="more than 1000 bytes"):
+    with pytest.raises(errors.DownloadError, match="more than the 1000 bytes"):
         fetch(world, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,35 @@
+"""Read a file once more to see that it is the right one and whole."""
+
+import hashlib
+import os
+from typing import BinaryIO
+
+from adanalytics_client._body import GZIP_MAGIC, Gunzip
+
+# Deflate grows at most about a thousandfold, so a check holds at most some 64 MiB.
+_CHECKED_AT_ONCE = 65_536
+
+
+def digest_of(file: BinaryIO) -> str:
+    """The sha256 of a whole file, in hex."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while piece := file.read(_CHECKED_AT_ONCE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def check_gzip(file: BinaryIO) -> None:
+    """Follow a gzip file's own structure, so that a cut without a length is noticed.
+
+    Raises:
+        DamagedBody: when it is damaged or its end is missing.
+    """
+    file.seek(0)
+    if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+        file.seek(0)
+        inner = Gunzip()
+        while piece := file.read(_CHECKED_AT_ONCE):
+            inner.feed(piece)
+        inner.finish()
+    file.seek(0, os.SEEK_END)
