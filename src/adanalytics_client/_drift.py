@@ -73,13 +73,16 @@ class Watch:
 
         Repeats, a wrong sum, or a smaller one: events that went took others to pages that were
         read, and the sum may be right again at the end. One that grows may only have grown behind.
+        Of the last page also that it says that others follow, unless the sum is right.
         """
         repeated = len(page) - len(kept) - _handed(cursor, page)
         total = page.signals.total or cursor.total
         distinct = cursor.seen + len(page) - self.repeated
         fewer = cursor.total is not None and total is not None and total < cursor.total
-        if repeated or fewer or (last and total is not None and total != distinct):
-            return PageDrift(str(cursor.slice), cursor.number, repeated, distinct, total, last)
+        contradicted = last and total != distinct and _says_more(cursor, page)
+        if repeated or fewer or contradicted or (last and total not in {None, distinct}):
+            place = (str(cursor.slice), cursor.number)
+            return PageDrift(*place, repeated, distinct, total, last, contradicted)
         return None
 
 
@@ -125,6 +128,14 @@ def digest(event_id: str) -> str:
 def _handed(cursor: Cursor, page: Fetched) -> int:
     """Events at the front of the page that an earlier run handed out."""
     return min(cursor.handed, len(page))
+
+
+def _says_more(cursor: Cursor, last: Fetched) -> bool:
+    """Whether the last page, an empty one or one with a flag, says elsewhere that it is not."""
+    says = last.signals
+    # A "page count" that is the number of events is theirs.
+    pages = 0 if says.pages in {None, len(last)} else says.pages
+    return says.linked or says.more is True or pages > cursor.number
 
 
 def _shows_drift(cursor: Cursor, page: Fetched) -> bool:

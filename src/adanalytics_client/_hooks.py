@@ -111,7 +111,9 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """The pages of a slice moved while they were read, so events may be missing.
+    """The pages of a slice moved while they were read or contradict each other.
+
+    Events may be missing then.
 
     Attributes:
         slice: the query.
@@ -120,6 +122,7 @@ class PageDrift:
         distinct: events of the slice so far, each counted once.
         total: events that the service counts in the slice, where it says so.
         last: whether this is the last page; then `distinct` should be `total`.
+        contradicted: whether this last page also says that others follow.
 
     Example:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -132,9 +135,15 @@ class PageDrift:
     distinct: int
     total: int | None
     last: bool
+    contradicted: bool = False
 
     def __str__(self) -> str:
         told = f"Page {self.number} of {self.slice}"
+        if self.contradicted and not self.repeated and self.total is None:
+            return (
+                f"{told} is taken as the last, but the service also says that pages follow it. "
+                f"Compare {self.slice} with its summary, or pull it with another split."
+            )
         if self.repeated:
             events = "an event" if self.repeated == 1 else f"{self.repeated} events"
             told += f" brought {events} again, left out here;"
@@ -219,7 +228,7 @@ class Observer:
         """After each page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """After a page that shows that pages moved; the log has it as a warning, too."""
+        """After a page that shows that pages moved or that contradicts itself; also in the log."""
 
     def partial(self, info: PartialAnswer) -> None:
         """After an answer with data and an error; the log has it as a warning, too."""

@@ -33,12 +33,14 @@ class Signals:
         pages: the number of pages.
         total: the number of events on all pages.
         ends: there is room for a link to the next page and it is empty.
+        linked: there is a link to the next page although a flag says that none follows.
     """
 
     more: bool | None = None
     pages: int | None = None
     total: int | None = None
     ends: bool = False
+    linked: bool = False
 
 
 def signals(found: Found, headers: Mapping[str, str]) -> Signals:
@@ -54,12 +56,14 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     # A `count` that equals the rows of this page may be only theirs.
     totals += [_at_least(len(found) + 1, value) for value in counts]
     pages = [_at_least(1, value) for key, value in told if key in _PAGES]
-    linked = _NEXT_LINK.search(headers.get("link", "")) is not None
+    linked = any(nexts) or _NEXT_LINK.search(headers.get("link", "")) is not None
+    more = _first([*flags, True if linked else None])
     return Signals(
-        more=_first([*flags, True if any(nexts) or linked else None]),
+        more=more,
         pages=_first(pages),
         total=_first(totals),
         ends=bool(nexts) and not any(nexts),
+        linked=linked and more is False,
     )
 
 
