@@ -56,8 +56,13 @@ def refusing() -> Iterator[None]:
         raise NotJson("it ends too early") from None
     except ArithmeticError:
         raise NotJson("it holds a number with an exponent beyond any Decimal") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
         raise NotJson(str(error)) from None
+    except ValueError:
+        # Python refuses to make an int of them.
+        raise NotJson("it holds a number of too many digits") from None
 
 
 def text_of(body: bytes | bytearray) -> str:

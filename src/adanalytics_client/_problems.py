@@ -181,11 +181,8 @@ def _status_error(status: int, reason: str, advice: str) -> StatusError:
         refused = "A credential is asked for" if advice is _AWAY else "The credential was refused"
         return AuthenticationError(f"{refused}{told}. {advice}", status=status, reason=reason)
     if status == 403:
-        return PermissionDenied(
-            f"Access was refused{told}. Ask an admin for access to this partner.",
-            status=status,
-            reason=reason,
-        )
+        advice = _AWAY if advice is _AWAY else "Ask an admin for access to this partner."
+        return PermissionDenied(f"Access was refused{told}. {advice}", status=status, reason=reason)
     if status in {404, 405, 410}:
         return NotFound(
             f"Not found{told}. Check the partner and base_url.", status=status, reason=reason

@@ -89,6 +89,20 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
             read(body)
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b"9" * 5000, "it holds a number of too many digits"),
+    ],
+)
+def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, told: str) -> None:
+    for read in (parse, outline):
+        with pytest.raises(NotJson) as caught:
+            read(body)
+        assert str(caught.value) == told
+
+
 def test_rows_keep_their_own_text() -> None:
     found = outline(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
     assert found == {"data": {"rows": Lines.of([b'{"a":1.50, "b":[{"c":1E5}]}', b"{}"])}}
