@@ -69,7 +69,11 @@ class SendLog:
 
     @classmethod
     def open(cls, blocks: Blocks, now: Moment, *, capacity: int) -> "SendLog":
-        """The log with room for `capacity` sends at least; an empty one where there is none."""
+        """The log with room for `capacity` sends at least.
+
+        One without a byte is new: of a file that somebody emptied no more is left than of one that
+        somebody removed.
+        """
         data = blocks.read(0, HEAD_SIZE)
         if not data:
             return cls(blocks, Head.fresh(capacity, now), now)
@@ -166,12 +170,17 @@ def _rewritten(blocks: Blocks, head: Head, now: Moment, capacity: int) -> Head:
 
 
 def _salvaged(blocks: Blocks, now: Moment, capacity: int) -> Head:
-    """What can still be read where the head is damaged; each place in the ring was a send."""
+    """What can still be read where the head is damaged; each place in the ring was a send.
+
+    Where no record can be read either, nothing tells how many there were: it may have been all.
+    """
     found = {
         number: each if each.at.steady <= now.steady else replace(each, at=each.at.seen_from(now))
         for number, each in _readable(blocks).items()
     }
     places = -(-max(0, len(blocks.read(0, -1)) - HEAD_SIZE) // RECORD_SIZE)
+    if not found:
+        places = max(places, capacity)
     following = max(places, max(found, default=-1) + 1)
     head = Head.fresh(max(capacity, places), now)
     head.oldest, head.following, head.open_from = following - places, following, following

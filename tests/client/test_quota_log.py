@@ -43,6 +43,8 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda content: content[: -RECORD_SIZE - 3],
     "longer": lambda content: b"\xff" + content[1:] + bytes(40),
     "something else": lambda _: b"hello\n" * 50,
+    "cut in its head": lambda content: content[:60],
+    "a word": lambda _: b"hello\n",
 }
 
 
