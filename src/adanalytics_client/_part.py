@@ -16,7 +16,7 @@ from adanalytics_client._part_lock import open_locked
 from adanalytics_client._part_place import names_beside
 from adanalytics_client._sidecar import Sidecar, read_sidecar
 from adanalytics_client._source import Source
-from adanalytics_client._unpacking import Unpacking
+from adanalytics_client._unpacking import Unpacking, encoding_of
 from adanalytics_client._validator import is_same_version, validator_of
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
 
@@ -217,10 +217,9 @@ class PartFile:
         length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
         self._until = self._expected.size_bytes
-        encoding = (head.get("content-encoding") or "").strip().lower()
-        if encoding not in {"", "identity", "gzip", "x-gzip"}:
-            raise DownloadError(f"The file came in the encoding {encoding!r}, not asked for.")
-        if encoding.endswith("gzip"):
+        if (encoding := encoding_of(head)) is not None:
+            if encoding not in {"gzip", "x-gzip"}:
+                raise DownloadError(f"The file came in the encoding {encoding!r}, not asked for.")
             # Ranges count encoded bytes, and here may lie decoded ones.
             self._unpacking = Unpacking(to_packed=self._packed)
             return
@@ -235,6 +234,7 @@ class PartFile:
         if (
             sent is None
             or sent.first != self.received
+            or encoding_of(head) is not None
             or not is_same_version(head, self._validator)
             or (None not in (self.total, sent.total) and self.total != sent.total)
         ):

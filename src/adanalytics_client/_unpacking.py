@@ -3,6 +3,7 @@
 import hashlib
 
 from adanalytics_client._body import GZIP_MAGIC, Gunzip
+from adanalytics_client._effects import Head
 
 
 class Unpacking:
@@ -53,3 +54,9 @@ class Unpacking:
         """
         self._gunzip.finish()
         return self._packed if self._stays is None else b""
+
+
+def encoding_of(head: Head) -> str | None:
+    """The encoding that an answer came in, or None when it came as it is."""
+    name = (head.get("content-encoding") or "").strip().lower()
+    return None if name in {"", "identity"} else name

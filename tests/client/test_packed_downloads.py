@@ -118,3 +118,20 @@ def test_zeros_behind_the_last_member_are_no_damage(
     assert (tmp_path / "out.csv.gz").read_bytes() == padded
     world.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == (FILE * 2 if headers else padded)
+
+
+def test_a_rest_in_another_encoding_is_no_rest(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """Though a service may forget that each encoding needs an ETag of its own."""
+    headers = {"ETag": '"v1"'}
+    rest = {**headers, "Content-Encoding": "gzip", "Content-Range": "bytes 12-20/*"}
+    stand_in.says(
+        say({"download_url": "/f.csv"}),
+        say(FILE, headers=headers, chunked=True, cut=12),
+        say(PACKED[12:21], status=206, headers=rest),
+        say(FILE, headers=headers),
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert stand_in.asked[-1].headers.get("range") is None
