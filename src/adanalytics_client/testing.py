@@ -35,6 +35,9 @@ class MovableClock:
     A wait of the client, for quota or before a repeat, moves it by as long as it says and is over
     at once. `now` shows where it stands.
 
+    Requests that are under way then arrive later, and others that wait move it, too. Where a test
+    asks for exact times, `concurrency=1` sends one after the other.
+
     Args:
         now: where it begins, with a time zone; by default the present.
 

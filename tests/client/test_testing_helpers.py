@@ -45,6 +45,14 @@ def test_the_clock_is_that_of_the_server_too() -> None:
     assert clock.now == NOON.replace(hour=13)
 
 
+def test_one_request_after_the_other_waits_exactly() -> None:
+    """Twenty-four requests, ten an hour."""
+    clock = MovableClock(NOON)
+    with reference_client(events_per_day=48, limit=10, clock=clock) as client:
+        assert len(list(client.events(DAY, concurrency=1))) == 48
+    assert clock.now == NOON.replace(hour=14)
+
+
 def test_a_wait_moves_the_clock_by_no_less_than_it_says() -> None:
     """The server counts in milliseconds; a shorter wait must end, too."""
     clock = MovableClock(NOON)
