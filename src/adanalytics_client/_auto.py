@@ -59,11 +59,14 @@ class Scout:
         most = self._wanted(page)
         if most is not None and most <= DEEPEST * size:
             return page
-        counts = yield from self._counts(session, page)
+        known = yield from self._known(session, page)
+        counts = self._counts(known, page)
         stretches = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
         if [each.cut for each in stretches] in ([], ["whole"]):
             return page
-        stretches = yield from _without_nothing(session, stretches, counts)
+        # Events that the summary leaves out may be those of a day that nobody knows of.
+        if page.signals.total in {None, sum(known.values())}:
+            stretches = yield from _without_nothing(session, stretches, counts)
         return Division.of(stretches, hour=self.plan.hour)
 
     def _wanted(self, page: Fetched) -> int | None:
@@ -76,23 +79,27 @@ class Scout:
         kept = self.plan.days
         return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
 
-    def _counts(self, session: Session, page: Fetched) -> Operation[Mapping[date, int]]:
+    def _known(self, session: Session, page: Fetched) -> Operation[Mapping[date, int]]:
+        """The events of each day as the summary counts them, asked for where it matters."""
+        days = self._days()
+        if len(days) == 1 and _total(page) is not None:
+            return {}
+        found = yield from _summary_of(session, days[0], days[-1])
+        counts = day_counts(found) if found else {}
+        return {day: counts.get(day, 0) for day in days}
+
+    def _counts(self, known: Mapping[date, int], page: Fetched) -> Mapping[date, int]:
         """About how many events each day has; nothing when nobody says.
 
         The summary leaves filtered events out, so a total of the pages corrects it; without a
         usable summary the total is spread evenly.
         """
-        days, total = self._days(), _total(page)
-        if len(days) == 1 and total is not None:
-            return {days[0]: total}
-        found = yield from _summary_of(session, days[0], days[-1])
-        counts = day_counts(found) if found else {}
-        known = sum(counts.get(day, 0) for day in days)
-        if known and total is not None:
-            return {day: -(-counts.get(day, 0) * total // known) for day in days}
-        if known:
+        days, total, counted = self._days(), _total(page), sum(known.values())
+        if counted and total is not None:
+            return {day: -(-known[day] * total // counted) for day in days}
+        if counted:
             share = 1 if self.plan.hour is None else 24
-            return {day: -(-counts.get(day, 0) // share) for day in days}
+            return {day: -(-known[day] // share) for day in days}
         return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
 
 

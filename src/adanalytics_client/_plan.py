@@ -170,6 +170,8 @@ class Plan:
     def only_days(self, days: Iterable[Day]) -> Self:
         """The plan without queries for days that are not among `days`, such as `client.dates()`.
 
+        A query that spans several days still brings those between them.
+
         Raises:
             ConfigurationError: for something that is no day.
 

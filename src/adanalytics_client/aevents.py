@@ -58,6 +58,9 @@ class AsyncEventQuery(Generic[M]):
     def only_days(self, days: Iterable[Day]) -> "AsyncEventQuery[M]":
         """The same pull without requests for days that are not among `days`.
 
+        It saves requests and filters no events: where one query spans several days, with `none`
+        and `auto`, events of the days between come as well.
+
         Raises:
             ConfigurationError: for something that is no day, and for a resumed pull.
 

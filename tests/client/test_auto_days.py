@@ -1,0 +1,53 @@
+"""`split="auto"` and days that neither the summary nor `dates` knows: none of them is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+
+DAYS = [f"2026-01-{day}" for day in range(15, 20)]
+LARGE = {"2026-01-15", "2026-01-17", "2026-01-19"}
+
+
+def serve(stand_in: StandIn, say: type[Say], between: int) -> None:
+    """Large days, and so many filtered events on each day between them."""
+
+    def events(query: dict[str, str]) -> list[dict[str, Any]]:
+        hours = [int(query["hour"])] if "hour" in query else range(24)
+        return [
+            {"event_id": f"{day} {hour} {at}"}
+            for day in DAYS
+            if query["start_date"] <= day <= query["end_date"]
+            for hour in hours
+            for at in range(20 if day in LARGE else between if hour == 0 else 0)
+        ]
+
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("dates"):
+            return say({"dates": sorted(LARGE)})
+        if asked.path.endswith("summary"):
+            return say({"summary": [{"date": day, "impressions": 480} for day in sorted(LARGE)]})
+        found, size = events(asked.query), int(asked.query["per_page"])
+        end = int(asked.query["page"]) * size
+        return say({"events": found[end - size : end], "total": len(found)})
+
+    stand_in.script = script
+
+
+@pytest.mark.parametrize("between", [0, 1, 7, 30])
+def test_days_that_a_total_counts_are_asked_for(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], between: int
+) -> None:
+    serve(stand_in, say, between)
+    world = open_world(limit=None)
+    rows = world.rows(DAYS[0], DAYS[-1], split="auto", per_page=10)
+    days = Counter(row["event_id"].split()[0] for row in rows)
+    assert days == Counter({day: 480 if day in LARGE else between for day in DAYS})
+    # Where the figures agree, days without data are not asked for.
+    firsts = {each.query["start_date"] for each in stand_in.asked if "page" in each.query}
+    assert firsts == ({*DAYS} if between else LARGE)
