@@ -77,7 +77,15 @@ class AsyncDriver:
         self._rooms.close()
         # A forked child would end its parent's connections.
         if self._owned and (self._home is None or self._home[1] == os.getpid()):
-            await self._http.aclose()
+            try:
+                await self._http.aclose()
+            except RuntimeError:
+                if self._home in {None, _here()}:
+                    raise
+                raise ConfigurationError(
+                    "The client was used in another event loop, where its connections are; "
+                    "close it there, such as with `async with` inside one asyncio.run."
+                ) from None
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation in the calling task; closing the client ends it."""

@@ -34,7 +34,7 @@ class SeenEvents:
         forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
 
     Raises:
-        ConfigurationError: when `most` is no whole number of at least 1.
+        ConfigurationError: when `most` is no whole number of at least 1, or an id is no text.
 
     Example:
         >>> seen = SeenEvents()
@@ -53,8 +53,8 @@ class SeenEvents:
         self._digests: dict[bytes, None] = {}
         self.add(event_ids)
 
-    def __contains__(self, event_id: str) -> bool:
-        return _digest(event_id) in self._digests
+    def __contains__(self, event_id: object) -> bool:
+        return isinstance(event_id, str) and _digest(event_id) in self._digests
 
     def __len__(self) -> int:
         return len(self._digests)
@@ -72,13 +72,22 @@ class SeenEvents:
     def add(self, event_ids: Iterable[str]) -> None:
         """Count events as brought; one that is known already becomes no younger.
 
+        Raises:
+            ConfigurationError: for something else than ids; those before it count.
+
         Example:
             >>> seen = SeenEvents(["e-1"])
             >>> seen.add(["e-1", "e-2"])
             >>> len(seen), "e-2" in seen
             (2, True)
         """
+        if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
+            raise ConfigurationError(f"event_ids={event_ids!r}: pass a list of ids, each a str.")
         for each in event_ids:
+            if not isinstance(each, str):
+                raise ConfigurationError(
+                    f"event_ids: an id is a str, not {each!r}; leave out events without one."
+                )
             self._digests[_digest(each)] = None
             self._forget()
 

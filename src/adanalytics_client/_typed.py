@@ -108,6 +108,8 @@ def _unfit(error: "ValidationError", page: Fetched) -> str:
 
 def _refusal(model: object, why: str) -> ConfigurationError:
     shown = getattr(model, "__name__", repr(model))
+    if why == "typed-dict-version":
+        why = "before Python 3.12 that of typing_extensions, with which pydantic can work"
     return ConfigurationError(
         f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({why})."
     )

@@ -12,6 +12,8 @@ from math import ceil
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from adanalytics_client._checks import is_whole
+from adanalytics_client._dates import Day, to_day
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
@@ -97,7 +99,7 @@ class MovableClock:
 def reference_client(
     *,
     seed: int = 0,
-    start: date = FIRST_DAY,
+    start: Day = FIRST_DAY,
     days: int = 1,
     events_per_day: int = 2_000,
     partner: str = "acme",
@@ -110,7 +112,7 @@ def reference_client(
 
     Args:
         seed: the same seed gives the same events.
-        start: the first day with data.
+        start: the first day with data, as for `events`.
         days: how many days have data; 0 starts empty.
         events_per_day: events of each of them.
         partner: the id of the partner.
@@ -120,8 +122,7 @@ def reference_client(
         clock: the time of both, to be moved; by default each has the machine's.
 
     Raises:
-        ConfigurationError: when the `server` extra is not installed, or a fault or dialect cannot
-            be.
+        ConfigurationError: when the `server` extra is not installed, or an argument cannot be.
 
     Example:
         >>> with reference_client(seed=7, faults=["503 once per hour"]) as client:
@@ -139,9 +140,9 @@ def reference_client(
         dialect=dialect,
         clock=clock,
     )
-    with (
-        local as server,
-        Client(
+    server = _running(local)
+    try:
+        with Client(
             server.url,
             api_key=server.api_key,
             partner=partner,
@@ -149,16 +150,17 @@ def reference_client(
             quota_log="memory",
             retry=_PATIENT if clock else None,
             clock=clock,
-        ) as client,
-    ):
-        yield client
+        ) as client:
+            yield client
+    finally:
+        server.close()
 
 
 @asynccontextmanager
 async def async_reference_client(
     *,
     seed: int = 0,
-    start: date = FIRST_DAY,
+    start: Day = FIRST_DAY,
     days: int = 1,
     events_per_day: int = 2_000,
     partner: str = "acme",
@@ -186,7 +188,7 @@ async def async_reference_client(
         clock=clock,
     )
     # The server starts its own loop in a thread, which a running loop here must not be in.
-    server = await to_thread(local.__enter__)
+    server = await to_thread(_running, local)
     try:
         async with AsyncClient(
             server.url,
@@ -199,13 +201,13 @@ async def async_reference_client(
         ) as client:
             yield client
     finally:
-        await to_thread(local.close)
+        await to_thread(server.close)
 
 
 def _server(
     *,
     seed: int,
-    start: date,
+    start: Day,
     days: int,
     events_per_day: int,
     partner: str,
@@ -215,7 +217,15 @@ def _server(
     clock: MovableClock | None,
 ) -> "LocalServer":
     local = _local()
-    sample = local.Sample(start=start, days=days, events_per_day=events_per_day, seed=seed)
+    first = to_day(start, "start")
+    for name, value, least in (("days", days, 0), ("events_per_day", events_per_day, 1)):
+        if not is_whole(value, least):
+            raise ConfigurationError(f"{name}={value!r}: pass a whole number, at least {least}.")
+    if isinstance(faults, str):
+        raise ConfigurationError(f"faults={faults!r}: pass a list of faults, such as [{faults!r}].")
+    if not isinstance(clock, MovableClock | None):
+        raise ConfigurationError(f"clock={clock!r}: pass a MovableClock, or None.")
+    sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
     try:
         made: LocalServer = local.LocalServer(
             partner=partner,
@@ -228,6 +238,14 @@ def _server(
     except ValueError as error:
         raise ConfigurationError(f"{error}.") from None
     return made
+
+
+def _running(server: "LocalServer") -> "LocalServer":
+    """The server once it listens; only then it sees whether a partner can have that id."""
+    try:
+        return server.__enter__()
+    except ValueError as error:
+        raise ConfigurationError(f"partner: {error}.") from None
 
 
 def _local() -> ModuleType:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
@@ -269,3 +270,12 @@ def test_a_wrong_argument_is_told_before_anything_is_sent(
     with pytest.raises(ConfigurationError, match=told):
         world.client.events(DAY, **options)
     assert stand_in.asked == []
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic works with every TypedDict")
+def test_a_typed_dict_that_pydantic_cannot_work_with(world: World) -> None:
+    class Mine(TypedDict):
+        event_id: str
+
+    with pytest.raises(ConfigurationError, match=r"model=Mine: .*that of typing_extensions"):
+        world.client.events(DAY, model=Mine)

@@ -126,3 +126,16 @@ def test_something_else_than_seen_events(world: World, stand_in: StandIn) -> Non
     with pytest.raises(errors.ConfigurationError, match="seen=set: pass a SeenEvents"):
         world.client.events(FIRST, seen=set())
     assert stand_in.asked == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [([None], "an id is a str, not None"), ([1], "not 1"), ("abc", "'abc': pass a list"), (5, "5")],
+)
+def test_ids_that_are_none_are_told(wrong: Any, told: str) -> None:
+    with pytest.raises(errors.ConfigurationError, match=f"event_ids.*{told}"):
+        SeenEvents(wrong)
+    seen = SeenEvents(["a"])
+    with pytest.raises(errors.ConfigurationError, match=told):
+        seen.add(wrong)
+    assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]

@@ -252,6 +252,15 @@ def test_a_client_of_another_event_loop_says_so(stand_in: StandIn, say: type[Say
     assert len(stand_in.asked) == 2
 
 
+def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say({"dates": ["2026-01-15"]}))
+    client = AsyncClient(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+    with asyncio.Runner() as first:
+        first.run(client.dates())
+    with asyncio.Runner() as second, pytest.raises(ConfigurationError, match="close it there"):
+        second.run(client.close())
+
+
 @pytest.mark.parametrize("waiting", ["for leave", "for an answer", "for a login"])
 def test_closing_the_client_of_tasks_ends_its_calls(
     stand_in: StandIn, say: type[Say], waiting: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -73,9 +73,28 @@ def test_the_same_with_tasks_and_another_dialect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"), [({"faults": ["rain"]}, "rain"), ({"dialect": "latin"}, "latin")]
+    ("wrong", "told"),
+    [
+        ({"faults": ["rain"]}, "rain"),
+        ({"dialect": "latin"}, "latin"),
+        ({"faults": "503 once"}, "faults='503 once': pass a list"),
+        ({"days": -1}, "days=-1: pass a whole number, at least 0"),
+        ({"events_per_day": 0}, "events_per_day=0: "),
+        ({"start": "yesterday"}, "start: write a day as YYYY-MM-DD"),
+        ({"partner": "a/b"}, "partner: 'a/b' cannot be"),
+        ({"clock": 5}, "clock=5: pass a MovableClock"),
+        ({"limit": 0}, "limit=0: "),
+    ],
 )
 def test_what_cannot_be_is_told(wrong: dict[str, Any], told: str) -> None:
     opened: AbstractContextManager[Any] = reference_client(**wrong)
     with pytest.raises(errors.ConfigurationError, match=told):
         opened.__enter__()
+    later = async_reference_client(**wrong)
+    with pytest.raises(errors.ConfigurationError, match=told):
+        asyncio.run(later.__aenter__())
+
+
+def test_the_first_day_may_be_text() -> None:
+    with reference_client(start="2026-02-01", events_per_day=10) as client:
+        assert client.dates() == [date(2026, 2, 1)]
