@@ -129,7 +129,8 @@ def call(session: Session, ask: Ask, read: Callable[[Reply], T]) -> Operation[An
         if isinstance(verdict, Answer):
             return verdict
         complete(session, verdict.error, done, attempt)
-        deadline += yield from _before_repeat(session, verdict, done.url, attempt, deadline)
+        tries = Tries(attempt, attempt, deadline)
+        deadline += yield from before_repeat(session, verdict, done.url, tries)
 
 
 def log_in(session: Session, login: Login) -> Operation[Secret]:
@@ -209,14 +210,27 @@ def complete(session: Session, error: AdAnalyticsError, done: Exchanged, attempt
     session.credentials.scrub(error)
 
 
-def _before_repeat(
-    session: Session, problem: Problem, url: str, attempt: int, deadline: float
-) -> Operation[float]:
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """How far the attempts at one thing have come.
+
+    Attributes:
+        sent: how many there were.
+        failures: how many of the last ones brought nothing.
+        deadline: until when to go on, on the monotonic clock; waits for a rate do not count.
+    """
+
+    sent: int
+    failures: int
+    deadline: float
+
+
+def before_repeat(session: Session, problem: Problem, url: str, tries: Tries) -> Operation[float]:
     """Wait before sending again, or raise; gives the seconds that the budget does not count."""
     policy, config = session.config.retry, session.config
-    seconds = policy.wait(attempt - 1, problem.asked, session.jitter)
+    seconds = policy.wait(max(0, tries.failures - 1), problem.asked, session.jitter)
     hold = (yield from _held(session, url, seconds)) if problem.limited else None
-    if not problem.again or attempt >= policy.attempts:
+    if not problem.again or tries.failures >= policy.attempts:
         raise problem.error
     if hold is not None:
         if config.on_limit == "raise" or seconds > config.max_wait:
@@ -224,12 +238,11 @@ def _before_repeat(
         announce(session, hold)
         yield Sleep(seconds)
         return seconds
-    if session.clock.monotonic() + seconds > deadline:
+    if session.clock.monotonic() + seconds > tries.deadline:
         raise problem.error
-    tell(
-        session.observer.retry,
-        RetryPlanned(session.shown(url), attempt, seconds, problem.error.message),
-    )
+    told = problem.error.message
+    planned = RetryPlanned(session.shown(url), tries.sent, seconds, told)
+    tell(session.observer.retry, planned)
     yield Sleep(seconds)
     return 0.0
 

@@ -13,11 +13,14 @@ from adanalytics_client._export import ExportStatus
 from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._fetching import fetch_file
 from adanalytics_client._file_names import targets_in
+from adanalytics_client._instead import Wanted
 from adanalytics_client._part import PartFile
 from adanalytics_client._renewal import renewed
 from adanalytics_client._session import Session
 from adanalytics_client._source import Source
+from adanalytics_client._waiting import wait_for
 from adanalytics_client.errors import (
+    AuthenticationError,
     ConfigurationError,
     DownloadError,
     ExportExpired,
@@ -32,24 +35,27 @@ class Delivery:
     order: ExportOrder
     status: ExportStatus
 
-    def run(self, path: Path) -> Operation[Path]:
-        """Fetch every file; all of them appear, or none does.
+    def run(self, path: Path, *, timeout: float) -> Operation[Path]:
+        """Wait for the export and fetch every file; all of them appear, or none does.
 
         Args:
             path: the file to make, or an existing folder for an export of several files.
+            timeout: seconds to wait at most until the files are made.
 
         Raises:
             ConfigurationError: when `path` does not fit the number of files.
-            ExportExpired: when the service no longer offers a file.
+            ExportError: when the export does not end well in time, or a file is no longer offered.
             DownloadError: when a file does not arrive whole.
         """
+        ready_by = self.session.clock.monotonic() + timeout
+        self.status = yield from wait_for(self.session, self.order, self.status, timeout=timeout)
         parts: list[PartFile] = []
         try:
             for number, target in enumerate(_targets(self.status, path)):
                 # Opened at once and not in a thread: a cancellation then would leave it to nobody.
                 part: PartFile = yield Atomic(self._opening(target, number))
                 parts.append(part)
-                yield from self._fetch(number, part)
+                yield from self._fetch(number, part, ready_by=ready_by)
             self._see_events(parts)
             for part in parts:
                 yield Offload(part.commit)
@@ -77,13 +83,16 @@ class Delivery:
                 f"The file came empty, of an export of {events} events; download it again."
             )
 
-    def _fetch(self, number: int, part: PartFile) -> Operation[None]:
+    def _fetch(self, number: int, part: PartFile, *, ready_by: float) -> Operation[None]:
         """One file; an address that has expired is asked for anew, once without getting further."""
-        reached = -1
+        reached, status = -1, self.status
+        wanted = Wanted(self.order.format, status.row_count if len(status.files) == 1 else None)
         while True:
+            file = self.status.files[number]
             try:
-                return (yield from fetch_file(self.session, self.status.files[number], part))
-            except ExportExpired:
+                return (yield from fetch_file(self.session, file, part, wanted, ready_by=ready_by))
+            except (ExportExpired, AuthenticationError):
+                # Some services refuse an address that has expired as they refuse a credential.
                 if part.received <= reached:
                     raise
                 fresh = yield from renewed(self.session, self.order, self.status)

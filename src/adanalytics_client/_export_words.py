@@ -16,8 +16,10 @@ _FAILED = frozenset(
 )
 # What an envelope says of the request, whatever it says of the export further in.
 _ANSWERED = frozenset({"success", "ok"})
-_ERRORS = ("error", "errormessage", "errors", "failure", "failurereason")
-_REASONS = (*_ERRORS, "reason", "statusmessage", "message", "detail", "details", "description")
+ERRORS = ("error", "errormessage", "errors", "failure", "failurereason")
+"""Names of nothing but an error."""
+
+_REASONS = (*ERRORS, "reason", "statusmessage", "message", "detail", "details", "description")
 _INNER_REASONS = ("message", "reason", "detail", "description", "title", "error", "code")
 _INNER = frozenset({"data", "result", "response", "payload", "export", "job", "links"})
 
@@ -76,7 +78,7 @@ def _is_refused(said: Said, *, addressed: bool) -> bool:
     """Whether an answer without a state is an error in the dress of a success."""
     if said.get("success") is False or said.get("ok") is False:
         return True
-    return not addressed and reason_of(said, _ERRORS) is not None
+    return not addressed and reason_of(said, ERRORS) is not None
 
 
 def reason_of(said: Said, names: Iterable[str] = _REASONS) -> str | None:

@@ -1,9 +1,18 @@
 """One file of an export, asked again from where it broke off until it is whole."""
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 
 from adanalytics_client._body import DamagedBody
-from adanalytics_client._call import Ready, complete, renewed_after, with_credential
+from adanalytics_client._call import (
+    Ready,
+    Tries,
+    before_repeat,
+    complete,
+    renewed_after,
+    with_credential,
+)
 from adanalytics_client._effects import (
     Failure,
     Offload,
@@ -15,10 +24,11 @@ from adanalytics_client._effects import (
 )
 from adanalytics_client._exchange import Exchanged, exchange
 from adanalytics_client._export import ExportFile
-from adanalytics_client._hooks import RetryPlanned, tell
+from adanalytics_client._hooks import WaitStarted, tell
+from adanalytics_client._instead import Instead, Wanted, came_instead
 from adanalytics_client._part import PartFile
 from adanalytics_client._problems import Problem, of_failure, of_status
-from adanalytics_client._retry import retry_after
+from adanalytics_client._retry import pause_before, retry_after
 from adanalytics_client._session import Session
 from adanalytics_client.errors import (
     ChecksumMismatch,
@@ -31,14 +41,64 @@ from adanalytics_client.errors import (
 _AS_STORED = ("accept-encoding", "identity")
 
 
-def fetch_file(session: Session, file: ExportFile, part: PartFile) -> Operation[None]:
+@dataclass(slots=True)
+class _Patience:
+    """How long to go on: only attempts without a new byte are failures.
+
+    Attributes:
+        ready_by: until when to wait for a file that is still being made, on the monotonic clock.
+        deadline: until when to repeat what failed; a new byte begins the budget anew.
+    """
+
+    session: Session
+    ready_by: float
+    deadline: float
+    farthest: int = 0
+    failures: int = 0
+    questions: int = 0
+
+    def before_repeat(
+        self, problem: Problem, done: Exchanged, part: PartFile, sent: int
+    ) -> Operation[None]:
+        """Wait before asking again, or raise."""
+        session, now = self.session, self.session.clock.monotonic()
+        self.deadline += done.waited
+        seconds = max(problem.asked or 0.0, pause_before(self.questions))
+        if problem.waiting and now + seconds <= self.ready_by:
+            self.questions += 1
+            resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
+            told = WaitStarted("the file is not ready yet", seconds, resumes_at)
+            tell(session.observer.wait, told)
+            yield Sleep(seconds)
+            self.deadline += seconds
+            return
+        if part.received > self.farthest:
+            self.farthest, self.failures = part.received, 0
+            self.deadline = now + session.config.retry.budget
+        else:
+            self.failures += 1
+        tries = Tries(sent, self.failures, self.deadline)
+        self.deadline += yield from before_repeat(session, problem, done.url, tries)
+
+
+def fetch_file(
+    session: Session, file: ExportFile, part: PartFile, wanted: Wanted, *, ready_by: float
+) -> Operation[None]:
     """Fetch one file.
 
     The client's credential stays away at first, since a signed address may refuse one. An address
     on the base origin gets it after a 401, and where that redirects within the origin, the address
     behind it only after another 401.
+
+    Args:
+        session: the client's session.
+        file: where it is.
+        part: takes it.
+        wanted: what it should be.
+        ready_by: until when a file that is still being made is waited for, on the monotonic clock.
     """
-    farthest, failures, authorized, carry, renewed = 0, 0, False, False, False
+    patience = _Patience(session, ready_by, session.clock.monotonic() + session.config.retry.budget)
+    authorized, carry, renewed = False, False, False
     for sent in count():
         used = Ready(Request("GET", file.url, (_AS_STORED, *part.ranges())))
         if authorized:
@@ -54,13 +114,11 @@ def fetch_file(session: Session, file: ExportFile, part: PartFile) -> Operation[
         if not renewed and (yield from renewed_after(session, used, done)):
             renewed = True
             continue
-        problem = yield from _judge(session, done, part)
+        problem = yield from _judge(session, done, part, wanted)
         if problem is None:
             return
-        failures = 0 if part.received > farthest else failures + 1
-        farthest = max(farthest, part.received)
         complete(session, problem.error, done, sent + 1)
-        yield from _before_repeat(session, problem, done.url, sent=sent + 1, failures=failures)
+        yield from patience.before_repeat(problem, done, part, sent + 1)
 
 
 def _attempt(
@@ -86,7 +144,9 @@ def _asks_credential(session: Session, file: ExportFile, done: Exchanged) -> boo
     return refused and session.config.base.owns(file.url) and session.config.base.owns(done.url)
 
 
-def _judge(session: Session, done: Exchanged, part: PartFile) -> Operation[Problem | None]:
+def _judge(
+    session: Session, done: Exchanged, part: PartFile, wanted: Wanted
+) -> Operation[Problem | None]:
     """None when the file is whole, else what is wrong."""
     outcome = done.outcome
     if isinstance(outcome, Failure):
@@ -105,22 +165,34 @@ def _judge(session: Session, done: Exchanged, part: PartFile) -> Operation[Probl
         if outcome.status == 206 and part.short:
             text = f"Only a part of the rest came, up to byte {part.received}; download it again."
             return Problem(DownloadError(text), again=True)
-        return (yield from _verified(part))
+        return (yield from _verified(session, outcome, part, wanted))
     return _refusal(session, outcome, done.url, part)
 
 
-def _verified(part: PartFile) -> Operation[Problem | None]:
+def _verified(
+    session: Session, reply: Reply, part: PartFile, wanted: Wanted
+) -> Operation[Problem | None]:
+    failure: DownloadError | None = None
     try:
-        yield Offload(part.verify)
-    except ChecksumMismatch as error:
-        # What an earlier run left may have suffered meanwhile; what came whole just now may not.
-        again = part.inherited
-        part.restart()
-        return Problem(error, again=again)
+        if (yield Offload(part.verify)):
+            return None
     except DownloadError as error:
-        part.restart()
-        return Problem(error, again=True)
-    return None
+        failure = error
+    instead = yield Offload(lambda: came_instead(wanted, part.arrival()))
+    if failure is None and instead is None:
+        return None
+    # What an earlier run left may have suffered meanwhile; what came whole just now may not.
+    again = part.inherited or not isinstance(failure, ChecksumMismatch)
+    part.restart()
+    if instead is not None:
+        return _in_place(instead, wanted, retry_after(reply.head, session.clock.time()))
+    return Problem(failure, again) if failure is not None else None
+
+
+def _in_place(instead: Instead, wanted: Wanted, asked: float | None) -> Problem:
+    advice = "wait for the export first" if instead.waiting else "try the download later"
+    error = DownloadError(f"Instead of the {wanted.form} file came {instead.told}; {advice}.")
+    return Problem(error, again=True, asked=asked, waiting=instead.waiting)
 
 
 def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Problem:
@@ -137,8 +209,8 @@ def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Proble
         return Problem(error, again=True)
     if reply.status == 202:
         error = DownloadError("The file is not ready yet; wait for the export first.")
-        return Problem(error, again=True, asked=retry_after(reply.head, now))
-    if reply.status == 410 or (reply.status == 403 and reply.head.get("retry-after") is None):
+        return Problem(error, again=True, asked=retry_after(reply.head, now), waiting=True)
+    if _has_expired(reply):
         expired = ExportExpired("The file is no longer offered; start the export again.")
         return Problem(expired, again=False)
     problem = of_status(
@@ -153,16 +225,9 @@ def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Proble
     return problem
 
 
-def _before_repeat(
-    session: Session, problem: Problem, url: str, *, sent: int, failures: int
-) -> Operation[None]:
-    """Wait before asking again, or raise; only attempts without a new byte are failures."""
-    policy = session.config.retry
-    seconds = policy.wait(max(0, failures - 1), problem.asked, session.jitter)
-    if not problem.again or failures >= policy.attempts or seconds > session.config.max_wait:
-        raise problem.error
-    tell(
-        session.observer.retry,
-        RetryPlanned(session.shown(url), sent, seconds, problem.error.message),
-    )
-    yield Sleep(seconds)
+def _has_expired(reply: Reply) -> bool:
+    """S3 says of some addresses that have expired that the request is a bad one."""
+    if reply.status == 400:
+        return b"expired" in bytes(reply.body).lower()
+    limited = reply.status == 403 and reply.head.get("retry-after") is not None
+    return reply.status in {403, 410} and not limited

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import zlib
 from typing import BinaryIO
 
 from adanalytics_client._body import GZIP_MAGIC, Gunzip
@@ -33,3 +34,22 @@ def check_gzip(file: BinaryIO) -> None:
             inner.feed(piece)
         inner.finish()
     file.seek(0, os.SEEK_END)
+
+
+def beginning_of(file: BinaryIO, most: int) -> tuple[bytes, bool]:
+    """At most `most` bytes from the beginning of what a file holds, and whether these are all.
+
+    Of what is packed with gzip the first member is unpacked.
+    """
+    end = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    found, whole = file.read(most), end <= most
+    file.seek(0, os.SEEK_END)
+    if not found.startswith(GZIP_MAGIC):
+        return found, whole
+    member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        inner = member.decompress(found, most)
+    except zlib.error:
+        return found, whole
+    return inner, whole and member.eof and not member.unused_data

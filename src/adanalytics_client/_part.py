@@ -9,9 +9,10 @@ from adanalytics_client._body import DamagedBody
 from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
-from adanalytics_client._file_checks import check_gzip, digest_of
+from adanalytics_client._file_checks import beginning_of, check_gzip, digest_of
 from adanalytics_client._files import check_target, permissions_of, real_path, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer, tell
+from adanalytics_client._instead import LARGEST_ANSWER, Arrival
 from adanalytics_client._part_lock import open_locked
 from adanalytics_client._part_place import names_beside
 from adanalytics_client._sidecar import Sidecar, read_sidecar
@@ -62,6 +63,7 @@ class PartFile:
         self.total: int | None = None
         self.taken = False
         self.inherited = False
+        self._kind = ""
         self._open_ended = False
         self._until: int | None = None
         self._validator: str | None = None
@@ -105,9 +107,10 @@ class PartFile:
     def accept(self, head: Head) -> bool | None:
         """Judge an answer before its body (RFC 9110, sections 14.2 to 15.3.7)."""
         self.taken = False
+        self._kind = (head.get("content-type") or "").partition(";")[0].strip().lower()
         if head.status == 206:
             return self._accept_rest(head)
-        if head.status != 200 or self._is_page(head):
+        if head.status != 200 or "html" in self._kind:
             return False
         self._begin(head)
         self.taken = True
@@ -128,8 +131,8 @@ class PartFile:
             self._sha256.update(piece)
         tell(self._observer.bytes, BytesReceived(self.received, self.total))
 
-    def verify(self) -> None:
-        """See that everything arrived, unchanged.
+    def verify(self) -> bool:
+        """See that everything arrived, unchanged; whether a size or checksum told before says so.
 
         Raises:
             DownloadError: when it is shorter or longer than announced, or its gzip has no end.
@@ -154,6 +157,12 @@ class PartFile:
         unpacked = self._unpacking.sha256 if self._unpacking else None
         if self._expected.sha256 not in (None, unpacked, self._digest()):
             raise ChecksumMismatch("The file's sha256 is not the one announced; download it again.")
+        return (size, self._expected.sha256) != (None, None)
+
+    def arrival(self) -> Arrival:
+        """What has arrived, as far as it tells a file from another answer."""
+        beginning, whole = beginning_of(self._file, LARGEST_ANSWER)
+        return Arrival(beginning, whole, self._kind)
 
     def restart(self) -> None:
         """Forget what has arrived."""
@@ -245,9 +254,6 @@ class PartFile:
         self._open_ended = self.total is None
         self.taken = True
         return True
-
-    def _is_page(self, head: Head) -> bool:
-        return "html" in (head.get("content-type") or "").lower()
 
     def _sizes(self) -> list[int]:
         """Bytes that came, and those in them: which of the two was announced is not known."""

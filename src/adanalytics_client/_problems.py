@@ -41,12 +41,14 @@ class Problem:
         again: whether the same request may be sent again.
         asked: seconds the service asked to wait, if it did.
         limited: True for an answer that says "slow down".
+        waiting: True for an answer that says "not ready yet".
     """
 
     error: AdAnalyticsError
     again: bool
     asked: float | None = None
     limited: bool = False
+    waiting: bool = False
 
 
 def given_up() -> TransportError:

@@ -18,6 +18,10 @@ _RATE_ITEM = re.compile(r";\s*(?P<key>[a-z]+)\s*=\s*(?P<value>\d{1,10})", re.ASC
 # A reset value above this is a moment, not a number of seconds to wait.
 _EPOCH_FROM = 1_000_000_000
 
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+"""Seconds between two questions whether something is ready."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -76,6 +80,11 @@ class RetryPolicy:
             60.0
         """
         return max(asked or 0.0, self.bound(repeat) * jitter())
+
+
+def pause_before(question: int) -> float:
+    """Seconds before asking again, for the time numbered from 0, whether something is ready."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(question, 60))
 
 
 def retry_after(head: Head, now: float) -> float | None:

@@ -9,38 +9,44 @@ from adanalytics_client._export import ExportPhase, ExportStatus
 from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._exporting import ask_again, described
 from adanalytics_client._hooks import WaitStarted, tell
+from adanalytics_client._retry import FIRST_PAUSE, LONGEST_PAUSE, pause_before
 from adanalytics_client._session import Session
-from adanalytics_client.errors import ExportExpired, ExportFailed, ExportTimeout, ProtocolError
+from adanalytics_client.errors import (
+    ExportExpired,
+    ExportFailed,
+    ExportTimeout,
+    ProtocolError,
+    ServerError,
+    TransportError,
+)
 
 ONE_HOUR = 3600.0
 """Seconds to wait for an export, where nobody says otherwise."""
-
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 30.0
 
 
 def wait_for(
     session: Session, order: ExportOrder, known: ExportStatus, *, timeout: float
 ) -> Operation[ExportStatus]:
-    """Ask until the export is done.
+    """Ask until the export is done. A service that fails meanwhile is asked again, too.
 
     Raises:
         ExportFailed: with the service's reason.
         ExportExpired: when its files are gone.
         ExportTimeout: after `timeout` seconds, with the last status word.
+        ServerError, TransportError: when the service still fails then.
         QuotaExceeded: when the requests of the hour are used up for longer than that.
         ProtocolError: when it is done without a file.
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
-    pause, over = _FIRST_PAUSE, False
+    questions, over = 0, False
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
         asked = known.retry_after or 0.0
         if over or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
         # "At once" is no answer to how soon: without a pause the hour's requests would be gone.
-        seconds = min(asked or pause, left)
+        seconds = min(asked or pause_before(questions), left)
         # Whatever the clock says then: it may move by less than it was told.
         over = seconds == left
         resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
@@ -49,24 +55,29 @@ def wait_for(
             WaitStarted(f"export {known.word or 'working'}", seconds, resumes_at),
         )
         yield Sleep(seconds)
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
+        questions += 1
         hasty = _within(session, deadline - session.clock.monotonic())
-        known = yield from ask_again(hasty, order, known)
+        try:
+            known = yield from ask_again(hasty, order, known)
+        except (ServerError, TransportError):
+            if over or session.clock.monotonic() >= deadline:
+                raise
+            known = replace(known, retry_after=None)
     return _finished(known)
 
 
 def questions_within(seconds: float) -> int:
     """How often `wait_for` asks in so many seconds when the service names no pause."""
-    pause, asked = _FIRST_PAUSE, 1
-    while pause < _LONGEST_PAUSE and seconds > pause:
-        seconds, pause, asked = seconds - pause, pause * 1.5, asked + 1
-    return asked + int(max(0.0, seconds) // _LONGEST_PAUSE)
+    pause, asked = FIRST_PAUSE, 1
+    while pause < LONGEST_PAUSE and seconds > pause:
+        seconds, pause, asked = seconds - pause, pause_before(asked), asked + 1
+    return asked + int(max(0.0, seconds) // LONGEST_PAUSE)
 
 
 def _within(session: Session, left: float) -> Session:
     """The session for one question that waits and repeats no longer than `left` seconds."""
     config = session.config
-    retry = replace(config.retry, budget=min(config.retry.budget, max(left, _FIRST_PAUSE)))
+    retry = replace(config.retry, budget=min(config.retry.budget, max(left, FIRST_PAUSE)))
     max_wait = min(config.max_wait, max(left, 0.0))
     return replace(session, config=replace(config, retry=retry, max_wait=max_wait))
 

@@ -9,6 +9,7 @@ from adanalytics_client import _operations
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
+from adanalytics_client._download import Delivery
 from adanalytics_client._export_order import ExportOrder, check_delivery
 from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import AsyncHttpClient
@@ -238,5 +239,5 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         """
         check_delivery(to, timeout)
         job = await self.start_export(start, end, format=format, compression=compression)
-        await job.wait(timeout=timeout)
-        return await job.download(to)
+        delivery = Delivery(self._session, job.order, job.last_status)
+        return await self._driver.run(delivery.run(Path(to), timeout=timeout))

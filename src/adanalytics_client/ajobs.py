@@ -98,8 +98,8 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             82412
         """
         session, driver = self._client()
-        delivery = Delivery(session, self._order, await self.wait())
+        delivery = Delivery(session, self._order, self._status)
         try:
-            return await driver.run(delivery.run(Path(path)))
+            return await driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._status = delivery.status

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client import _operations
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
+from adanalytics_client._download import Delivery
 from adanalytics_client._export_order import ExportOrder, check_delivery
 from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import HttpClient
@@ -238,5 +239,5 @@ class Client(Connection[HttpClient, SyncDriver]):
         """
         check_delivery(to, timeout)
         job = self.start_export(start, end, format=format, compression=compression)
-        job.wait(timeout=timeout)
-        return job.download(to)
+        delivery = Delivery(self._session, job.order, job.last_status)
+        return self._driver.run(delivery.run(Path(to), timeout=timeout))

@@ -92,8 +92,8 @@ class ExportJob(KeptJob[SyncDriver]):
             82412
         """
         session, driver = self._client()
-        delivery = Delivery(session, self._order, self.wait())
+        delivery = Delivery(session, self._order, self._status)
         try:
-            return driver.run(delivery.run(Path(path)))
+            return driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._status = delivery.status

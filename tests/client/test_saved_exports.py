@@ -120,6 +120,39 @@ def test_an_expired_address_is_asked_for_anew(
     assert job.last_status.files[0].url.endswith("/new.csv")
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        {"status": 401, "body": {"error": "link expired"}},
+        {"status": 400, "body": b"<Error><Code>ExpiredToken</Code></Error>"},
+        {"status": 400, "body": b"<Error><Message>Request has expired</Message></Error>"},
+    ],
+)
+def test_an_address_that_expired_under_another_status_is_asked_for_anew(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, refusal: dict[str, Any]
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "status_url": "/st", "url": "/old.csv"})],
+        st=[say({"status": "done", "url": "/new.csv"})],
+        old_csv=[say(**refusal)],
+        new_csv=[say(FILE, headers=CSV)],
+    )
+    job = world.call("start_export", "2026-01-01")
+    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+
+
+def test_a_refusal_that_asking_anew_does_not_change_is_told(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    same = say({"status": "done", "status_url": "/st", "url": "/f.csv"})
+    stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[say(status=401)])
+    with pytest.raises(errors.AuthenticationError):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    stand_in.says_by_name(bulk_export=[same], st=[same], f_csv=[say(status=400)])
+    with pytest.raises(errors.InvalidRequest):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+
+
 def test_the_order_is_repeated_where_that_is_known_to_be_harmless(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ PURE = [
     "_fanout",
     "_fetching",
     "_hooks",
+    "_instead",
     "_download",
     "_json",
     "_lines",

@@ -58,3 +58,29 @@ def test_a_wrong_deadline_is_told(
     job = world.call("start_export", "2026-01-01")
     with pytest.raises(errors.ConfigurationError, match="timeout="):
         world.on(job, "wait", timeout=timeout)
+
+
+@pytest.mark.parametrize("outage", [{"status": 503}, {"hang_up": True}])
+@pytest.mark.parametrize("name", ["status_url", "download_url", "export_id"])
+def test_an_outage_does_not_end_a_wait_that_has_time_left(
+    world: World, stand_in: StandIn, say: type[Say], name: str, outage: dict[str, Any]
+) -> None:
+    answers = [say({"status": "running", name: "/st"}, status=202)]
+    answers += [say(**outage)] * 10
+    answers += [say({"status": "done", "export_id": "/st", "url": "/f"})]
+    stand_in.says(*answers)
+    job = world.call("start_export", "2026-01-01")
+    assert world.on(job, "wait", timeout=600).done
+
+
+def test_an_outage_that_lasts_is_told_at_the_end_of_the_wait(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "running", "status_url": "/st"}, status=202)],
+        st=[say({"error": "deploying"}, status=503)],
+    )
+    job = world.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ExportTimeout, match=r"'running'.*\(503: deploying\)"):
+        world.on(job, "wait", timeout=60)
+    assert sum(clock.sleeps) <= 61
