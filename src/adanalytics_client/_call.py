@@ -31,7 +31,7 @@ from adanalytics_client._problems import (
 from adanalytics_client._quota import Hold
 from adanalytics_client._secret import Secret
 from adanalytics_client._session import Session
-from adanalytics_client._url import redact_url
+from adanalytics_client._url import redact_url, without_user
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded
 
 T = TypeVar("T")
@@ -159,7 +159,9 @@ def with_credential(session: Session, request: Request) -> Operation[Ready]:
     if not session.config.base.owns(request.url):
         return Ready(request)
     issued = yield from session.credentials.current(_log_in_of(session))
-    return Ready(replace(request, credential=issued.secret), issued)
+    # httpx would put a user that the address names in the credential's place.
+    url = without_user(request.url)
+    return Ready(replace(request, url=url, credential=issued.secret), issued)
 
 
 def renewed_after(session: Session, used: Ready, done: Exchanged) -> Operation[bool]:

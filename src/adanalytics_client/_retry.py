@@ -11,9 +11,13 @@ from adanalytics_client._checks import check_seconds, is_whole
 from adanalytics_client._effects import Head
 from adanalytics_client.errors import ConfigurationError
 
-_DELTA = re.compile(r"\d{1,10}(\.\d{1,9})?", re.ASCII)
+_DELTA = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_RESET = re.compile(r"\d{1,10}(\.\d{1,9})?", re.ASCII)
 _RATE_POLICY = re.compile(r'(?:"[^"]*"|[^,"])+')
 _RATE_ITEM = re.compile(r";\s*(?P<key>[a-z]+)\s*=\s*(?P<value>\d{1,10})", re.ASCII)
+
+# A year: nobody waits for more, and dates end.
+_LONGEST = 366 * 86_400.0
 
 # A reset value above this is a moment, not a number of seconds to wait.
 _EPOCH_FROM = 1_000_000_000
@@ -90,10 +94,10 @@ def pause_before(question: int) -> float:
 def retry_after(head: Head, now: float) -> float | None:
     """Seconds the service asks to wait, or None when no header says so in a readable way.
 
-    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) wins, then `t` of `RateLimit`
-    (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
+    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date, a year at most) wins, then `t` of
+    `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
     """
-    stated = _delta_or_date(head.get("retry-after"), now)
+    stated = _longest_stated(head.get("retry-after"), now)
     if stated is not None:
         return stated
     return _seconds_to_reset(head, rate_items(head.get("ratelimit")), now)
@@ -113,7 +117,7 @@ def _seconds_to_reset(head: Head, items: Mapping[str, int], now: float) -> float
         return float(items["t"])
     for name in ("ratelimit-reset", "x-ratelimit-reset", "x-rate-limit-reset"):
         value = (head.get(name) or "").strip()
-        if _DELTA.fullmatch(value):
+        if _RESET.fullmatch(value):
             number = float(value)
             return max(0.0, number - now) if number > _EPOCH_FROM else number
     return None
@@ -142,14 +146,23 @@ def rate_items(value: str | None) -> dict[str, int]:
     return min(policies, key=lambda items: items.get("r", sys.maxsize), default={})
 
 
-def _delta_or_date(value: str | None, now: float) -> float | None:
-    text = (value or "").strip()
+def _longest_stated(value: str | None, now: float) -> float | None:
+    """The longest of what a header says that may have come several times, and so is a list.
+
+    A date is one also without the name of its day, which a comma follows.
+    """
+    stated = [_delta_or_date(each.strip(), now) for each in (value or "").split(",")]
+    return max((each for each in stated if each is not None), default=None)
+
+
+def _delta_or_date(text: str, now: float) -> float | None:
     if _DELTA.fullmatch(text):
-        return float(text)
+        return min(float(text), _LONGEST)
     try:
         moment = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.fromtimestamp(now, tz=UTC)).total_seconds())
+    seconds = (moment - datetime.fromtimestamp(now, tz=UTC)).total_seconds()
+    return min(max(0.0, seconds), _LONGEST)

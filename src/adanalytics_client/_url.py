@@ -1,5 +1,6 @@
 """Addresses: the base of the service, joining, origins, and what may be shown of them."""
 
+import re
 from dataclasses import dataclass
 from typing import SupportsIndex
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
@@ -9,6 +10,7 @@ from adanalytics_client.errors import ConfigurationError, ProtocolError
 Origin = tuple[str, str, int]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
 _SHOWN_PARAMETERS = frozenset(
     {"start_date", "end_date", "hour", "page", "per_page", "group_by", "format"}
 )
@@ -67,6 +69,16 @@ class Address(str):
 
     def __getitem__(self, place: SupportsIndex | slice) -> "Address":
         return Address(super().__getitem__(place))
+
+
+def without_user(url: str) -> Address:
+    """An address without its user info; all else stays byte for byte.
+
+    Example:
+        >>> print(without_user("http://user:pass@files.example/a@b"))
+        http://files.example/a@b
+    """
+    return Address(_USER.sub(r"\1", url))
 
 
 def host_of(url: str) -> str:

@@ -143,6 +143,37 @@ def test_a_redirect_to_another_origin_loses_the_credential_for_good(
     assert "authorization" not in stand_in.asked[1].headers
 
 
+@pytest.mark.parametrize("user", ["user:pass@", "user@", "a%40b:@"])
+def test_a_user_in_a_redirect_is_not_used(
+    world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say], user: str
+) -> None:
+    """Neither in place of the credential nor beside it; the rest of the address stays as it is."""
+    at_home = stand_in.url.replace("//", f"//{user}") + "/back?a=%7e@b"
+    away = other_origin.url.replace("http://", f"//{user}") + "/x@y"
+    stand_in.says(
+        say(status=302, headers={"Location": at_home}),
+        say(status=302, headers={"Location": away}),
+    )
+    other_origin.says(say(DATES))
+    assert len(world.call("dates")) == 1
+    assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
+    assert "authorization" not in other_origin.asked[0].headers
+    assert [stand_in.asked[1].target, other_origin.asked[0].target] == ["/back?a=%7e@b", "/x@y"]
+
+
+def test_a_user_in_a_status_address_is_not_used_in_place_of_the_credential(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    poll = stand_in.url.replace("//", "//user:pass@") + "/job"
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "working", "status_url": poll}, status=202)],
+        job=[say({"status": "done", "url": "/f"})],
+    )
+    job = world.call("start_export", "2026-01-15")
+    world.on(job, "wait")
+    assert stand_in.asked[-1].headers["authorization"] == "Bearer secret-key"
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_service_that_has_moved_is_told(
     world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say], status: int

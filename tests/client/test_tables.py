@@ -20,6 +20,7 @@ from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.models import Event
 
 NOW = 1_800_000_000.0
+YEAR = 366 * 86_400.0
 MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
 
@@ -31,7 +32,14 @@ MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
         ({"retry-after": "Fri, 15 Jan 2027 08:01:00 GMT"}, 60.0),
         ({"retry-after": "Fri, 15 Jan 2027 07:00:00 GMT"}, 0.0),
         ({"retry-after": "-5"}, None),
-        ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "9" * 400}, YEAR),
+        ({"retry-after": "99999999999"}, YEAR),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, YEAR),
+        ({"retry-after": "2, 2"}, 2.0),
+        ({"retry-after": "soon, 3,40"}, 40.0),
+        ({"retry-after": "Fri, 15 Jan 2027 08:01:00 GMT, 7"}, 60.0),
+        ({"retry-after": "Fri, 15 Jan 2027 08:00:30 GMT, Friday, 15-Jan-27 08:01:00 GMT"}, 60.0),
+        ({"retry-after": ", ,", "ratelimit": '"hour";r=0;t=30'}, 30.0),
         ({"retry-after": "Fri, 99 Jan 2027 08:01:00 GMT"}, None),
         ({"retry-after": "\u0663"}, None),
         ({"ratelimit": '"hour";r=0;t=30'}, 30.0),
