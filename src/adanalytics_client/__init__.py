@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         RetryPlanned,
         WaitStarted,
     )
-    from adanalytics_client._pages import Page, TextPage
+    from adanalytics_client._page import Page, TextPage
     from adanalytics_client._plan import Plan, Slice, Stretch
     from adanalytics_client._quota import QuotaState
     from adanalytics_client._retry import RetryPolicy
@@ -131,8 +131,8 @@ _HOMES = {
     "Summary": "models",
     "SummaryRow": "models",
     "Clock": "_effects",
-    "Page": "_pages",
-    "TextPage": "_pages",
+    "Page": "_page",
+    "TextPage": "_page",
     "Plan": "_plan",
     "Slice": "_plan",
     "Stretch": "_plan",

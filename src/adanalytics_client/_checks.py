@@ -2,6 +2,7 @@
 
 from math import isfinite
 
+from adanalytics_client._hooks import Observer
 from adanalytics_client.errors import ConfigurationError
 
 
@@ -37,3 +38,16 @@ def check_text(name: str, value: object) -> None:
     """
     if not isinstance(value, str | None):
         raise ConfigurationError(f"{name} must be a str, not {type(value).__name__}.")
+
+
+def check_observer(observer: object) -> None:
+    """Refuse anything that is no observer, such as the class instead of one.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if observer is not None and not isinstance(observer, Observer):
+        shown = getattr(observer, "__name__", type(observer).__name__)
+        raise ConfigurationError(
+            f"observer={shown}: pass an instance of a class that is derived from Observer."
+        )

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, Self, TypeVar
 
+from adanalytics_client._checks import check_observer
 from adanalytics_client._clock import SystemClock
 from adanalytics_client._config import Environment, Given, make_config, make_credential
 from adanalytics_client._effects import Clock
-from adanalytics_client._hooks import Observer, check_observer
+from adanalytics_client._hooks import Observer
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from adanalytics_client.errors import ConfigurationError
-
 Info = TypeVar("Info")
 
 
@@ -249,16 +247,3 @@ def tell(hear: Callable[[Info], None], info: Info) -> None:
         raise RuntimeError(
             f"The observer raised {type(error).__name__}; catch what its next() raises."
         ) from error
-
-
-def check_observer(observer: object) -> None:
-    """Refuse anything that is no observer, such as the class instead of one.
-
-    Raises:
-        ConfigurationError: saying what to pass.
-    """
-    if observer is not None and not isinstance(observer, Observer):
-        shown = getattr(observer, "__name__", type(observer).__name__)
-        raise ConfigurationError(
-            f"observer={shown}: pass an instance of a class that is derived from Observer."
-        )

@@ -64,9 +64,9 @@ class PageReader:
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         answer = yield from call(session, Ask(_get(url)), self._outline)
         page = answer.checked(session.credentials, lambda: moved_on(cursor, self._page(answer)))
-        _tell(session, answer, page.found.error)
+        partial = _tell(session, answer, page.found.error)
         origin = Origin(f"page {cursor.number} of {cursor.slice}", *_exchange(session, answer))
-        return replace(page, origin=origin)
+        return replace(page, origin=origin, partial=partial)
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
         """Tell the observer of a page that will be used."""
@@ -136,14 +136,15 @@ def _get(url: str) -> Request:
     return Request("GET", url, (_ACCEPT_JSON,))
 
 
-def _tell(session: Session, answer: Answer[Json], error: str) -> None:
-    """Tell the observer and the log of an error that stands beside data."""
-    if error:
-        url, request_id = _exchange(session, answer)
-        reason = session.credentials.redact(error)[:_LONGEST_REASON]
-        partial = PartialAnswer(url, reason, request_id)
-        _LOG.warning("%s", partial)
-        tell(session.observer.partial, partial)
+def _tell(session: Session, answer: Answer[Json], error: str) -> PartialAnswer | None:
+    """Tell the observer and the log of an error that stands beside data, if there is one."""
+    if not error:
+        return None
+    url, request_id = _exchange(session, answer)
+    partial = PartialAnswer(url, session.credentials.redact(error)[:_LONGEST_REASON], request_id)
+    _LOG.warning("%s", partial)
+    tell(session.observer.partial, partial)
+    return partial
 
 
 def _exchange(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from adanalytics_client._hooks import PageDrift
+from adanalytics_client._hooks import PartialAnswer
 from adanalytics_client._json import Json, NotJson, parse_text
 from adanalytics_client._lines import Lines
 from adanalytics_client._plan import Slice
@@ -49,66 +49,6 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page of events as it came.
-
-    Attributes:
-        slice: the query it belongs to.
-        number: its number there, from 1.
-        rows: the events as dicts; numbers with a fraction are Decimal.
-        last: whether it is the last of its slice.
-        token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
-            after these rows, also in another process and also where `max_events` cut them.
-        total: events on all pages of the slice, where the service says so.
-        drift: what shows that pages moved while they were read; None when nothing does.
-
-    Example:
-        >>> query = client.events("2026-01-15", split="daily", per_page=200)
-        >>> [(page.number, len(page), page.last) for page in query.pages()]
-        [(1, 200, False), (2, 100, True)]
-    """
-
-    slice: Slice
-    number: int
-    rows: list[dict[str, Json]] = field(repr=False)
-    last: bool
-    token: str = field(default="", repr=False)
-    total: int | None = None
-    drift: PageDrift | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class TextPage:
-    """One page of events as the text they came as; the rest as for `Page`.
-
-    Attributes:
-        slice, number, last, token, total, drift: as for `Page`.
-        jsonl: each event on a line of its own, with the service's own digits.
-        events: how many they are.
-
-    Example:
-        >>> page = next(client.events("2026-01-15", hour=13).text_pages())
-        >>> page.events, page.jsonl.count(b"\\n"), page.jsonl[:20]
-        (15, 15, b'{"event_id":"f35a7c2')
-    """
-
-    slice: Slice
-    number: int
-    jsonl: bytes = field(repr=False)
-    events: int
-    last: bool
-    token: str = field(default="", repr=False)
-    total: int | None = None
-    drift: PageDrift | None = None
-
-    def __len__(self) -> int:
-        return self.events
-
-
-@dataclass(frozen=True, slots=True)
 class Origin:
     """Where a page came from, for errors that show when its events are read.
 
@@ -137,6 +77,7 @@ class Fetched:
 
     Attributes:
         before: events of the same page in front of these, where they are a part of it.
+        partial: what the answer says of an error beside the events.
     """
 
     found: Found
@@ -144,6 +85,7 @@ class Fetched:
     mark: str
     origin: Origin = Origin()
     before: int = 0
+    partial: PartialAnswer | None = None
 
     def __len__(self) -> int:
         return len(self.found)

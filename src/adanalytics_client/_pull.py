@@ -12,7 +12,8 @@ from adanalytics_client._drift import announce
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._operations import PageReader
-from adanalytics_client._pages import Cursor, Fetched, Page, TextPage
+from adanalytics_client._page import Page, TextPage
+from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, position_of, token_of
 from adanalytics_client._seen import SeenEvents, Sieve, check_seen
@@ -121,8 +122,16 @@ class Pull(Generic[M]):
         """
         rows = turned.page.rows(self.left(passed))
         token, total = self._token(turned, passed + len(rows)), turned.page.signals.total
-        cursor = turned.cursor
-        return Page(cursor.slice, cursor.number, rows, turned.last, token, total, turned.drift)
+        return Page(
+            turned.cursor.slice,
+            turned.cursor.number,
+            rows,
+            turned.last,
+            token,
+            total,
+            turned.drift,
+            turned.page.partial,
+        )
 
     def text_page(self, turned: Turned, passed: int) -> TextPage:
         """The same without reading the events."""
@@ -137,6 +146,7 @@ class Pull(Generic[M]):
             self._token(turned, passed + events),
             turned.page.signals.total,
             turned.drift,
+            turned.page.partial,
         )
 
     def _token(self, turned: Turned, passed: int) -> str:

@@ -11,8 +11,9 @@ from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
 from adanalytics_client._json import Json
+from adanalytics_client._page import Page, TextPage
 from adanalytics_client._page_parts import each_row
-from adanalytics_client._pages import Fetched, Page, TextPage
+from adanalytics_client._pages import Fetched
 from adanalytics_client._plan import Plan
 from adanalytics_client._pull import Pull
 from adanalytics_client._seen import Sieve

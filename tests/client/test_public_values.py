@@ -47,7 +47,7 @@ from adanalytics_client import (
     WaitStarted,
     errors,
 )
-from adanalytics_client._pages import Page, TextPage
+from adanalytics_client._page import Page, TextPage
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 DAY = Slice(date(2026, 1, 15), date(2026, 1, 15), None)

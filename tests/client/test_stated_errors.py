@@ -102,7 +102,7 @@ def test_an_error_beside_data_is_told(
     world, headers = open_world(observer=told), {"X-Request-Id": "r-17"}
     stand_in.says(say({"events": ROWS, "total": 2, **sign}, headers=headers))
     with caplog.at_level(logging.WARNING, "adanalytics_client"):
-        assert world.rows(DAY, split="none") == ROWS
+        assert [each.partial for each in world.pages(DAY, split="none")] == told.partial_answers
     (partial,) = told.partial_answers
     assert words in partial.reason
     assert (partial.request_id, "/events?start_date=2026-01-15" in partial.url) == ("r-17", True)
@@ -144,3 +144,9 @@ def test_a_stated_error_shows_no_credential_and_ends(
     world.rows(DAY, split="none")
     assert "k1-s" not in str(told.partial_answers[0])
     assert len(str(told.partial_answers[0])) < 1500
+
+
+def test_a_page_as_text_tells_it_too(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    stand_in.says(say({"events": ROWS, "total": 2, "error": "slow"}))
+    (page,) = world.all_of(world.client.events(DAY, split="none").text_pages())
+    assert (page.events, page.partial.reason) == (2, "slow")

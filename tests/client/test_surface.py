@@ -62,6 +62,7 @@ PURE = [
     "_operations",
     "_outline",
     "_page_parts",
+    "_page",
     "_pages",
     "_plan",
     "_position",

@@ -15,13 +15,14 @@ EVENTS_A_PAGE = 10_000
 
 
 class Drift(Exception):
-    """The pages of a query do not belong together; the text says how that shows."""
+    """The pages of a query are not all of its events; the text says how that shows."""
 
 
 def read_pages(client: "Client", query: Query, spool: Spool) -> Iterator[SpooledPage]:
     """Every page of a query in order; a page that comes from the service is spooled first.
 
-    Raises Drift when the pages moved while they were read.
+    Raises Drift when the pages moved while they were read, or the service says of one that
+    something failed.
     """
     token = None
     for page in spool.pages():
@@ -40,8 +41,8 @@ def read_pages(client: "Client", query: Query, spool: Spool) -> Iterator[Spooled
     )
     with closing(asked.text_pages()) as fresh:
         for each in fresh:
-            if each.drift:
-                raise Drift(str(each.drift))
+            if doubt := each.drift or each.partial:
+                raise Drift(str(doubt))
             page = SpooledPage(
                 each.number, each.jsonl, each.events, each.last, each.token, each.total
             )

@@ -287,6 +287,19 @@ def test_drift_that_goes_on_is_told(
     assert "did not fit together in 3 attempts" in result.stderr
 
 
+def test_what_the_service_calls_partial_is_not_kept(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stated(around: tuple[dict[str, Any], ...]) -> str:
+        return "shard 3 timed out" if "pagination" in around[0] else ""
+
+    with monkeypatch.context() as patched:
+        patched.setattr("adanalytics_client._rows.stated_error", stated)
+        result = shop.sync("2026-01-15", "--to", folder)
+    assert (result.exit_code, "shard 3 timed out" in result.stderr) == (3, True)
+    assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+
+
 def test_a_dataset_is_of_one_partner_service_and_format(shop: Shop, folder: Path) -> None:
     shop.sync("2026-01-15", "--to", folder)
     result = shop.sync("--to", folder, "--format", "csv")
