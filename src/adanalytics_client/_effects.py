@@ -63,6 +63,7 @@ class Trouble(Enum):
     UNREACHABLE = "no connection"
     TIMEOUT = "no answer in time"
     BROKEN = "the connection broke before an answer"
+    MALFORMED = "what came is no proper answer of HTTP"
     TRUNCATED = "the body ended too early"
     TOO_LARGE = "the body is too large for memory"
     UNREADABLE = "the encoding of the body is damaged or unknown"

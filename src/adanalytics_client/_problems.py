@@ -88,6 +88,11 @@ def of_failure(failure: Failure, url: str, *, repeatable: bool) -> Problem:
             error = ProtocolError(f"The answer of {host} cannot be read{because}.")
         case Trouble.TRUNCATED:
             error = TransportError(f"The answer of {host} was cut short{because}. Try later.")
+        case Trouble.MALFORMED:
+            error = TransportError(
+                f"What came from {host} is no proper answer of HTTP{because}. "
+                "Check the address, and any proxy on the way to it."
+            )
         case Trouble.BROKEN:
             error = TransportError(
                 f"The connection to {host} broke before an answer came{because}. Try later."

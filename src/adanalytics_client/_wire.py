@@ -10,6 +10,7 @@ import httpx
 
 from adanalytics_client._body import Body, DamagedBody, OversizedBody
 from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Trouble
+from adanalytics_client._malformed import malformed
 from adanalytics_client._rooms import Rooms
 
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
@@ -88,6 +89,9 @@ def to_failure(error: Exception, *, answered: bool) -> Failure:
         return Failure(Trouble.UNREACHABLE, arrived=False, detail="the request cannot be sent")
     if isinstance(error, httpx.TimeoutException):
         return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
+    if isinstance(error, httpx.RemoteProtocolError) and (damage := malformed(str(error))):
+        trouble = Trouble.TRUNCATED if answered else Trouble.MALFORMED
+        return Failure(trouble, arrived=True, detail=damage)
     trouble = Trouble.TRUNCATED if answered else Trouble.BROKEN
     return Failure(trouble, arrived=True, detail=_cause(error))
 

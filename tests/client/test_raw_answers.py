@@ -96,6 +96,7 @@ CASES: dict[str, tuple[bytes, str, type[errors.AdAnalyticsError] | None]] = {
     "a header without end": (sized(BODY, b"X-A: " + b"a" * 200_000), STAYS, TRANSPORT),
     "no status": (head(status=b"HTTP/1.1 20 X"), CLOSES, TRANSPORT),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n", CLOSES, TRANSPORT),
+    "no HTTP, and an empty line": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", CLOSES, TRANSPORT),
     "TLS": (b"\x15\x03\x01\x00\x02\x02\x46", CLOSES, TRANSPORT),
     "half a head": (b"HTTP/1.1 200 OK\r\nContent-Le", CLOSES, TRANSPORT),
     "nothing": (b"", CLOSES, TRANSPORT),
@@ -180,6 +181,36 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
         assert caught.value.attempts == attempts
     assert raw.requests == attempts
     assert world.call("dates") == DAYS
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "no HTTP, and an empty line",
+            "it begins otherwise than HTTP, with 'SSH-2.0-OpenSSH_9.6'.",
+        ),
+        ("TLS", "no proper answer of HTTP: it begins otherwise than HTTP. Check the address"),
+        ("a header without end", "is longer than 100 KiB"),
+        ("two lengths", "its Content-Length headers contradict each other. Check the address"),
+        ("a length that is none", "its Content-Length is no length"),
+        ("a zero in a header", "a line among its headers is no header. Check"),
+        ("another transfer encoding", "its Transfer-Encoding is not chunked"),
+        ("no size of a chunk", "was cut short: its chunks are damaged. Try later"),
+        ("a chunk that goes on", "was cut short: its chunks are damaged. Try later"),
+        ("nothing", "broke before an answer came"),
+        ("half a head", "broke before an answer came"),
+    ],
+)
+def test_what_came_is_told_in_plain_words(
+    raw: Raw, open_world: OpenWorld, name: str, told: str
+) -> None:
+    raw.answers = [CASES[name][:2]]
+    world = open_world(raw.url, retry=RetryPolicy(attempts=1))
+    with pytest.raises(errors.TransportError) as caught:
+        world.call("dates")
+    assert told in caught.value.message
+    assert "bytearray" not in caught.value.message
 
 
 def drip(connection: socket.socket) -> None:
