@@ -206,6 +206,8 @@ class AsyncDriver:
                     )
                     answered = True
                     _limit(limit, begun, request.extensions[WHOLE_WAIT])
+                    # An error report shows what the frames it passed through still hold.
+                    del request
                     try:
                         return await self._receive(send, response)
                     finally:

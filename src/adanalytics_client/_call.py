@@ -82,7 +82,8 @@ class Answer(Generic[T]):
             # Not earlier, so that no half of a secret stays.
             error.message = error.message[:_LONGEST_MESSAGE]
             error.args = (error.message,)
-            raise
+            # The frames that read the answer hold all that it echoes.
+            raise error.with_traceback(None) from None
 
 
 def read_nothing(_reply: Reply) -> None:

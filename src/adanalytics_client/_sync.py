@@ -191,6 +191,8 @@ class SyncDriver:
                 request = self._defaults.dress(send.request, left)
                 response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 answered = True
+                # An error report shows what the frames it passed through still hold.
+                del request
                 try:
                     return self._receive(send, response, stop)
                 finally:

@@ -19,6 +19,8 @@ _SHOWN_PARAMETERS = frozenset(
 def origin_of(url: str) -> Origin | None:
     """Scheme, host and port of an absolute http(s) address, or None for anything else."""
     try:
+        # Half a surrogate pair, which JSON can hold, is in no address.
+        url.encode()
         parts = urlsplit(url)
         port = parts.port
     except ValueError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import adanalytics_client
-from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client import AsyncClient, BytesReceived, Client, Observer, errors
 from adanalytics_client._url import Address
 
 if TYPE_CHECKING:
@@ -51,6 +51,44 @@ def test_no_frame_of_an_export_shows_a_signature(
     shown = shown_locals(caught.value)
     assert "f.csv?format=csv&***" in shown
     assert "s3cret" not in shown
+
+
+def test_no_frame_of_an_error_amid_a_file_shows_its_signature(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """A full disk, for one, is an error of neither ours nor httpx's."""
+
+    class Full(Observer):
+        def bytes(self, info: BytesReceived) -> None:
+            raise OSError(28, f"No space left on device for byte {info.received}")
+
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "url": SIGNED})], f_csv=[say(b"a,b\r\n")]
+    )
+    with pytest.raises(OSError, match="No space left") as caught:
+        open_world(api_key=KEY, observer=Full()).call("export", "2026-01-15", to=tmp_path / "x.csv")
+    assert "s3cret" not in shown_locals(caught.value)
+
+
+def test_no_frame_shows_an_answer_that_echoes_the_credential(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"error": None, "echo": KEY, "days": [KEY]}))
+    for name, arguments in {"dates": [], "summary": ["2026-01-15"]}.items():
+        with pytest.raises(errors.ProtocolError) as caught:
+            open_world(api_key=KEY).call(name, *arguments)
+        assert "s3cret" not in shown_locals(caught.value)
+
+
+@pytest.mark.parametrize("name", ["url", "status_url"])
+@pytest.mark.parametrize("path", ["/f\ud800.csv", "/f.csv?a=\udfff"])
+def test_an_address_that_no_request_can_hold_is_none(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, path: str
+) -> None:
+    stand_in.says(say({"status": "done", name: path}))
+    with pytest.raises(errors.ProtocolError, match="names no file") as caught:
+        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+    assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("location", [f"ftp://s3cret-sign@x{SIGNED}", f"http://[{SIGNED}"])
