@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
 from adanalytics_client._effects import Operation
+from adanalytics_client._following import following
 from adanalytics_client._operations import PageReader, dates, summary
-from adanalytics_client._pages import Cursor, Fetched, following
-from adanalytics_client._plan import Division, Plan, Stretch
+from adanalytics_client._pages import Cursor, Fetched
+from adanalytics_client._plan import Division, Plan, Stretch, slices_of
 from adanalytics_client._session import Session
 from adanalytics_client._signals import Signals
 from adanalytics_client.errors import (
@@ -67,7 +68,7 @@ class Scout:
         # Events that the summary leaves out may be those of a day that nobody knows of.
         if page.signals.total in {None, sum(known.values())}:
             stretches = yield from _without_nothing(session, stretches, counts)
-        return Division.of(stretches, hour=self.plan.hour)
+        return Division(tuple(stretches), slices_of(stretches, self.plan.hour))
 
     def _wanted(self, page: Fetched) -> int | None:
         """The most events that this pull can bring, where that is known."""

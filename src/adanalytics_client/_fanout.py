@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from adanalytics_client._drift import Watch, cut
+from adanalytics_client._following import following
 from adanalytics_client._hooks import PageDrift
-from adanalytics_client._pages import Cursor, Fetched, following
+from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._plan import Division, Plan
 from adanalytics_client._position import Position
 from adanalytics_client.errors import ProtocolError

@@ -10,10 +10,11 @@ from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
 from adanalytics_client._fold import fold
+from adanalytics_client._following import moved_on
 from adanalytics_client._hooks import PageReceived, PartialAnswer, tell
 from adanalytics_client._json import Json
 from adanalytics_client._outline import LEVELS, outline
-from adanalytics_client._pages import Cursor, Fetched, Origin, fetched, moved_on
+from adanalytics_client._pages import Cursor, Fetched, Origin, fetched
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._rows import Found, find_rows
 from adanalytics_client._session import Session

@@ -1,6 +1,6 @@
 """Which queries a pull of events consists of, known before anything is sent."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Self
@@ -100,11 +100,6 @@ class Division:
     stretches: tuple[Stretch, ...]
     slices: tuple[Slice, ...]
 
-    @classmethod
-    def of(cls, stretches: Sequence[Stretch], *, hour: int | None) -> "Division":
-        """The division into the slices of some stretches."""
-        return cls(tuple(stretches), slices_of(stretches, hour))
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -153,8 +148,8 @@ class Plan:
         """The most requests without repeats after errors, or None when nobody can know.
 
         Only `max_events` and a plan without slices set a bound: how many events an hour has is
-        known when it was asked for. The bound supposes that the service fills its pages, and
-        leaves room for one more page of each slice, which shows its end where pages say nothing.
+        known when it was asked for. It supposes that the service fills its pages, and leaves room
+        for one more of each slice, which shows its end where pages say nothing.
         """
         if not self.slices:
             return 0
@@ -170,7 +165,7 @@ class Plan:
     def only_days(self, days: Iterable[Day]) -> Self:
         """The plan without queries for days that are not among `days`, such as `client.dates()`.
 
-        A query that spans several days still brings those between them.
+        A query of several days still brings those between them.
 
         Raises:
             ConfigurationError: for something that is no day.
