@@ -15,6 +15,7 @@ from adanalytics_client._fetching import fetch_file
 from adanalytics_client._file_names import targets_in
 from adanalytics_client._instead import Wanted
 from adanalytics_client._part import PartFile
+from adanalytics_client._part_place import check_arrival
 from adanalytics_client._renewal import renewed
 from adanalytics_client._session import Session
 from adanalytics_client._source import Source
@@ -44,9 +45,11 @@ class Delivery:
 
         Raises:
             ConfigurationError: when `path` does not fit the number of files.
+            OSError: when nothing can be written there; seen before it waits.
             ExportError: when the export does not end well in time, or a file is no longer offered.
             DownloadError: when a file does not arrive whole.
         """
+        yield Atomic(lambda: check_arrival(path))
         ready_by = self.session.clock.monotonic() + timeout
         self.status = yield from wait_for(self.session, self.order, self.status, timeout=timeout)
         parts: list[PartFile] = []

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -75,10 +76,9 @@ class AtomicFile:
         """Bring the content to the disk, then put it under its name."""
         try:
             self.file.flush()
+            keep_permissions(self.file, self._path)
             os.fsync(self.file.fileno())
             self.file.close()
-            if (permissions := permissions_of(self._path)) is not None:
-                self._beside.chmod(permissions)
             self._beside.replace(self._path)
         except BaseException:
             self.abort()
@@ -206,7 +206,15 @@ def real_path(path: Path) -> Path:
 
 def permissions_of(path: Path) -> int | None:
     """The permissions of a file that is there, for the one that replaces it."""
-    return path.stat().st_mode & 0o7777 if path.exists() else None
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+
+
+def keep_permissions(file: BinaryIO, target: Path) -> None:
+    """Give a file those of the one that it is to replace, where they are others."""
+    permissions = permissions_of(target)
+    # Only its owner may set them, and a file in a shared folder may be somebody else's.
+    if permissions not in {None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)}:
+        os.fchmod(file.fileno(), permissions)
 
 
 def sync_folder(path: Path) -> None:
@@ -223,6 +231,5 @@ def open_beside(path: Path) -> tuple[Path, BinaryIO]:
     # Opened by hand instead of with tempfile, whose files only the owner may read.
     beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
     file = beside.open("x+b")
-    if (permissions := permissions_of(path)) is not None:
-        os.fchmod(file.fileno(), permissions)
+    keep_permissions(file, path)
     return beside, file

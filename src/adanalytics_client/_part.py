@@ -10,11 +10,10 @@ from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
 from adanalytics_client._file_checks import beginning_of, check_gzip, digest_of
-from adanalytics_client._files import check_target, permissions_of, real_path, sync_folder
+from adanalytics_client._files import check_target, keep_permissions, real_path, sync_folder
 from adanalytics_client._hooks import BytesReceived, Observer, tell
 from adanalytics_client._instead import LARGEST_ANSWER, Arrival
-from adanalytics_client._part_lock import open_locked
-from adanalytics_client._part_place import names_beside
+from adanalytics_client._part_place import names_beside, open_part
 from adanalytics_client._sidecar import Sidecar, read_sidecar
 from adanalytics_client._source import Source
 from adanalytics_client._unpacking import Unpacking, encoding_of
@@ -69,7 +68,7 @@ class PartFile:
         self._validator: str | None = None
         self._unpacking: Unpacking | None = None
         self._sha256 = hashlib.sha256()
-        self._file = open_locked(self._path, within=permissions_of(target))
+        self._file = open_part(target)
         self._take_up()
 
     @property
@@ -172,8 +171,7 @@ class PartFile:
     def commit(self) -> None:
         """Bring the file to the disk and put it under its name, with the permissions there."""
         self._file.flush()
-        if (permissions := permissions_of(self.target)) is not None:
-            os.fchmod(self._file.fileno(), permissions)
+        keep_permissions(self._file, self.target)
         os.fsync(self._file.fileno())
         # Before the rename, which ends the lock on the name: the note might be another's then.
         self._note.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from adanalytics_client._files import check_place, open_beside, permissions_of, real_path
 from adanalytics_client._part_lock import open_locked
@@ -25,6 +26,17 @@ def names_beside(target: Path) -> tuple[Path, Path]:
     return target.with_name(f"{name}.part"), target.with_name(f"{name}.part.json")
 
 
+def open_part(target: Path) -> BinaryIO:
+    """The file that takes what arrives of `target`, open to nobody who may not read that.
+
+    Raises:
+        ConfigurationError: when a link, a device or a pipe is there.
+        DownloadError: when another download has it.
+        OSError: when it cannot be written.
+    """
+    return open_locked(names_beside(target)[0], within=permissions_of(target))
+
+
 def check_arrival(path: Path) -> None:
     """See that a download can come to `path`, or into that folder, before anything is sent for it.
 
@@ -41,8 +53,7 @@ def check_arrival(path: Path) -> None:
         probe.close()
         return beside.unlink()
     target = real_path(path)
-    part, _note = names_beside(target)
-    with open_locked(part, within=permissions_of(target)) as file:
+    with open_part(target) as file:
         if file.seek(0, os.SEEK_END) == 0:
-            part.unlink()
+            names_beside(target)[0].unlink()
     return None

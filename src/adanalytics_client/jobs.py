@@ -83,7 +83,7 @@ class ExportJob(KeptJob[SyncDriver]):
 
         Raises:
             ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
-            OSError: when `path` cannot be written.
+            OSError: when `path` cannot be written; seen before it waits.
             ExportError: when the export did not end well.
             DownloadError: when the file does not arrive whole; `part` tells what is kept of it.
 

@@ -214,6 +214,18 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_ordered(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.csv", "out.csv.part"]
 
 
+def test_a_download_sees_its_place_before_it_waits(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(say({"status": "pending", "status_url": "/status"}, status=202))
+    world = open_world()
+    job = world.call("start_export", *DAYS)
+    (tmp_path / "out.csv.part").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        world.on(job, "download", tmp_path / "out.csv")
+    assert len(stand_in.asked) == 1
+
+
 def test_seeing_that_a_place_can_be_written_leaves_no_trace(
     open_world: OpenWorld, store: Store, stand_in: StandIn, tmp_path: Path
 ) -> None:
