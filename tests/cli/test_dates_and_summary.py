@@ -12,7 +12,8 @@ import pytest
 from click.testing import Result
 from pyarrow import parquet
 
-from adanalytics_client import Client, SummaryRow
+from adanalytics_cli.summary_table import table_rows
+from adanalytics_client import Client, Summary, SummaryRow
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -140,3 +141,8 @@ def test_a_summary_as_parquet_is_exact(
     ]
     empty = run("summary", "yesterday", "-f", "parquet").stdout_bytes
     assert parquet.read_table(io.BytesIO(empty)).schema.equals(table.schema)
+
+
+def test_totals_of_another_shape_are_no_row() -> None:
+    summary = Summary.model_validate({"rows": [{"date": "2026-01-15"}], "totals": [{"clicks": 5}]})
+    assert table_rows(summary, "day") == [{"date": "2026-01-15"}]
