@@ -60,10 +60,8 @@ class PartFile:
         self._path, self._note = names_beside(target)
         self.received = 0
         self.total: int | None = None
-        self.taken = False
-        self.inherited = False
+        self.taken = self.inherited = self._open_ended = False
         self._kind = ""
-        self._open_ended = False
         self._until: int | None = None
         self._validator: str | None = None
         self._unpacking: Unpacking | None = None
