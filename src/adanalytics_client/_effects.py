@@ -38,6 +38,11 @@ class Head:
         """A header's value by its lower-case name."""
         return self.headers.get(name)
 
+    @property
+    def media_type(self) -> str:
+        """The media type of the body without its parameters, in lower case; "" where none is."""
+        return (self.get("content-type") or "").partition(";")[0].strip().lower()
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

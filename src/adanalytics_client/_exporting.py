@@ -47,7 +47,7 @@ class _StatusSink:
             return None
         if known and int(length) > _LARGEST_STATUS:
             return None
-        kind = _kind(head)
+        kind = head.media_type
         return False if _is_page(kind) or (known and kind in _UNTOLD) else None
 
     def write(self, piece: bytes) -> None:
@@ -148,16 +148,12 @@ def _read_lenient(reply: Reply) -> Json:
     """JSON, or None for an answer that has no body or is a file."""
     if reply.status == NO_CONTENT or not reply.body.strip():
         return None
-    if _is_page(_kind(reply.head)):
+    if _is_page(reply.head.media_type):
         return parse(reply.body)
     try:
         return parse(reply.body) if reply.body.lstrip()[:1] in b"{[" else None
     except NotJson:
         return None
-
-
-def _kind(head: Head) -> str:
-    return (head.get("content-type") or "").partition(";")[0].strip().lower()
 
 
 def _is_page(kind: str) -> bool:

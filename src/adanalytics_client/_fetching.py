@@ -63,14 +63,7 @@ class _Patience:
         """Wait before asking again, or raise."""
         session, now = self.session, self.session.clock.monotonic()
         self.deadline += done.waited
-        seconds = max(problem.asked or 0.0, pause_before(self.questions))
-        if problem.waiting and now + seconds <= self.ready_by:
-            self.questions += 1
-            resumes_at = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
-            told = WaitStarted("the file is not ready yet", seconds, resumes_at)
-            tell(session.observer.wait, told)
-            yield Sleep(seconds)
-            self.deadline += seconds
+        if problem.waiting and (yield from self._until_ready(problem)):
             return
         if part.received > self.farthest:
             self.farthest, self.failures = part.received, 0
@@ -79,6 +72,23 @@ class _Patience:
             self.failures += 1
         tries = Tries(sent, self.failures, self.deadline)
         self.deadline += yield from before_repeat(session, problem, done.url, tries)
+
+    def _until_ready(self, problem: Problem) -> Operation[bool]:
+        """Wait for a file that is still being made; False where there was never time for it."""
+        clock = self.session.clock
+        left, asked = self.ready_by - clock.monotonic(), problem.asked or 0.0
+        if left <= 0 or asked > left:
+            if self.questions:
+                raise problem.error
+            return False
+        seconds = min(max(asked, pause_before(self.questions)), left)
+        self.questions += 1
+        resumes_at = datetime.fromtimestamp(clock.time() + seconds, tz=UTC)
+        told = WaitStarted("the file is not ready yet", seconds, resumes_at)
+        tell(self.session.observer.wait, told)
+        yield Sleep(seconds)
+        self.deadline += seconds
+        return True
 
 
 def fetch_file(

@@ -95,10 +95,12 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
     if not arrival.whole or form not in _OF_LINES:
         return None
     lines = len(text.splitlines())
-    if wanted.events is not None and lines < wanted.events:
-        return Instead(f"{lines} lines, fewer than the {wanted.events} events of the export")
     plain = form == "csv" and arrival.kind == "text/plain" and wanted.events != 0
-    return Instead(_of_text(text)) if plain and lines == 1 and _is_prose(text) else None
+    if plain and lines == 1 and _is_prose(text):
+        return Instead(_of_text(text))
+    if wanted.events is not None and lines < wanted.events:
+        return Instead(f"one of only {lines} lines for {wanted.events} events")
+    return None
 
 
 def _document(text: str) -> Json:

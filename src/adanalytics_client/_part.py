@@ -104,7 +104,7 @@ class PartFile:
     def accept(self, head: Head) -> bool | None:
         """Judge an answer before its body (RFC 9110, sections 14.2 to 15.3.7)."""
         self.taken = False
-        self._kind = (head.get("content-type") or "").partition(";")[0].strip().lower()
+        self._kind = head.media_type
         if head.status == 206:
             return self._accept_rest(head)
         if head.status != 200 or "html" in self._kind:
