@@ -68,6 +68,7 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             ExportFailed: with the service's reason.
             ExportExpired: when its files are no longer offered.
             ExportTimeout: when it is not done in time; waiting again goes on.
+            ServerError, TransportError: when the service still fails at the end of that time.
 
         Example:
             >>> (await job.wait(timeout=600)).done
