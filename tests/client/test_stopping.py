@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
 from pathlib import Path
@@ -259,6 +261,10 @@ def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[S
         first.run(client.dates())
     with asyncio.Runner() as second, pytest.raises(ConfigurationError, match="close it there"):
         second.run(client.close())
+    # Its connection can only be collected, which is told of wherever that happens.
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        del client
+        gc.collect()
 
 
 @pytest.mark.parametrize("waiting", ["for leave", "for an answer", "for a login"])
