@@ -9,7 +9,7 @@ def in_python(text: bytearray, at: int, end: bytes, comma: int, most: int) -> tu
     Args:
         text: a document, changed in place.
         at: a place in an object, in front of its first closing brace.
-        end: how objects end and the next ones begin; its first character is that brace.
+        end: how objects end and the next ones begin: that brace and at least one character more.
         comma: which character of `end` turns into a line break.
         most: objects after which to stop.
 

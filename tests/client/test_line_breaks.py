@@ -23,7 +23,7 @@ END = b'}},{"id":'
         st.sampled_from([b"}", b"}}", b",", b"{", b'{"id":', END, b"}," + END[3:], b"1", b"\x80"])
     ),
     at=st.integers(0, 6),
-    end=st.sampled_from([END, b"}," + END[3:], b"}"]),
+    end=st.sampled_from([END, b"}," + END[3:], b"},"]),
     most=st.integers(0, 4),
 )
 @example(pieces=[b"1", END, b"2", END, b"3}}]"], at=0, end=END, most=9)
