@@ -20,10 +20,11 @@ class Secret:
         'aak_123'
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_known", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._known: tuple[str, ...] = ()
 
     def reveal(self) -> str:
         """The secret itself; call it where it is put on the wire and nowhere else."""
@@ -67,12 +68,16 @@ class Secret:
 
     def _spellings(self) -> tuple[str, ...]:
         """A server that repeats what it was sent may do so undecoded."""
-        value = self._value
-        return (
-            json.dumps(value)[1:-1],
-            json.dumps(value, ensure_ascii=False)[1:-1],
-            quote(value, safe=""),
-            quote(value),
-            quote_plus(value),
-            value,
-        )
+        if not self._known:
+            value = self._value
+            found = (
+                json.dumps(value)[1:-1],
+                json.dumps(value, ensure_ascii=False)[1:-1],
+                quote(value, safe=""),
+                quote(value),
+                quote_plus(value),
+                value,
+            )
+            # Mostly all are the same, and several texts of each request are looked through.
+            self._known = tuple(dict.fromkeys(found))
+        return self._known
