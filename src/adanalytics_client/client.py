@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client import _operations
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
-from adanalytics_client._download import Delivery
 from adanalytics_client._export_order import ExportOrder, check_delivery
 from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import HttpClient
@@ -237,6 +236,8 @@ class Client(Connection[HttpClient, SyncDriver]):
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")
             PosixPath('jan.csv')
         """
+        from adanalytics_client._download import Delivery
+
         check_delivery(to, timeout)
         job = self.start_export(start, end, format=format, compression=compression)
         delivery = Delivery(self._session, job.order, job.last_status)

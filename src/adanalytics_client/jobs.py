@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._download import Delivery
 from adanalytics_client._export import ExportStatus
 from adanalytics_client._exporting import ask_again
 from adanalytics_client._kept_job import KeptJob
@@ -92,6 +91,8 @@ class ExportJob(KeptJob[SyncDriver]):
             >>> job.download("day.csv").stat().st_size
             82412
         """
+        from adanalytics_client._download import Delivery
+
         session, driver = self._client()
         delivery = Delivery(session, self._order, self._status)
         try:
