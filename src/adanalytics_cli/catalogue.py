@@ -53,10 +53,10 @@ class LazyGroup(ExampleGroup):
         """Name and summary as the catalogue has them."""
         return {name: entry.summary for name, entry in self.entries.items()}
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name, or None."""
         entry = self.entries.get(cmd_name)
-        return entry.load() if entry else None
+        return entry.load() if entry else super().get_command(ctx, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Names and options that begin so; click itself would import every command for it."""

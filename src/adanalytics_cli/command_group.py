@@ -36,7 +36,7 @@ class ExampleGroup(click.Group):
         """Name and one-line summary of each command, in the order of the help."""
         return {name: each.get_short_help_str() for name, each in self.commands.items()}
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names in the order of the help."""
         return list(self.summaries())
 

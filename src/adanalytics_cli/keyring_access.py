@@ -58,7 +58,7 @@ def _within_time(work: Callable[[], str | None]) -> str | None:
     def run() -> None:
         try:
             outcome.put(work())
-        except BaseException as error:  # noqa: BLE001 - backends raise what they like
+        except BaseException as error:  # noqa: BLE001  # backends raise what they like
             outcome.put(error)
 
     threading.Thread(target=run, name="keyring", daemon=True).start()

@@ -33,7 +33,7 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one message
+    except Exception as error:  # noqa: BLE001  # whatever it is, the user gets one message
         from adanalytics_cli.error_report import print_error
 
         code = print_error(error, invocation)

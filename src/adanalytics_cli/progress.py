@@ -80,7 +80,7 @@ class Progress(Observer):
         if line:
             line.erase()
 
-    def due(self, info: RequestDue) -> None:  # noqa: ARG002 - the observer's signature
+    def due(self, _info: RequestDue) -> None:
         """See that the run may send another request."""
         if self.limits:
             self.limits.before_request()

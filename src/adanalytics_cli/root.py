@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -74,16 +74,15 @@ class Root(LazyGroup):
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
-        complete_var: str | None = None,  # noqa: ARG002 - click's signature
-        standalone_mode: bool = True,  # noqa: ARG002 - click's signature
-        windows_expand_args: bool = True,  # noqa: ARG002 - click's signature
-        **extra: Any,  # noqa: ANN401 - click's signature
+        *_others: object,
+        **extra: object,
     ) -> NoReturn:
         """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
         if instruction := os.environ.get(VARIABLE):
             sys.exit(answer_shell(self, prog_name or "adanalytics", instruction))
         words = list(sys.argv[1:] if args is None else args)
-        invocation = extra.get("obj") or Invocation()
+        given = extra.get("obj")
+        invocation = given if isinstance(given, Invocation) else Invocation()
         sys.exit(run(self, words, prog_name or "adanalytics", invocation=invocation))
 
 

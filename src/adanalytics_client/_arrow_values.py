@@ -114,7 +114,7 @@ def pairs(value: Json) -> Pairs:
         ValueError: for anything else than an object.
     """
     if not isinstance(value, dict):
-        raise ValueError(value)  # noqa: TRY004 - the value is wrong, and told as one
+        raise ValueError(value)  # noqa: TRY004  # the value is wrong, and told as one
     return [(name, None if each is None else _text(each)) for name, each in value.items()]
 
 

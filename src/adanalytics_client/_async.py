@@ -108,7 +108,7 @@ class AsyncDriver:
             while True:
                 try:
                     answer = await self._perform(effect)
-                except BaseException as error:  # noqa: BLE001 - thrown into the operation
+                except BaseException as error:  # noqa: BLE001  # thrown into the operation
                     effect = operation.throw(error)
                 else:
                     effect = operation.send(answer)

@@ -42,7 +42,7 @@ class _Backend(httpcore.AnyIOBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
@@ -60,14 +60,14 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def read(
         self,
         max_bytes: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
     ) -> bytes:
         return await self._inner.read(max(max_bytes, AT_ONCE), timeout)
 
     async def write(
         self,
         buffer: bytes,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
     ) -> None:
         await self._inner.write(buffer, timeout)
 
@@ -81,6 +81,6 @@ class _Stream(httpcore.AsyncNetworkStream):
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
     ) -> httpcore.AsyncNetworkStream:
         return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))

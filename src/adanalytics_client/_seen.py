@@ -102,7 +102,7 @@ class SeenEvents:
         """
         self.repeated += other.repeated
         self.forgotten += other.forgotten
-        digests, other._digests = other._digests, {}  # noqa: SLF001 - one of its own kind
+        digests, other._digests = other._digests, {}  # noqa: SLF001  # one of its own kind
         other.repeated = other.forgotten = 0
         for each in digests:
             self._digests[each] = None

@@ -117,7 +117,7 @@ class SyncDriver:
                     continue
                 try:
                     done.put((cursor, context.run(self._run, fetch(cursor), stop)))
-                except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+                except BaseException as error:  # noqa: BLE001  # raised again by the consumer
                     done.put((cursor, error))
 
         threads = 0
@@ -159,7 +159,7 @@ class SyncDriver:
             while True:
                 try:
                     answer = self._perform(effect, stop)
-                except BaseException as error:  # noqa: BLE001 - thrown into the operation
+                except BaseException as error:  # noqa: BLE001  # thrown into the operation
                     effect = operation.throw(error)
                 else:
                     effect = operation.send(answer)

@@ -183,7 +183,7 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         start: Day,
         end: Day | None = None,
         *,
-        format: str = "csv",  # noqa: A002 - the service's own name for it
+        format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
     ) -> AsyncExportJob:
         """Start a bulk export of all events of the days from `start` to `end`, both included.
@@ -214,9 +214,9 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         end: Day | None = None,
         *,
         to: str | os.PathLike[str],
-        format: str = "csv",  # noqa: A002 - the service's own name for it
+        format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
-        timeout: float = 3600.0,  # noqa: ASYNC109 - the same name as in Client
+        timeout: float = 3600.0,  # noqa: ASYNC109  # the same name as in Client
     ) -> Path:
         """Start a bulk export, wait for it and download it.
 

@@ -39,7 +39,7 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             >>> AsyncExportJob.from_json(client, kept).export_id == job.export_id
             True
         """
-        session, driver = client._session, client._driver  # noqa: SLF001 - made for its jobs, too
+        session, driver = client._session, client._driver  # noqa: SLF001  # made for its jobs, too
         return cls(read_saved(text).check(session.config), (session, driver))
 
     async def status(self) -> ExportStatus:
@@ -56,7 +56,7 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
     async def wait(
         self,
         *,
-        timeout: float = ONE_HOUR,  # noqa: ASYNC109 - the same name as in ExportJob
+        timeout: float = ONE_HOUR,  # noqa: ASYNC109  # the same name as in ExportJob
     ) -> ExportStatus:
         """Wait until the export is done.
 

@@ -183,7 +183,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         start: Day,
         end: Day | None = None,
         *,
-        format: str = "csv",  # noqa: A002 - the service's own name for it
+        format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
     ) -> ExportJob:
         """Start a bulk export of all events of the days from `start` to `end`, both included.
@@ -214,7 +214,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         end: Day | None = None,
         *,
         to: str | os.PathLike[str],
-        format: str = "csv",  # noqa: A002 - the service's own name for it
+        format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
         timeout: float = 3600.0,
     ) -> Path:

@@ -78,7 +78,7 @@ def _cell(value: object) -> str:
     return digits(value) if isinstance(value, Decimal) else json_text(value, sort_keys=True)
 
 
-def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401 - anything may come
+def _exact(value: Any, *, sort_keys: bool) -> str:  # noqa: ANN401  # anything may come
     if isinstance(value, Decimal):
         return digits(value)
     if isinstance(value, Mapping):

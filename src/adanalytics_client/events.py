@@ -175,7 +175,7 @@ class EventQuery(Generic[M]):
         self,
         to: str | os.PathLike[str] | BinaryIO,
         *,
-        format: str | None = None,  # noqa: A002 - the word that readers expect here
+        format: str | None = None,  # noqa: A002  # the word that readers expect here
         columns: Sequence[str] | None = None,
     ) -> int:
         """Write all events and give their number.

@@ -39,7 +39,7 @@ class ExportJob(KeptJob[SyncDriver]):
             >>> ExportJob.from_json(client, kept).export_id == job.export_id
             True
         """
-        session, driver = client._session, client._driver  # noqa: SLF001 - made for its jobs, too
+        session, driver = client._session, client._driver  # noqa: SLF001  # made for its jobs, too
         return cls(read_saved(text).check(session.config), (session, driver))
 
     def status(self) -> ExportStatus:

@@ -29,10 +29,10 @@ class Resettable:
 class InMemory(Protocol):
     """A part whose state is taken and brought back without waiting for anything."""
 
-    def capture(self) -> Any:  # noqa: ANN401 - only the part itself knows what it gives
+    def capture(self) -> Any:  # noqa: ANN401  # only the part itself knows what it gives
         """Return the state."""
 
-    def restore(self, captured: Any, /) -> None:  # noqa: ANN401 - as above
+    def restore(self, captured: Any, /) -> None:  # noqa: ANN401  # as above
         """Go back to a captured state."""
 
 

@@ -27,7 +27,7 @@ class StateTables:
         """Read all rows of all tables."""
         tables = []
         for (name,) in await self._state.rows(_TABLES):
-            rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608 - from the schema
+            rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables.append(Table(name, tuple(tuple(row) for row in rows)))
         return tables
 
@@ -37,11 +37,11 @@ class StateTables:
             # Until the commit, rows may stand without those that they refer to.
             await connection.execute("PRAGMA defer_foreign_keys = ON")
             for table in captured:
-                await connection.execute(f'DELETE FROM "{table.name}"')  # noqa: S608 - from the schema
+                await connection.execute(f'DELETE FROM "{table.name}"')  # noqa: S608  # from the schema
             for table in captured:
                 if table.rows:
                     marks = ", ".join("?" * len(table.rows[0]))
                     await connection.executemany(
-                        f'INSERT INTO "{table.name}" VALUES ({marks})',  # noqa: S608 - from the schema
+                        f'INSERT INTO "{table.name}" VALUES ({marks})',  # noqa: S608  # from the schema
                         table.rows,
                     )

@@ -150,7 +150,7 @@ def _strings_of_object(text: str) -> dict[str, str]:
     found = decode_json(text)
     if not isinstance(found, dict):
         message = f"{_shown(text)} is not a JSON object"
-        raise ValueError(message)  # noqa: TRY004 - the text is wrong, its type is not
+        raise ValueError(message)  # noqa: TRY004  # the text is wrong, its type is not
     return _strings_by_key(found)
 
 

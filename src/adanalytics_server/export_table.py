@@ -113,7 +113,7 @@ class ExportTable:
     async def _update(self, job: ExportJob, assignments: str, *values: object) -> None:
         async with self._state.writing() as connection:
             await connection.execute(
-                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608 - literals above
+                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608  # literals above
                 (*values, job.id),
             )
 

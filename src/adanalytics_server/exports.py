@@ -196,7 +196,7 @@ class Exports:
             _log.error("export %s failed: %s", job.id, error)
             await self.table.fail(job, getattr(error, "strerror", None) or str(error))
             return
-        except Exception:  # noqa: BLE001 - whatever it was, the worker lives on for the next job
+        except Exception:  # noqa: BLE001  # whatever it was, the worker lives on for the next job
             _log.exception("export %s failed", job.id)
             await self.table.fail(job, "the server could not write the file; its log says why")
             return

@@ -102,7 +102,7 @@ class Faults:
         """
         parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:
-            self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311 - dice, not secrets
+            self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
 
     def clear(self) -> None:
         """Disarm all."""

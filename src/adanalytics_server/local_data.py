@@ -12,7 +12,7 @@ from adanalytics_server.state import open_state
 from adanalytics_server.stores import Stores
 
 ADMIN_EMAIL = "admin@example.com"
-ADMIN_PASSWORD = "correct-horse-battery"  # noqa: S105 - of a server that lives for one test
+ADMIN_PASSWORD = "correct-horse-battery"  # noqa: S105  # of a server that lives for one test
 # Made once and for all: hashing is slow on purpose, and this password is no secret.
 ADMIN_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$bG9jYWwtc2VydmVyLWtleQ"

@@ -79,7 +79,7 @@ class ServerThread:
     def _run(self) -> None:
         try:
             self._server.run(sockets=[self._listener])
-        except BaseException as error:  # noqa: BLE001 - a thread has nobody to raise to; start and stop do it
+        except BaseException as error:  # noqa: BLE001  # a thread has nobody to raise to; start and stop do it
             self._watched.failure = self._watched.failure or error
         finally:
             self._listener.close()

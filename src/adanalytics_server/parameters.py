@@ -30,7 +30,7 @@ def _strict_integer(value: object) -> object:
 def strict_date(value: object) -> date:
     """Validate a date of a query or a body: a ``YYYY-MM-DD`` string, nothing else."""
     if not isinstance(value, str):
-        raise ValueError("must be a string in the form YYYY-MM-DD")  # noqa: TRY004 - pydantic reports ValueError
+        raise ValueError("must be a string in the form YYYY-MM-DD")  # noqa: TRY004  # pydantic reports ValueError
     return parse_date(value)
 
 

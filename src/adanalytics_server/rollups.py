@@ -16,7 +16,7 @@ TOTAL, CAMPAIGN, DEMAND_TAG = 0, 1, 2
 _REVENUE = len(COUNTERS)
 _COST = _REVENUE + 1
 _UPSERT = (
-    f"INSERT INTO rollups (dimension, day, id_is_null, id, {', '.join(MEASURES)})"  # noqa: S608 - column names only
+    f"INSERT INTO rollups (dimension, day, id_is_null, id, {', '.join(MEASURES)})"  # noqa: S608  # column names only
     f" VALUES ({', '.join('?' * (4 + len(MEASURES)))})"
     " ON CONFLICT DO UPDATE SET "
     + ", ".join(f"{measure} = {measure} + excluded.{measure}" for measure in MEASURES)

@@ -69,7 +69,7 @@ def read_dates(store: PartnerStore) -> list[str]:
 
 def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
     sums = ledger.execute(
-        f"SELECT {_SUMS} FROM rollups WHERE dimension = ? AND day BETWEEN ? AND ?",  # noqa: S608 - column names only
+        f"SELECT {_SUMS} FROM rollups WHERE dimension = ? AND day BETWEEN ? AND ?",  # noqa: S608  # column names only
         (TOTAL, days.first_day, days.last_day),
     ).fetchone()
     return _measures([number or 0 for number in sums])
@@ -78,7 +78,7 @@ def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
 def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[Row]:
     dimension, columns = GROUPINGS[group_by]
     found = ledger.execute(
-        f"SELECT {columns}, {_SUMS} FROM rollups"  # noqa: S608 - column names only
+        f"SELECT {columns}, {_SUMS} FROM rollups"  # noqa: S608  # column names only
         " WHERE dimension = ? AND day BETWEEN ? AND ?"
         # A group whose events were all replaced keeps its rollup, with zeros.
         f" GROUP BY {columns} HAVING {_ANY_EVENT} > 0 ORDER BY {columns}",

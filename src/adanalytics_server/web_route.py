@@ -41,7 +41,7 @@ class PageRoute(APIRoute):
                 return error_page(error)
             except ApiError as error:
                 return error_page(from_api_error(error))
-            except Exception:  # noqa: BLE001 - the last resort; logged, and a page for the reader
+            except Exception:  # noqa: BLE001  # the last resort; logged, and a page for the reader
                 request_id = request_id_of(request)
                 _log.exception("request %s failed: %s", request_id, request.url.path)
                 text = f"The server failed; its log says why, under request {request_id}."

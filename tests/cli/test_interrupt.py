@@ -24,9 +24,9 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
             asked.set()
             over.wait(TIMEOUT)
 
-        do_GET = do_POST = answer  # noqa: N815 - names of http.server
+        do_GET = do_POST = answer  # noqa: N815  # names of http.server
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base's name
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Stuck)

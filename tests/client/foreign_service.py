@@ -79,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 65_536
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as inherited
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # as inherited
         """Stay quiet."""
 
     def say(self, status: int, body: bytes, **headers: str) -> None:
@@ -209,7 +209,7 @@ class Files(Handler):
             self.wfile.write(content[: len(content) // 3])
             self.close_connection = True
 
-    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002 - as inherited
+    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002  # as inherited
         """An hour after the last change, for the header Date."""
         sent = datetime(2026, 2, 2, 3, 4, 5, tzinfo=UTC) + timedelta(hours=1)
         return sent.strftime("%a, %d %b %Y %H:%M:%S GMT")

@@ -34,7 +34,7 @@ def reached(way: str) -> bool:
 class Waiting(Observer):
     """Says when a wait begins."""
 
-    def wait(self, info: WaitStarted) -> None:  # noqa: ARG002 - the name is the observer's
+    def wait(self, info: WaitStarted) -> None:  # noqa: ARG002  # the name is the observer's
         print("pulling", flush=True)
 
 

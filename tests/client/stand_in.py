@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Listener
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as inherited
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # as inherited
         """Stay quiet."""
 
     def _serve(self) -> None:
@@ -146,4 +146,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_WR)
 
-    do_GET = do_POST = _serve  # noqa: N815 - names of http.server
+    do_GET = do_POST = _serve  # noqa: N815  # names of http.server

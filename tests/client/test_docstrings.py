@@ -194,6 +194,6 @@ def run(source: str, names: dict[str, Any], loop: asyncio.Runner) -> tuple[str, 
             made = eval(code, names)
             if inspect.iscoroutine(made):
                 loop.run(made)
-        except Exception as error:  # noqa: BLE001 - an example may end with any
+        except Exception as error:  # noqa: BLE001  # an example may end with any
             return said.getvalue(), f"{type(error).__name__}: {error}\n"
     return said.getvalue(), None

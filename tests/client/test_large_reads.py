@@ -23,7 +23,7 @@ class Inner(httpcore.AsyncNetworkStream):
     async def read(
         self,
         max_bytes: int,
-        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109  # the signature is httpcore's
     ) -> bytes:
         return b"x" * max_bytes
 
@@ -55,7 +55,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     async def counted(
         self: Any,
         max_bytes: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        timeout: float | None = None,  # noqa: ASYNC109  # the signature is httpcore's
     ) -> bytes:
         found.append(max_bytes)
         return await read(self, max_bytes, timeout)

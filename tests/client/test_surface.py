@@ -194,7 +194,7 @@ def test_every_public_name_is_there() -> None:
     for name in package.__all__:
         assert getattr(package, name) is not None
     with pytest.raises(AttributeError, match="Nothing"):
-        package.Nothing  # noqa: B018 - looking is the test
+        package.Nothing  # noqa: B018  # looking is the test
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -88,7 +88,7 @@ def until_cut(answer: httpx.Response) -> bytes:
     """Read a body until its connection breaks, as it has to."""
     received = bytearray()
     chunks = answer.iter_raw()
-    with pytest.raises(httpx.RemoteProtocolError):  # noqa: PT012 - what came before the break counts
+    with pytest.raises(httpx.RemoteProtocolError):  # noqa: PT012  # what came before the break counts
         while True:
             received += next(chunks)
     return bytes(received)

@@ -2,12 +2,16 @@
 
 from array import array
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from adanalytics_cli.errors import MissingExtra
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-def arrow_module(name: str = "pyarrow") -> Any:  # noqa: ANN401 - a library without types
+
+def arrow_module(name: str = "pyarrow") -> ModuleType:
     """A module of pyarrow. Raises MissingExtra when it is not installed."""
     try:
         return import_module(name)
@@ -15,7 +19,7 @@ def arrow_module(name: str = "pyarrow") -> Any:  # noqa: ANN401 - a library with
         raise MissingExtra("arrow", needed_for="a dataset") from None
 
 
-def whole_number(value: int) -> Any:  # noqa: ANN401 - a library without types
+def whole_number(value: int) -> "pa.Scalar":
     """A scalar of 32 bits; `pyarrow.scalar` and plain numbers would import pandas."""
     arrow = arrow_module()
     numbers = arrow.py_buffer(array("i", [value]))

@@ -22,7 +22,7 @@ REPULL = f"{OURS}/repull.json"
 MANIFEST = f"{OURS}/manifest"
 JOURNAL = f"{OURS}/journal"
 SPOOL = f"{OURS}/spool"
-SCRATCH = f"{OURS}/tmp"  # noqa: S108 - a name below the dataset
+SCRATCH = f"{OURS}/scratch"
 REPORTS = f"{OURS}/reports"
 EXPORTS = f"{OURS}/exports"
 

@@ -26,7 +26,7 @@ class Lease:
     object is put as a whole, that costs requests and no data.
     """
 
-    def __init__(self, files: Any, path: str, place: str) -> None:  # noqa: ANN401 - no types
+    def __init__(self, files: Any, path: str, place: str) -> None:  # noqa: ANN401  # no types
         self._files = files
         self._path = path
         self._place = place

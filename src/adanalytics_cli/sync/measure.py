@@ -1,12 +1,16 @@
 """What a table of events amounts to: its tally, its ids, and whether it belongs to one hour."""
 
 from decimal import Decimal
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.sync.arrow_events import Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.tallies import COLUMN_OF_TYPE, Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _COUNTED = ["event_type", "revenue", "cost"]
 
@@ -57,6 +61,6 @@ def _lacks(table: Table, *names: str) -> bool:
     return any(table[name].null_count for name in names)
 
 
-def _sum(compute: Any, column: Any) -> Decimal:  # noqa: ANN401 - a library without types
+def _sum(compute: ModuleType, column: "pa.ChunkedArray") -> Decimal:
     total = compute.sum(column).as_py()
     return total if isinstance(total, Decimal) else Decimal(0)

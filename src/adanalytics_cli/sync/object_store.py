@@ -27,7 +27,7 @@ class ObjectStore:
     Files on their way lie in a temporary folder of this machine until they are put.
     """
 
-    def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401 - no types
+    def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401  # no types
         self._files = files
         self._root = root.rstrip("/")
         self.place = place
@@ -47,7 +47,7 @@ class ObjectStore:
         with self._files.open(self._path(name), "rb") as file:
             yield file
 
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002 - it always lasts
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002  # it always lasts
         """Put a small object."""
         with self._asked(), as_failure(self.place):
             self._files.pipe_file(self._path(name), content)

@@ -2,12 +2,15 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from adanalytics_cli.sync.arrow_events import TEXT, Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_cli.sync.layout import PartFormat
 from adanalytics_cli.sync.plain_text import to_cells, to_jsonl
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS_A_GROUP = 32_768
 """Rows of a row group of parquet, and the most that are held as Arrow columns: about 15 MB."""
@@ -26,7 +29,7 @@ class PartWriter(Protocol):
         """Write what is still held, and close the file."""
 
 
-def open_part(path: Path, form: PartFormat, schema: Any) -> PartWriter:  # noqa: ANN401 - no types
+def open_part(path: Path, form: PartFormat, schema: "pa.Schema") -> PartWriter:
     """A writer of a new file."""
     if form == "parquet":
         return _ParquetPart(path, schema)
@@ -43,7 +46,7 @@ def measure_file(path: Path) -> tuple[int, str]:
 class _ParquetPart:
     """Row groups of one size, whatever the size of the tables that come."""
 
-    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401 - no types
+    def __init__(self, path: Path, schema: "pa.Schema") -> None:
         self._arrow = arrow_module()
         self._file = arrow_module("pyarrow.parquet").ParquetWriter(
             path,
@@ -92,7 +95,7 @@ class _JsonlPart:
 class _CsvPart:
     """RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
 
-    def __init__(self, path: Path, schema: Any) -> None:  # noqa: ANN401 - no types
+    def __init__(self, path: Path, schema: "pa.Schema") -> None:
         arrow, csv = arrow_module(), arrow_module("pyarrow.csv")
         cells = arrow.schema([(name, arrow.string()) for name in schema.names])
         options = csv.WriteOptions(quoting_style="needed")

@@ -1,11 +1,14 @@
 """Events of a table as text, with the digits and the times that the service writes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adanalytics_cli.sync.arrow_events import Table
 from adanalytics_cli.sync.arrow_library import arrow_module
 from adanalytics_client.encoding import json_text, utf8
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Seconds come with their three digits, since the times count milliseconds.
 _RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
@@ -49,7 +52,7 @@ def _readable(table: Table) -> Table:
     return arrow.table(columns, names=table.column_names)
 
 
-def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401 - no types
+def _each(column: "pa.ChunkedArray", write: Callable[[Any], str]) -> "pa.ChunkedArray":
     """A column of text from a column of values; values repeat, so each is written once."""
     arrow = arrow_module()
     chunks = []
@@ -59,7 +62,7 @@ def _each(column: Any, write: Callable[[Any], str]) -> Any:  # noqa: ANN401 - no
     return arrow.chunked_array(chunks, arrow.string())
 
 
-def _pairs_as_json(column: Any) -> Any:  # noqa: ANN401 - no types
+def _pairs_as_json(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     arrow = arrow_module()
     texts = [
         None if pairs is None else json_text(dict(pairs), sort_keys=True)

@@ -34,7 +34,7 @@ def test_a_folder_with_other_files_is_left_alone(shop: Shop, folder: Path, name:
 
 
 @pytest.mark.parametrize(
-    "name", [".DS_Store", "lost+found/x", "_adanalytics/lock", "_adanalytics/tmp/cafe0123"]
+    "name", [".DS_Store", "lost+found/x", "_adanalytics/lock", "_adanalytics/scratch/cafe0123"]
 )
 def test_a_folder_with_nothing_of_anybody_is_taken(shop: Shop, folder: Path, name: str) -> None:
     """Also what the very first moments of a sync leave, when it is killed in them."""

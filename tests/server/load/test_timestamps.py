@@ -59,7 +59,7 @@ def test_other_forms_and_times_that_do_not_exist(text: str) -> None:
 
 
 @given(
-    st.datetimes(min_value=datetime(1000, 1, 2), max_value=datetime(9999, 12, 30)),  # noqa: DTZ001 - the zone comes next
+    st.datetimes(min_value=datetime(1000, 1, 2), max_value=datetime(9999, 12, 30)),  # noqa: DTZ001  # the zone comes next
     st.integers(-23 * 60 - 59, 23 * 60 + 59),
     st.sampled_from("T "),
 )
