@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
-from tests.client.wire import Wire, certified
+from tests.client.wire import Wire, certified, served_with
 from tests.client.worlds import AsyncWorld, OpenWorld, SyncWorld, World
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
@@ -172,3 +172,10 @@ def wire() -> Iterator[Callable[..., Wire]]:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a key and a certificate for 127.0.0.1."""
     return certified(tmp_path_factory.mktemp("tls") / "server.pem")
+
+
+@pytest.fixture
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """What secures a server so that clients trust it."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    return served_with(certificate)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import pytest
-from tests.client.wire import CHUNKED, Wire, served_with, sized
+from tests.client.wire import CHUNKED, Wire, sized
 
 from adanalytics_client._wire import RECEIVE_INTO, ReceiveInto
 
@@ -22,13 +22,10 @@ def test_a_body_is_put_where_it_shall_lie(
     secured: bool,
     http: httpx.Client,
     wire: Callable[..., Wire],
-    certificate: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    trusted: ssl.SSLContext,
 ) -> None:
     """As much of it as there is memory for, and the rest as pieces."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = served_with(certificate) if secured else None
-    server = wire([sized(BODY), sized(b"again")], context=context)
+    server = wire([sized(BODY), sized(b"again")], context=trusted if secured else None)
     memory, filled = bytearray(share), 0
     with http.stream("GET", server.url) as answer:
         receive_into = answer.extensions[RECEIVE_INTO]

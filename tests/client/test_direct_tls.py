@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,15 +45,10 @@ def test_a_handshake_without_an_answer_ends_with_the_sockets() -> None:
 
 
 def test_secured_connections(
-    http: httpx.Client,
-    wire: Callable[..., Wire],
-    certificate: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    http: httpx.Client, wire: Callable[..., Wire], trusted: ssl.SSLContext
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = served_with(certificate)
     body = b"x" * 1_000_000
-    server = wire([sized(body), CHUNKED], [sized(b"again")], context=context)
+    server = wire([sized(body), CHUNKED], [sized(b"again")], context=trusted)
     assert http.get(server.url).content == body
     assert http.get(server.url).content == b"abcde"
     assert server.closed.wait(10)
@@ -60,14 +56,12 @@ def test_secured_connections(
 
 
 def test_an_end_that_is_told_inside_the_connection_ends_its_use(
-    http: httpx.Client, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    http: httpx.Client, trusted: ssl.SSLContext
 ) -> None:
     """TLS has an end of its own, behind which the socket below may stay open."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = served_with(certificate)
 
     def answer(opened: socket.socket) -> None:
-        with suppress(OSError), context.wrap_socket(opened, server_side=True) as connection:
+        with suppress(OSError), trusted.wrap_socket(opened, server_side=True) as connection:
             connection.recv(65_536)
             connection.sendall(OK + b"X: y" + END + b"abcde")
             connection.unwrap()

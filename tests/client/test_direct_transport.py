@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.client.wire import CHUNKED, END, OK, Wire, served_with, sized
+from tests.client.wire import CHUNKED, END, OK, Wire, sized
 
 from adanalytics_client._direct_transport import DirectTransport
 
@@ -72,13 +72,10 @@ def test_what_comes_behind_a_body_answers_nothing(
     secured: bool,
     http: httpx.Client,
     wire: Callable[..., Wire],
-    certificate: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    trusted: ssl.SSLContext,
 ) -> None:
     """The server does not close: only what it sent too much tells."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = served_with(certificate) if secured else None
-    server = wire([first, sized(b"never")], [sized(b"again")], context=context)
+    server = wire([first, sized(b"never")], [sized(b"again")], context=trusted if secured else None)
     assert [http.get(server.url).content for _ in range(2)] == [body, b"again"]
 
 

@@ -206,17 +206,21 @@ def test_ranges_of_a_whole_of_unknown_length_are_asked_on_until_one_is_refused(
     assert ranges(stand_in) == [None, *(f"bytes={first}-" for first in (3, 10, 17, 24, 25))]
 
 
+ETAG = {"ETag": '"v1"'}
+
+
+def begun_with_three_bytes(stand_in: StandIn, say: type[Say], *then: Say) -> None:
+    """A file of unknown length breaks off, and this is what asking for the rest brings."""
+    begun = say(FILE, headers=ETAG, cut=3, chunked=True)
+    stand_in.says(say({"url": "/f.csv"}), begun, *then)
+
+
 def test_a_refused_range_of_another_length_is_no_end(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
-    headers = {"ETag": '"v1"'}
-    stand_in.says(
-        say({"url": "/f.csv"}),
-        say(FILE, headers=headers, cut=3, chunked=True),
-        say(FILE[3:9], status=206, headers={**headers, "Content-Range": "bytes 3-8/*"}),
-        say(status=416, headers={"Content-Range": "bytes */7"}),
-        say(b"shorter", headers={"ETag": '"v2"'}),
-    )
+    rest = say(FILE[3:9], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
+    refused = say(status=416, headers={"Content-Range": "bytes */7"})
+    begun_with_three_bytes(stand_in, say, rest, refused, say(b"shorter", headers={"ETag": '"v2"'}))
     world.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == b"shorter"
 
@@ -224,13 +228,8 @@ def test_a_refused_range_of_another_length_is_no_end(
 def test_a_part_that_is_longer_than_its_range_is_not_kept(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
-    headers = {"ETag": '"v1"'}
-    stand_in.says(
-        say({"url": "/f.csv"}),
-        say(FILE, headers=headers, cut=3, chunked=True),
-        say(FILE[3:12], status=206, headers={**headers, "Content-Range": "bytes 3-8/*"}),
-        say(FILE, headers=headers),
-    )
+    longer = say(FILE[3:12], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
+    begun_with_three_bytes(stand_in, say, longer, say(FILE, headers=ETAG))
     world.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == [None, "bytes=3-", None]
