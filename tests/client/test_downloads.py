@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.one_export import CSV, FILE, fetch
 
 from adanalytics_client import Observer, RetryPlanned, RetryPolicy, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
-
-FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
-PATH = "/api/partners/acme/ad-analytics/bulk-export"
-CSV = {"Content-Type": "text/csv"}
 
 
 class Planned(Observer):
@@ -28,11 +25,6 @@ class Planned(Observer):
 
     def retry(self, info: RetryPlanned) -> None:
         self.attempts.append(info.attempt)
-
-
-def fetch(world: World, path: Path) -> Path:
-    result: Path = world.call("export", "2026-01-01", "2026-01-31", to=path)
-    return result
 
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 500, len(FILE) - 1])

@@ -6,19 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.one_export import CSV, FILE, fetch
 
 from adanalytics_client import errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
-
-FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
-CSV = {"Content-Type": "text/csv"}
-
-
-def fetch(world: World, path: Path) -> Path:
-    result: Path = world.call("export", "2026-01-01", "2026-01-31", to=path)
-    return result
 
 
 @pytest.mark.parametrize(

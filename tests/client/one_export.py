@@ -1,0 +1,20 @@
+"""An export of one CSV file, as the tests of exports and downloads ask for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.worlds import World
+
+FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
+PATH = "/api/partners/acme/ad-analytics/bulk-export"
+CSV = {"Content-Type": "text/csv"}
+
+
+def fetch(world: World, path: Path) -> Path:
+    """Order the export and download it."""
+    result: Path = world.call("export", "2026-01-01", "2026-01-31", to=path)
+    return result
