@@ -1,14 +1,19 @@
-"""How soon a server inside a test answers, and how soon its controls bring everything back.
+"""How soon a server inside a test answers, stops, and brings everything back.
 
     python benchmarks/server_start.py
 
-Wall time, after imports; the best of some runs, because the rest of the machine is in it.
+Wall time, after imports; the best of some runs, because the rest of the machine is in it. A stop is
+set against one of bare uvicorn with the smallest application there is, in turns.
 """
 
+import statistics
+import threading
 import time
 from collections.abc import Callable
 
 import httpx
+import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.local import LocalServer, Sample
 
@@ -29,8 +34,44 @@ def milliseconds_of(work: Callable[[], object]) -> float:
     return min(took) * 1000
 
 
+async def smallest_app(_scope: Scope, receive: Receive, send: Send) -> None:
+    """Start and end, and nothing in between."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def seconds_of_a_stop() -> float:
+    server = LocalServer()
+    with server:
+        began = time.perf_counter()
+        server.close()
+        return time.perf_counter() - began
+
+
+def seconds_of_a_stop_of_uvicorn() -> float:
+    server = uvicorn.Server(uvicorn.Config(smallest_app, port=0, log_config=None))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.001)
+    began = time.perf_counter()
+    server.should_exit = True
+    thread.join()
+    return time.perf_counter() - began
+
+
+def compare_stops() -> None:
+    pairs = [(seconds_of_a_stop(), seconds_of_a_stop_of_uvicorn()) for _ in range(RUNS)]
+    ours = statistics.median(our for our, _ in pairs) * 1000
+    ratio = statistics.median(our / peer for our, peer in pairs)
+    say("milliseconds of a stop", ours, "for information")
+    say("a stop, as a share of one of bare uvicorn", ratio, "at most 0.20")
+
+
 def main() -> None:
-    """Start servers and ask each of them once; then reset one again and again."""
+    """Start servers and ask each of them once, stop some, then reset one again and again."""
     took = []
     with httpx.Client() as http:
         for _ in range(RUNS):
@@ -39,6 +80,7 @@ def main() -> None:
                 http.get(f"{server.url}/livez").raise_for_status()
                 took.append(time.perf_counter() - began)
         say("milliseconds from nothing to a first answer", min(took) * 1000, "at most 60")
+        compare_stops()
         with LocalServer(sample=Sample()) as server:
             headers = {"Authorization": f"Bearer {server.api_key}"}
             dates = f"{server.url}/api/partners/{server.partner}/ad-analytics/dates"

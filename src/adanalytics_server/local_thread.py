@@ -46,7 +46,7 @@ class ServerThread:
         self._thread = threading.Thread(target=self._run, name="adanalytics-server", daemon=True)
         self._thread.start()
         if not self._ready.wait(START_SECONDS):
-            self._server.should_exit = self._server.force_exit = True
+            self._server.stop(by_force=True)
             raise LocalServerError(
                 f"the server did not start within {START_SECONDS:.0f} s; its log may say why"
             )
@@ -64,10 +64,10 @@ class ServerThread:
             LocalServerError: it did not stop even when it was told not to wait for anybody, or it
                 ended with a failure.
         """
-        self._server.should_exit = True
+        self._server.stop()
         self._thread.join(STOP_SECONDS)
         if self._thread.is_alive():
-            self._server.force_exit = True
+            self._server.stop(by_force=True)
             self._thread.join(STOP_SECONDS)
         if self._thread.is_alive():
             raise LocalServerError("the server does not stop: a request in it never ends")

@@ -65,8 +65,8 @@ class JsonFormatter(logging.Formatter):
 
 
 def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
-    # uvicorn says in a line of its own that it cancels what a shutdown cannot wait for, and then
-    # shows a traceback for each.
+    # The end of the server says in one line that it gives up what it cannot wait for; uvicorn would
+    # show a traceback for each.
     kind = record.exc_info[0] if record.exc_info else None
     return kind is None or not issubclass(kind, asyncio.CancelledError)
 

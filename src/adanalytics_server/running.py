@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import logging
 import socket
 from collections.abc import Callable
 
@@ -10,11 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from adanalytics_server.connection import ConnectionProtocol
-
-# What a container's manager waits before it kills is 10 s (Docker) or 30 s (Kubernetes).
-GRACE_SECONDS = 8
-
-_log = logging.getLogger(__name__)
+from adanalytics_server.stopping import PromptServer
 
 
 class PortInUse(OSError):
@@ -54,8 +49,8 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class NotifyingServer(uvicorn.Server):
-    """A uvicorn server that says when it answers."""
+class NotifyingServer(PromptServer):
+    """A server that says when it answers."""
 
     def __init__(self, config: uvicorn.Config, *, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -66,11 +61,6 @@ class NotifyingServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections and let requests that are under way finish."""
-        _log.info("Stopping: requests under way get %d s to finish", GRACE_SECONDS)
-        await super().shutdown(sockets)
 
 
 def make_server(app: ASGIApp, *, ready: Callable[[], None]) -> NotifyingServer:
@@ -83,7 +73,6 @@ def make_server(app: ASGIApp, *, ready: Callable[[], None]) -> NotifyingServer:
         http=ConnectionProtocol,
         ws="none",
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
     )
     return NotifyingServer(config, ready=ready)
 

@@ -37,6 +37,21 @@ def stop(process: "subprocess.Popen[bytes]") -> str:
     return log.decode()
 
 
+def place_of(url: str) -> tuple[str | None, int | None]:
+    address = urlsplit(url)
+    return address.hostname, address.port
+
+
+def begin_to_sign_in(connection: socket.socket, length: int) -> None:
+    """Send a request that is under way until its body is sent, too."""
+    connection.sendall(
+        b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % length
+    )
+    # The server says this when the application has begun to wait for the body.
+    assert connection.recv(1000).startswith(b"HTTP/1.1 100 ")
+
+
 def test_the_log_as_json_is_json_from_the_first_line_to_the_last(
     spawn: Spawn, tmp_path: Path
 ) -> None:
@@ -75,19 +90,13 @@ def test_quiet_leaves_warnings_only(spawn: Spawn, tmp_path: Path) -> None:
 def test_sigterm_lets_a_request_finish_and_takes_no_other(spawn: Spawn, tmp_path: Path) -> None:
     process, url = start(spawn, tmp_path)
     assert process.stderr is not None
-    address = urlsplit(url)
-    place = (address.hostname, address.port)
+    place = place_of(url)
     body = b'{"email":"a@example.org","password":"wrong password"}'
     with (
         closing(socket.create_connection(place, TIMEOUT)) as idle,
         closing(socket.create_connection(place, TIMEOUT)) as busy,
     ):
-        busy.sendall(
-            b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
-            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-        )
-        # The server says this when the application has begun to wait for the body.
-        assert busy.recv(1000).startswith(b"HTTP/1.1 100 ")
+        begin_to_sign_in(busy, len(body))
         process.send_signal(signal.SIGTERM)
         assert b"Stopping" in process.stderr.readline()
         assert idle.recv(1) == b""
@@ -98,6 +107,26 @@ def test_sigterm_lets_a_request_finish_and_takes_no_other(spawn: Spawn, tmp_path
     assert answer.startswith(b"HTTP/1.1 401 ")
     assert b" 401 " in process.communicate(timeout=TIMEOUT)[1]
     assert process.returncode == 0
+
+
+def test_a_second_ctrl_c_does_not_wait_for_requests(spawn: Spawn, tmp_path: Path) -> None:
+    process, url = start(spawn, tmp_path)
+    assert process.stderr is not None
+    place = place_of(url)
+    with (
+        closing(socket.create_connection(place, TIMEOUT)) as idle,
+        closing(socket.create_connection(place, TIMEOUT)) as busy,
+    ):
+        begin_to_sign_in(busy, 100)
+        process.send_signal(signal.SIGINT)
+        assert idle.recv(1) == b""
+        process.send_signal(signal.SIGINT)
+        code, _, log = finish(process)
+    assert code == 130
+    # This is what the log says once the time for requests is over.
+    assert "Given up" not in log
+    assert "Traceback" not in log
+    assert log.endswith("\nInterrupted.\n")
 
 
 def test_the_container_starts_a_command_that_exists_and_is_not_root() -> None:

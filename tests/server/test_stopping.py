@@ -1,0 +1,244 @@
+"""The end of a server: at once when it is idle, and not before what is under way is done."""
+
+import asyncio
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Literal, NamedTuple
+
+import httpx
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from adanalytics_server import stopping
+from adanalytics_server.local import LocalServer
+from adanalytics_server.running import NotifyingServer, listen, make_server
+
+TIMEOUT = 20
+ASKING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CHUNK = b"x" * 2**20
+
+
+class Held:
+    """An application whose answer begins at once and ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.closes = True
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._free = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            if not self.closes:
+                await asyncio.Event().wait()
+            self.steps.append("closed")
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        self._loop = asyncio.get_running_loop()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+        try:
+            await self._free.wait()
+        except asyncio.CancelledError:
+            self.steps.append("given up")
+            raise
+        # More than a socket takes without a reader.
+        for _ in range(8):
+            await send({"type": "http.response.body", "body": CHUNK, "more_body": True})
+        await send({"type": "http.response.body"})
+        self.steps.append("answered")
+
+    def let_go(self) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._free.set)
+
+
+class Running(NamedTuple):
+    app: Held
+    server: NotifyingServer
+    thread: threading.Thread
+    connect: Callable[[], socket.socket]
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        self.thread.join(TIMEOUT)
+        assert not self.thread.is_alive()
+
+
+@contextmanager
+def running_server(loop: Literal["auto", "asyncio"] = "auto") -> Iterator[Running]:
+    ready = threading.Event()
+    with closing(listen("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+        app = Held()
+        server = make_server(app, ready=ready.set)
+        server.config.loop = loop
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        assert ready.wait(TIMEOUT)
+        try:
+            yield Running(app, server, thread, lambda: socket.create_connection(address, TIMEOUT))
+        finally:
+            server.stop(by_force=True)
+            thread.join(TIMEOUT)
+
+
+@pytest.fixture(params=["auto", "asyncio"])
+def running(request: pytest.FixtureRequest) -> Iterator[Running]:
+    """A server on the fast loop where there is one, and on the loop that is everywhere."""
+    with running_server(request.param) as one:
+        yield one
+
+
+def read_until(connection: socket.socket, end: bytes) -> bytes:
+    read = b""
+    while end not in read:
+        more = connection.recv(2**16)
+        assert more, read
+        read += more
+    return read
+
+
+def read_all(connection: socket.socket) -> bytes:
+    return b"".join(iter(lambda: connection.recv(2**16), b""))
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == stopping.__name__]
+
+
+@pytest.fixture
+def _no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing look every now and then whether the server is to stop."""
+
+    async def forever(_server: uvicorn.Server) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(uvicorn.Server, "main_loop", forever)
+
+
+@pytest.mark.usefixtures("_no_ticks")
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda server: server.stop(),
+        lambda server: server.handle_exit(signal.SIGTERM, None),
+        lambda server: server.handle_exit(signal.SIGINT, None),
+    ],
+    ids=["stop", "SIGTERM", "Ctrl-C"],
+)
+def test_an_order_is_heard_between_two_ticks(order: Callable[[NotifyingServer], None]) -> None:
+    with running_server() as running:
+        order(running.server)
+        running.wait()
+        assert running.app.steps == ["closed"]
+
+
+def test_a_server_that_has_ended_may_be_stopped_again(running: Running) -> None:
+    running.server.stop()
+    running.wait()
+    running.server.stop()
+    assert running.app.steps == ["closed"]
+
+
+def test_an_answer_under_way_is_given_to_its_end(running: Running) -> None:
+    with closing(running.connect()) as idle, closing(running.connect()) as busy:
+        busy.sendall(ASKING)
+        read_until(busy, b"begun")
+        running.server.stop()
+        # That the idle one is closed tells that the stop has begun.
+        assert idle.recv(1) == b""
+        running.app.let_go()
+        assert read_all(busy).endswith(b"\r\n0\r\n\r\n")
+    running.wait()
+    assert running.app.steps == ["answered", "closed"]
+
+
+def test_a_connection_kept_for_a_next_request_is_closed(running: Running) -> None:
+    with closing(running.connect()) as kept:
+        kept.sendall(ASKING)
+        read_until(kept, b"begun")
+        running.app.let_go()
+        read_until(kept, b"\r\n0\r\n\r\n")
+        running.server.stop()
+        assert kept.recv(1) == b""
+        running.wait()
+
+
+def test_what_was_sent_before_the_order_is_answered(running: Running) -> None:
+    with closing(running.connect()) as new:
+        new.sendall(ASKING)
+        running.server.stop()
+        read_until(new, b"begun")
+        running.app.let_go()
+        assert read_all(new).endswith(b"\r\n0\r\n\r\n")
+    running.wait()
+    assert running.app.steps == ["answered", "closed"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda server: server.stop(by_force=True),
+        lambda server: server.handle_exit(signal.SIGINT, None),
+    ],
+    ids=["stop", "Ctrl-C"],
+)
+def test_a_second_order_does_not_wait(
+    running: Running,
+    monkeypatch: pytest.MonkeyPatch,
+    order: Callable[[NotifyingServer], None],
+) -> None:
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 10 * TIMEOUT)
+    with closing(running.connect()) as idle, closing(running.connect()) as busy:
+        busy.sendall(ASKING)
+        read_until(busy, b"begun")
+        running.server.handle_exit(signal.SIGINT, None)
+        assert idle.recv(1) == b""
+        order(running.server)
+        running.wait()
+    assert running.app.steps == ["given up", "closed"]
+
+
+def test_by_force_an_application_that_does_not_close_is_not_waited_for(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "FORCED_SECONDS", 0)
+    running.app.closes = False
+    running.server.stop(by_force=True)
+    running.wait()
+    assert running.app.steps == []
+
+
+def test_a_request_without_an_end_is_given_up(
+    running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0)
+    with closing(running.connect()) as busy:
+        busy.sendall(ASKING)
+        read_until(busy, b"begun")
+        running.server.stop()
+        assert not read_all(busy).endswith(b"0\r\n\r\n")
+        running.wait()
+    assert running.app.steps == ["given up", "closed"]
+    assert said(caplog) == ["Given up after 0 s: requests under way 1, open connections 1"]
+
+
+@pytest.mark.parametrize("fault", ["reset", "empty reply", "truncated body"])
+def test_a_connection_that_a_fault_ended_is_not_waited_for(
+    fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, stopping.__name__)
+    with LocalServer(faults=[fault]) as server:
+        dates = f"{server.url}/api/partners/acme/ad-analytics/dates"
+        with pytest.raises(httpx.TransportError):
+            httpx.get(dates, headers={"Authorization": f"Bearer {server.api_key}"})
+    assert said(caplog) == ["Stopping: requests under way get 8 s to finish"]
