@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable
-from typing import TypeVar, cast
+from contextlib import aclosing
+from typing import TypeVar
 
 import httpx
 
@@ -29,10 +30,11 @@ from adanalytics_client._lent import (
 )
 from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
+from adanalytics_client._receiving import Receiver, received_by_task
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, Receiver, to_failure
+from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, to_failure
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -224,13 +226,12 @@ class AsyncDriver:
         receiver = Receiver(send, response, self._rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()
-        stream = cast("httpx.AsyncByteStream", response.stream)
-        async for piece in stream if read is None else httpx.ByteStream(read):
-            # A sink's write of some 64 KiB to the page cache costs less than a hop to a thread.
-            if not receiver.write(piece):
-                break
-            if send.deadline is not None and self._clock.monotonic() > send.deadline:
-                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
+        async with aclosing(received_by_task(receiver, response, read)) as steps:
+            async for wanted in steps:
+                if not wanted:
+                    break
+                if send.deadline is not None and self._clock.monotonic() > send.deadline:
+                    return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
         return receiver.finish()
 
 

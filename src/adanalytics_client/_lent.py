@@ -68,7 +68,8 @@ def own_client(sockets: Sockets) -> httpx.Client:
         sockets: told of every socket that is opened.
     """
     # With h11, which httpx imports late too.
-    from adanalytics_client._direct_transport import DirectTransport, trust
+    from adanalytics_client._direct_transport import DirectTransport
+    from adanalytics_client._trust import trust
 
     if getproxies():
         hooks = {"request": [sockets.watch]}
@@ -78,13 +79,12 @@ def own_client(sockets: Sockets) -> httpx.Client:
 
 def own_async_client() -> httpx.AsyncClient:
     """The same for tasks, which are cancelled, so that nobody need know their sockets."""
-    from adanalytics_client._async_large_reads import AsyncLargeReads
-    from adanalytics_client._direct_transport import trust
+    from adanalytics_client._async_direct_transport import AsyncDirectTransport
+    from adanalytics_client._trust import trust
 
     if getproxies():
         return httpx.AsyncClient(verify=trust(), limits=_LIMITS)
-
-    return httpx.AsyncClient(transport=AsyncLargeReads(_LIMITS))
+    return httpx.AsyncClient(transport=AsyncDirectTransport(keepalive=_KEEPALIVE))
 
 
 def borrowed(http: HttpClient) -> httpx.Client:

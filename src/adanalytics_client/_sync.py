@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
 from queue import SimpleQueue
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import httpx
 
@@ -26,11 +26,12 @@ from adanalytics_client._forks import renew_in_children
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
 from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
+from adanalytics_client._receiving import Receiver, received
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import RECEIVE_INTO, SLOW_BODY, Receiver, to_failure
+from adanalytics_client._wire import SLOW_BODY, to_failure
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ class SyncDriver:
         receiver = Receiver(send, response, self._rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()
-        for wanted in _steps(receiver, response, read):
+        for wanted in received(receiver, response, read):
             if not wanted:
                 break
             if stop.is_set():
@@ -215,18 +216,6 @@ class SyncDriver:
             if send.deadline is not None and self._clock.monotonic() > send.deadline:
                 return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
         return receiver.finish()
-
-
-def _steps(
-    receiver: Receiver, response: httpx.Response, read: bytes | None
-) -> Generator[bool, None, None]:
-    """Receive a body; tells after each step whether more of it is wanted."""
-    if (receive_into := response.extensions.get(RECEIVE_INTO)) is not None:
-        while receiver.receive(receive_into):
-            yield True
-    stream = cast("httpx.SyncByteStream", response.stream)
-    for piece in stream if read is None else (read,):
-        yield receiver.write(piece)
 
 
 def _wait(seconds: float, stop: threading.Event) -> None:

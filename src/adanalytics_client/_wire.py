@@ -3,15 +3,17 @@
 import os
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from errno import errorcode
+from typing import TYPE_CHECKING
 
 import httpx
 
-from adanalytics_client._body import Body, DamagedBody, OversizedBody
-from adanalytics_client._effects import Failure, Head, Reply, Request, Send, Trouble
+from adanalytics_client._effects import Failure, Head, Request, Trouble
 from adanalytics_client._malformed import malformed
-from adanalytics_client._rooms import Rooms
+
+if TYPE_CHECKING:
+    import h11
 
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
 
@@ -25,16 +27,10 @@ WHOLE_WAIT = "adanalytics.whole"
 """The extension with the seconds for the whole exchange; what frames a body may drip, too."""
 
 RECEIVE_INTO = "adanalytics.receive_into"
-"""The extension of a response that receives into memory: a `ReceiveInto`."""
+"""The extension of a response that receives into memory; see `_receiving`."""
 
 SLOW_BODY = "the body came too slowly"
 """What is told of a body that missed the deadline."""
-
-ReceiveInto = Callable[[memoryview], int]
-"""Puts the next bytes of the body at the beginning of some memory and tells how many.
-
-At least one, and 0 only behind the last.
-"""
 
 
 def to_httpx(
@@ -69,6 +65,27 @@ def to_httpx(
         # httpx folds dot segments and quotes some characters, which would break a signature.
         made.extensions["target"] = target
     return made
+
+
+def answer_of(
+    head: "h11.Response",
+    stream: httpx.SyncByteStream | httpx.AsyncByteStream,
+    more: Mapping[str, object],
+) -> httpx.Response:
+    """An answer as a transport of httpx gives it.
+
+    Args:
+        head: its head.
+        stream: its body as it arrives.
+        more: its extensions beside those of httpx.
+    """
+    known = {"http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason}
+    return httpx.Response(
+        head.status_code,
+        headers=head.headers.raw_items(),
+        stream=stream,
+        extensions={**known, **more},
+    )
 
 
 def to_head(response: httpx.Response) -> Head:
@@ -109,70 +126,6 @@ def _cause(error: BaseException) -> str:
                 told = os.strerror(number)
         below = below.__cause__ or below.__context__
     return told
-
-
-class Receiver:
-    """Takes one answer's body, piece by piece, to where it belongs."""
-
-    def __init__(
-        self, send: Send, response: httpx.Response, rooms: Rooms, *, decoded: bool
-    ) -> None:
-        self.head = _decoded(to_head(response)) if decoded else to_head(response)
-        self._sink = send.sink
-        takes = self._sink.accept(self.head) if self._sink else False
-        self.unread = takes is None
-        self._body: Body | None = None
-        self._damage: Failure | None = None
-        if takes is False:
-            try:
-                self._body = Body(
-                    self.head.get("content-encoding"), self.head.get("content-length"), rooms
-                )
-            except DamagedBody as error:
-                self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
-
-    def receive(self, receive_into: ReceiveInto) -> bool:
-        """Have the next bytes put where they shall lie; False where pieces have to be written."""
-        if self._body is None:
-            return False
-        with self._body.space() as space:
-            size = receive_into(space) if space else 0
-        if size:
-            self._body.filled(size)
-        return size > 0
-
-    def write(self, piece: bytes) -> bool:
-        """Take a piece; False means that no more is wanted."""
-        if self._damage is not None:
-            return False
-        if self._body is None:
-            if self._sink is not None:
-                self._sink.write(piece)
-            return True
-        try:
-            self._body.write(piece)
-        except DamagedBody as error:
-            self._damage = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
-        except OversizedBody:
-            self._damage = Failure(Trouble.TOO_LARGE, arrived=True)
-        return self._damage is None
-
-    def finish(self) -> Reply | Failure:
-        """The reply, or why there is none."""
-        if self._damage is not None:
-            return self._damage
-        try:
-            return Reply(self.head, self._body.finish() if self._body else b"")
-        except DamagedBody as error:
-            return Failure(Trouble.TRUNCATED, arrived=True, detail=str(error))
-
-
-def _decoded(head: Head) -> Head:
-    """The head of a body that is no longer as it was sent."""
-    spoilt = {"content-encoding", "content-length"}
-    return Head(
-        head.status, {name: text for name, text in head.headers.items() if name not in spoilt}
-    )
 
 
 def _target(url: str) -> bytes:

@@ -11,14 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.two_transports import Http, opened
 from tests.client.wire import Wire, certified, served_with
 from tests.client.worlds import AsyncWorld, OpenWorld, SyncWorld, World
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
-from adanalytics_client._direct_transport import DirectTransport
 from adanalytics_server.local import LocalServer, Sample
 
 __all__ = ["Asked", "MovedClock", "OpenWorld", "Say", "Script", "StandIn", "World"]
@@ -146,10 +145,10 @@ def seconds() -> Seconds:
     return Seconds()
 
 
-@pytest.fixture
-def http(seconds: Seconds) -> Iterator[httpx.Client]:
-    transport = DirectTransport(lambda _: None, keepalive=4.0, now=seconds)
-    with httpx.Client(transport=transport, timeout=10) as client:
+@pytest.fixture(params=["sync", "async"])
+def http(request: pytest.FixtureRequest, seconds: Seconds) -> Iterator[Http]:
+    """Our own connections, of threads and of tasks."""
+    with opened(request.param, seconds) as client:
         yield client
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from tests.client.two_transports import Http
 from tests.client.wire import CHUNKED, Wire, sized
 
-from adanalytics_client._wire import RECEIVE_INTO, ReceiveInto
+from adanalytics_client._receiving import ReceiveInto
+from adanalytics_client._wire import RECEIVE_INTO
 
 BODY = bytes(range(256)) * 900
 
@@ -20,7 +22,7 @@ def test_a_body_is_put_where_it_shall_lie(
     share: int,
     *,
     secured: bool,
-    http: httpx.Client,
+    http: Http,
     wire: Callable[..., Wire],
     trusted: ssl.SSLContext,
 ) -> None:
@@ -39,7 +41,7 @@ def test_a_body_is_put_where_it_shall_lie(
 
 @pytest.mark.parametrize("missing", [1, 200_000])
 def test_a_body_that_breaks_off_on_its_way_to_memory(
-    missing: int, http: httpx.Client, wire: Callable[..., Wire]
+    missing: int, http: Http, wire: Callable[..., Wire]
 ) -> None:
     server = wire([sized(BODY)[:-missing]], [sized(b"again")])
     memory = bytearray(len(BODY))
@@ -59,7 +61,7 @@ def test_a_body_that_breaks_off_on_its_way_to_memory(
 
 
 def test_a_body_of_unknown_length_comes_in_pieces_only(
-    http: httpx.Client, wire: Callable[..., Wire]
+    http: Http, wire: Callable[..., Wire]
 ) -> None:
     with http.stream("GET", wire([CHUNKED]).url) as answer:
         assert RECEIVE_INTO not in answer.extensions

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.client.two_transports import Http
 from tests.client.wire import CHUNKED, END, OK, Wire, served_with, sized
 
 from adanalytics_client import AsyncClient, Client, ConfigurationError
@@ -45,7 +46,7 @@ def test_a_handshake_without_an_answer_ends_with_the_sockets() -> None:
 
 
 def test_secured_connections(
-    http: httpx.Client, wire: Callable[..., Wire], trusted: ssl.SSLContext
+    http: Http, wire: Callable[..., Wire], trusted: ssl.SSLContext
 ) -> None:
     body = b"x" * 1_000_000
     server = wire([sized(body), CHUNKED], [sized(b"again")], context=trusted)
@@ -56,7 +57,7 @@ def test_secured_connections(
 
 
 def test_an_end_that_is_told_inside_the_connection_ends_its_use(
-    http: httpx.Client, trusted: ssl.SSLContext
+    http: Http, trusted: ssl.SSLContext
 ) -> None:
     """TLS has an end of its own, behind which the socket below may stay open."""
 
@@ -79,7 +80,7 @@ def test_an_end_that_is_told_inside_the_connection_ends_its_use(
 
 
 def test_a_certificate_that_nobody_vouches_for(
-    http: httpx.Client, wire: Callable[..., Wire], certificate: Path
+    http: Http, wire: Callable[..., Wire], certificate: Path
 ) -> None:
     server = wire([sized(b"secret")], context=served_with(certificate))
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +18,7 @@ from adanalytics_client._direct_transport import DirectTransport
 
 if TYPE_CHECKING:
     from tests.client.conftest import Seconds
+    from tests.client.two_transports import Http
 
 
 @pytest.mark.parametrize(
@@ -28,9 +30,7 @@ if TYPE_CHECKING:
         OK + b"Content-Length: 5\r\nContent-Length: 5" + END + b"abcde",
     ],
 )
-def test_a_connection_is_used_again(
-    first: bytes, http: httpx.Client, wire: Callable[..., Wire]
-) -> None:
+def test_a_connection_is_used_again(first: bytes, http: Http, wire: Callable[..., Wire]) -> None:
     server = wire([first, sized(b"again"), b"HTTP/1.1 204 No Content" + END, sized(b"")])
     assert [http.get(server.url).content for _ in range(4)] == [b"abcde", b"again", b"", b""]
     assert [len(each) for each in server.heads] == [4]
@@ -47,7 +47,7 @@ def test_a_connection_is_used_again(
     ],
 )
 def test_a_connection_that_is_over_is_not(
-    first: bytes, http: httpx.Client, wire: Callable[..., Wire]
+    first: bytes, http: Http, wire: Callable[..., Wire]
 ) -> None:
     server = wire([first], [sized(b"again")])
     assert [http.get(server.url).content for _ in range(2)] == [b"abcde", b"again"]
@@ -70,7 +70,7 @@ def test_what_comes_behind_a_body_answers_nothing(
     body: bytes,
     *,
     secured: bool,
-    http: httpx.Client,
+    http: Http,
     wire: Callable[..., Wire],
     trusted: ssl.SSLContext,
 ) -> None:
@@ -80,7 +80,7 @@ def test_what_comes_behind_a_body_answers_nothing(
 
 
 def test_a_connection_that_was_closed_meanwhile_costs_nothing(
-    http: httpx.Client, wire: Callable[..., Wire]
+    http: Http, wire: Callable[..., Wire]
 ) -> None:
     server = wire([sized(b"one")], [sized(b"two")])
     assert http.get(server.url).content == b"one"
@@ -88,8 +88,51 @@ def test_a_connection_that_was_closed_meanwhile_costs_nothing(
     assert http.get(server.url).content == b"two"
 
 
+def test_a_connection_that_ends_unseen_is_not_used_again(http: Http) -> None:
+    """An event loop that stands still has not been told."""
+    go, gone = threading.Event(), threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for body in (b"one", b"two"):
+                opened, _ = listener.accept()
+                with opened:
+                    opened.recv(65_536)
+                    opened.sendall(sized(body))
+                    go.wait(10)
+                gone.set()
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        assert http.get(url).content == b"one"
+        go.set()
+        assert gone.wait(10)
+        assert http.get(url).content == b"two"
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"), [(20_000_000, b""), (0, sized(b"x" * 300_000)[:-1])], ids=["asking", "told"]
+)
+def test_a_reset_ends_what_is_under_way(sent: int, answer: bytes, http: Http) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def reset() -> None:
+            opened, _ = listener.accept()
+            with opened:
+                opened.recv(65_536)
+                opened.sendall(answer)
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        threading.Thread(target=reset, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        # What was being sent may have taken the reset already, and then there is an end.
+        ends = httpx.ReadError if answer else (httpx.ReadError, httpx.RemoteProtocolError)
+        with pytest.raises(ends):
+            http.post(url, content=b"x" * sent)
+
+
 def test_a_connection_that_waited_long_is_given_up(
-    http: httpx.Client, seconds: Seconds, wire: Callable[..., Wire]
+    http: Http, seconds: Seconds, wire: Callable[..., Wire]
 ) -> None:
     server = wire([sized(b"one"), sized(b"two"), sized(b"never")], [sized(b"three")])
     assert http.get(server.url).content == b"one"
@@ -130,9 +173,7 @@ def test_a_body_that_ends_after_the_transport_was_closed(wire: Callable[..., Wir
         assert opened[0].fileno() == -1
 
 
-def test_a_body_left_unread_ends_its_connection(
-    http: httpx.Client, wire: Callable[..., Wire]
-) -> None:
+def test_a_body_left_unread_ends_its_connection(http: Http, wire: Callable[..., Wire]) -> None:
     server = wire([sized(b"x" * 1_000_000)], [sized(b"two")])
     with http.stream("GET", server.url) as answer:
         assert next(answer.iter_raw()).startswith(b"x")
@@ -157,16 +198,14 @@ def test_a_body_left_unread_ends_its_connection(
         CHUNKED.replace(b"3\r\n", b"x\r\n"),
     ],
 )
-def test_what_is_broken_is_an_error(
-    broken: bytes, http: httpx.Client, wire: Callable[..., Wire]
-) -> None:
+def test_what_is_broken_is_an_error(broken: bytes, http: Http, wire: Callable[..., Wire]) -> None:
     server = wire([broken], [sized(b"again")])
     with pytest.raises(httpx.TransportError):
         http.get(server.url)
     assert http.get(server.url).content == b"again"
 
 
-def test_a_request_goes_out_as_it_is(http: httpx.Client, wire: Callable[..., Wire]) -> None:
+def test_a_request_goes_out_as_it_is(http: Http, wire: Callable[..., Wire]) -> None:
     body = bytes(range(256)) * 10_000
     server = wire([sized(b""), sized(b"")])
     http.post(server.url + "a%2Fb?x=1", content=body, headers={"X-Name": "value"})
@@ -178,7 +217,7 @@ def test_a_request_goes_out_as_it_is(http: httpx.Client, wire: Callable[..., Wir
     assert server.bodies == [body, b""]
 
 
-def test_an_answer_before_the_request_was_read_is_taken(http: httpx.Client) -> None:
+def test_an_answer_before_the_request_was_read_is_taken(http: Http) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def refuse() -> None:
@@ -195,7 +234,7 @@ def test_an_answer_before_the_request_was_read_is_taken(http: httpx.Client) -> N
         assert http.post(url, content=b"x" * 5_000_000).status_code == 413
 
 
-def test_nobody_there_and_no_such_scheme(http: httpx.Client) -> None:
+def test_nobody_there_and_no_such_scheme(http: Http) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(httpx.ConnectError):
@@ -206,7 +245,7 @@ def test_nobody_there_and_no_such_scheme(http: httpx.Client) -> None:
         http.get("ftp://127.0.0.1/")
 
 
-def test_silence_ends_in_time(http: httpx.Client) -> None:
+def test_silence_ends_in_time(http: Http) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         with pytest.raises(httpx.ReadTimeout):
@@ -217,7 +256,7 @@ def test_silence_ends_in_time(http: httpx.Client) -> None:
             http.get(url.replace("http:", "https:"), timeout=0.01)
 
 
-def test_ipv6(http: httpx.Client, wire: Callable[..., Wire]) -> None:
+def test_ipv6(http: Http, wire: Callable[..., Wire]) -> None:
     try:
         server = wire([sized(b"six")], host="::1")
     except OSError:
