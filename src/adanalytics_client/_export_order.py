@@ -57,7 +57,12 @@ class ExportOrder:
         return cls(first, last, file_format, compression)
 
     def body(self) -> bytes:
-        """The JSON body of the request."""
+        """The JSON body of the request.
+
+        Example:
+            >>> job.order.body()
+            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "csv"}'
+        """
         keys = {"start_date": str(self.start), "end_date": str(self.end), "format": self.format}
         if self.compression is not None:
             keys["compression"] = self.compression

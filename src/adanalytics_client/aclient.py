@@ -78,7 +78,11 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         await self.close()
 
     async def close(self) -> None:
-        """Give up what is under way and close the connections; `http=` is left open."""
+        """Give up what is under way and close the connections; `http=` is left open.
+
+        Example:
+            >>> await client.close()
+        """
         await self._driver.close()
 
     async def log_in(self) -> str:
@@ -87,6 +91,13 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         Raises:
             ConfigurationError: when the client was not made with `email` and `password`.
             AdAnalyticsError: when the service cannot be reached or refuses.
+
+        Example:
+            >>> about = {"base_url": "https://stats.example", "partner": "acme"}
+            >>> async with AsyncClient(**about, email=email, password=password) as person:
+            ...     token = await person.log_in()
+            >>> async with AsyncClient(**about, token=token) as later:
+            ...     days = await later.dates()
         """
         return await self._driver.run(_operations.log_in(self._session))
 
@@ -95,6 +106,10 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
 
         Raises:
             AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+
+        Example:
+            >>> await client.dates()
+            [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
         return await self._driver.run(_operations.dates(self._session))
 

@@ -84,18 +84,35 @@ class AsyncEventQuery(Generic[M]):
                     yield event
 
     async def rows(self) -> AsyncGenerator[dict[str, Json], None]:
-        """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
+        """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings.
+
+        Example:
+            >>> [row["os"] async for row in client.events("2026-01-15", max_events=2).rows()]
+            ['android', 'android']
+        """
         async with aclosing(self._cut(each_row)) as pages:
             async for rows in pages:
                 for row in rows:
                     yield row
 
     def pages(self) -> AsyncGenerator[Page, None]:
-        """Events page by page, as they were fetched."""
+        """Events page by page, as they were fetched.
+
+        Example:
+            >>> query = client.events("2026-01-15", split="none", per_page=200)
+            >>> [len(page.rows) async for page in query.pages()]
+            [200, 100]
+        """
         return self._each(self._pull.page)
 
     def text_pages(self) -> AsyncGenerator[TextPage, None]:
-        """Events page by page as the text they came as, for those who keep or read it otherwise."""
+        """Events page by page as the text they came as, for those who keep or read it otherwise.
+
+        Example:
+            >>> query = client.events("2026-01-15", split="none")
+            >>> [len(page) async for page in query.text_pages()]
+            [300]
+        """
         return self._each(self._pull.text_page)
 
     async def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":

@@ -48,6 +48,10 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
         Raises:
             ExportExpired: when its files are no longer offered.
             AdAnalyticsError: when the service cannot be asked.
+
+        Example:
+            >>> (await job.status()).phase.value
+            'done'
         """
         session, driver = self._client()
         self._status = await driver.run(ask_again(session, self._order, self._status))

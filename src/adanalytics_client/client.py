@@ -78,7 +78,11 @@ class Client(Connection[HttpClient, SyncDriver]):
         self.close()
 
     def close(self) -> None:
-        """Give up what is under way and close the connections; `http=` is left open."""
+        """Give up what is under way and close the connections; `http=` is left open.
+
+        Example:
+            >>> client.close()
+        """
         self._driver.close()
 
     def log_in(self) -> str:
@@ -87,6 +91,13 @@ class Client(Connection[HttpClient, SyncDriver]):
         Raises:
             ConfigurationError: when the client was not made with `email` and `password`.
             AdAnalyticsError: when the service cannot be reached or refuses.
+
+        Example:
+            >>> about = {"base_url": "https://stats.example", "partner": "acme"}
+            >>> with Client(**about, email=email, password=password) as person:
+            ...     token = person.log_in()
+            >>> with Client(**about, token=token) as later:
+            ...     days = later.dates()
         """
         return self._driver.run(_operations.log_in(self._session))
 
@@ -95,6 +106,10 @@ class Client(Connection[HttpClient, SyncDriver]):
 
         Raises:
             AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+
+        Example:
+            >>> client.dates()
+            [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
         return self._driver.run(_operations.dates(self._session))
 

@@ -85,17 +85,34 @@ class EventQuery(Generic[M]):
                 yield from events
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
-        """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings."""
+        """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings.
+
+        Example:
+            >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
+            ['android', 'android']
+        """
         with closing(self._cut(each_row)) as pages:
             for rows in pages:
                 yield from rows
 
     def pages(self) -> Generator[Page, None, None]:
-        """Events page by page, as they were fetched."""
+        """Events page by page, as they were fetched.
+
+        Example:
+            >>> query = client.events("2026-01-15", split="none", per_page=200)
+            >>> [len(page.rows) for page in query.pages()]
+            [200, 100]
+        """
         return self._each(self._pull.page)
 
     def text_pages(self) -> Generator[TextPage, None, None]:
-        """Events page by page as the text they came as, for those who keep or read it otherwise."""
+        """Events page by page as the text they came as, for those who keep or read it otherwise.
+
+        Example:
+            >>> query = client.events("2026-01-15", split="none")
+            >>> [len(page) for page in query.text_pages()]
+            [300]
+        """
         return self._each(self._pull.text_page)
 
     def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":

@@ -48,6 +48,10 @@ class ExportJob(KeptJob[SyncDriver]):
         Raises:
             ExportExpired: when its files are no longer offered.
             AdAnalyticsError: when the service cannot be asked.
+
+        Example:
+            >>> job.status().phase.value
+            'done'
         """
         session, driver = self._client()
         self._status = driver.run(ask_again(session, self._order, self._status))

@@ -9,18 +9,17 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
 from math import ceil
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from adanalytics_client._checks import is_whole
-from adanalytics_client._dates import Day, to_day
+from adanalytics_client._dates import Day
+from adanalytics_client._reference import local_server, reference_server, running
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from adanalytics_server.local import LocalServer
+    from adanalytics_server.clock import Clock as ServerClock
 
 FIRST_DAY = date(2026, 1, 15)
 
@@ -44,7 +43,7 @@ class MovableClock:
         now: where it begins, with a time zone; by default the present.
 
     Raises:
-        ConfigurationError: when the `server` extra is not installed.
+        ConfigurationError: when the `server` extra is not installed, or for a time without a zone.
 
     Example:
         >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
@@ -54,7 +53,9 @@ class MovableClock:
     """
 
     def __init__(self, now: datetime | None = None) -> None:
-        self.of_server = _local().Clock()
+        self.of_server = local_server().Clock()
+        if now is not None:
+            _check_zone(now)
         began = now or datetime.now(UTC)
         self.of_server.freeze(round(began.timestamp() * 1000))
 
@@ -129,7 +130,7 @@ def reference_client(
         ...     len(list(client.events("2026-01-15")))
         2000
     """
-    local = _server(
+    local = reference_server(
         seed=seed,
         start=start,
         days=days,
@@ -138,9 +139,9 @@ def reference_client(
         limit=limit,
         faults=faults,
         dialect=dialect,
-        clock=clock,
+        clock=_of_server(clock),
     )
-    server = _running(local)
+    server = running(local)
     try:
         with Client(
             server.url,
@@ -176,7 +177,7 @@ async def async_reference_client(
         ...     await client.dates()
         [datetime.date(2026, 1, 15)]
     """
-    local = _server(
+    local = reference_server(
         seed=seed,
         start=start,
         days=days,
@@ -185,10 +186,10 @@ async def async_reference_client(
         limit=limit,
         faults=faults,
         dialect=dialect,
-        clock=clock,
+        clock=_of_server(clock),
     )
     # The server starts its own loop in a thread, which a running loop here must not be in.
-    server = await to_thread(_running, local)
+    server = await to_thread(running, local)
     try:
         async with AsyncClient(
             server.url,
@@ -204,56 +205,15 @@ async def async_reference_client(
         await to_thread(server.close)
 
 
-def _server(
-    *,
-    seed: int,
-    start: Day,
-    days: int,
-    events_per_day: int,
-    partner: str,
-    limit: int,
-    faults: Sequence[str],
-    dialect: str,
-    clock: MovableClock | None,
-) -> "LocalServer":
-    local = _local()
-    first = to_day(start, "start")
-    for name, value, least in (("days", days, 0), ("events_per_day", events_per_day, 1)):
-        if not is_whole(value, least):
-            raise ConfigurationError(f"{name}={value!r}: pass a whole number, at least {least}.")
-    if isinstance(faults, str):
-        raise ConfigurationError(f"faults={faults!r}: pass a list of faults, such as [{faults!r}].")
+def _of_server(clock: MovableClock | None) -> "ServerClock | None":
     if not isinstance(clock, MovableClock | None):
         raise ConfigurationError(f"clock={clock!r}: pass a MovableClock, or None.")
-    sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
-    try:
-        made: LocalServer = local.LocalServer(
-            partner=partner,
-            sample=sample if days else None,
-            rate_limit=limit,
-            faults=faults,
-            dialect=dialect,
-            clock=clock.of_server if clock else None,
-        )
-    except ValueError as error:
-        raise ConfigurationError(f"{error}.") from None
-    return made
+    return clock.of_server if clock else None
 
 
-def _running(server: "LocalServer") -> "LocalServer":
-    """The server once it listens; only then it sees whether a partner can have that id."""
-    try:
-        return server.__enter__()
-    except ValueError as error:
-        raise ConfigurationError(f"partner: {error}.") from None
-
-
-def _local() -> ModuleType:
-    try:
-        from adanalytics_server import local
-    except ImportError as error:
+def _check_zone(now: object) -> None:
+    if not isinstance(now, datetime) or now.tzinfo is None:
         raise ConfigurationError(
-            f"The reference server needs {error.name}; "
-            "install it with: pip install 'adanalytics[server]'"
-        ) from None
-    return local
+            f"now={now!r}: pass a datetime with a time zone, such as "
+            "datetime(2026, 1, 20, tzinfo=UTC)."
+        )

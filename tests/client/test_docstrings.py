@@ -1,4 +1,4 @@
-"""Every public class, function and method with arguments has an example, and every example runs.
+"""Every public class, function and method has an example, and every example runs.
 
 They run as they are written, one docstring after the other, against a reference server with two
 days of 300 events: `https://stats.example` leads there, and the key `...` is a good one.
@@ -26,12 +26,13 @@ import pytest
 
 import adanalytics_client as package
 from adanalytics_client import _async, _sync
+from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference/client.md"
 MODULES = re.findall(r"^::: adanalytics_client\.([a-z_]+)$", REFERENCE.read_text(), re.MULTILINE)
 # Their methods are written or called by others than the user; the class's example shows how.
-SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock}
+SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice, MovableClock}
 
 
 def things() -> dict[str, Any]:
@@ -83,14 +84,13 @@ def doc_of(name: str) -> str:
 
 
 def must_show(name: str) -> bool:
-    """Whether a user calls it with arguments, or makes it."""
-    thing, owner = DOCUMENTED[name], THINGS.get(name.rpartition(".")[0])
-    if inspect.isclass(thing) or owner is None:
+    """Whether a user calls or makes it; the class's example shows its properties."""
+    owner, _, member = name.rpartition(".")
+    kind = THINGS.get(owner)
+    if not inspect.isclass(kind):
         return True
-    return (
-        SHOWN_BY_THE_CLASS.isdisjoint(owner.__mro__)
-        and len(inspect.signature(thing).parameters) > 1
-    )
+    a_property = isinstance(inspect.getattr_static(kind, member), property)
+    return not a_property and SHOWN_BY_THE_CLASS.isdisjoint(kind.__mro__)
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
@@ -159,7 +159,8 @@ def names(
         monkeypatch.setenv(f"ADANALYTICS_{name}", value)
     public = {name.rpartition(".")[2]: thing for name, thing in THINGS.items()}
     usual = {"Decimal": Decimal, "Path": Path, "suppress": suppress}
-    yield {**public, **usual, "UTC": UTC, "date": date, "datetime": datetime}
+    account = {"email": server.email, "password": server.password}
+    yield {**public, **usual, **account, "UTC": UTC, "date": date, "datetime": datetime}
     # Not every example closes its client.
     for each in opened:
         each.close()

@@ -79,6 +79,12 @@ def test_the_same_with_tasks_and_another_dialect() -> None:
         ({"dialect": "latin"}, "latin"),
         ({"faults": "503 once"}, "faults='503 once': pass a list"),
         ({"days": -1}, "days=-1: pass a whole number, at least 0"),
+        ({"limit": None}, "limit=None: pass a whole number, at least 1"),
+        ({"partner": None}, "partner=None: pass a text"),
+        ({"dialect": None}, "dialect=None: pass a text"),
+        ({"faults": None}, "faults=None: pass a list"),
+        ({"faults": [5]}, r"faults=\[5\]: pass a list"),
+        ({"start": "9999-12-31", "days": 2}, "days=2 from 9999-12-31 go beyond"),
         ({"events_per_day": 0}, "events_per_day=0: "),
         ({"start": "yesterday"}, "start: write a day as YYYY-MM-DD"),
         ({"partner": "a/b"}, "partner: 'a/b' cannot be"),
@@ -98,3 +104,10 @@ def test_what_cannot_be_is_told(wrong: dict[str, Any], told: str) -> None:
 def test_the_first_day_may_be_text() -> None:
     with reference_client(start="2026-02-01", events_per_day=10) as client:
         assert client.dates() == [date(2026, 2, 1)]
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-20", 5, datetime(2026, 1, 20)])  # noqa: DTZ001  # wrong
+def test_a_clock_without_a_zone_is_refused(wrong: Any) -> None:
+    """A naive time would begin at another moment on each machine."""
+    with pytest.raises(errors.ConfigurationError, match="pass a datetime with a time zone"):
+        MovableClock(wrong)
