@@ -86,8 +86,8 @@ def make_credential(given: Given) -> Credential:
     count = [bool(api_key), bool(token), bool(email or password)].count(True)
     if count == 0:
         raise ConfigurationError(
-            "No credential: pass api_key=, token=, or email= and password= "
-            "(or set ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD)."
+            "No credential: pass api_key=, token=, or email= and password=, "
+            "or set ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env()."
         )
     if count > 1:
         raise ConfigurationError("Pass one of api_key=, token=, or email= with password=.")

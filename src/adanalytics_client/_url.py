@@ -152,7 +152,9 @@ class BaseUrl:
             ConfigurationError: when no partner is set, or it would change the path.
         """
         if not partner:
-            raise ConfigurationError("No partner is set; pass partner= or set ADANALYTICS_PARTNER.")
+            raise ConfigurationError(
+                "No partner is set; pass partner=, or set ADANALYTICS_PARTNER and use from_env()."
+            )
         # A dot segment survives quoting and every HTTP library then folds the path.
         if partner in {".", ".."}:
             raise ConfigurationError(f"{partner!r} cannot be a partner id.")
