@@ -53,17 +53,18 @@ class Delivery:
         ready_by = self.session.clock.monotonic() + timeout
         self.status = yield from wait_for(self.session, self.order, self.status, timeout=timeout)
         parts: list[PartFile] = []
+        part: PartFile | None = None
         try:
             for number, target in enumerate(_targets(self.status, path)):
                 # Opened at once and not in a thread: a cancellation then would leave it to nobody.
-                part: PartFile = yield Atomic(self._opening(target, number))
+                part = yield Atomic(self._opening(target, number))
                 parts.append(part)
                 yield from self._fetch(number, part, ready_by=ready_by)
             self._see_events(parts)
             for part in parts:
                 yield Offload(part.commit)
         except DownloadError as error:
-            kept = parts[-1].kept if parts else None
+            kept = part.kept if part else None
             error.part = None if kept is None else str(kept)
             raise
         finally:

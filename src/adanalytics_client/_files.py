@@ -206,7 +206,7 @@ def real_path(path: Path) -> Path:
 
 def permissions_of(path: Path) -> int | None:
     """The permissions of a file that is there, for the one that replaces it."""
-    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
 
 
 def keep_permissions(file: BinaryIO, target: Path) -> None:

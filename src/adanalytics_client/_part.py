@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from adanalytics_client._body import DamagedBody
@@ -10,11 +9,11 @@ from adanalytics_client._content_range import range_sent, total_of_refused
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile
 from adanalytics_client._file_checks import beginning_of, check_gzip, digest_of
-from adanalytics_client._files import check_target, keep_permissions, real_path, sync_folder
+from adanalytics_client._files import check_target, real_path
 from adanalytics_client._hooks import BytesReceived, Observer, tell
 from adanalytics_client._instead import LARGEST_ANSWER, Arrival
-from adanalytics_client._part_place import names_beside, open_part
-from adanalytics_client._sidecar import Sidecar, read_sidecar
+from adanalytics_client._locked_part import LockedPart
+from adanalytics_client._sidecar import Sidecar
 from adanalytics_client._source import Source
 from adanalytics_client._unpacking import Unpacking, encoding_of
 from adanalytics_client._validator import is_same_version, validator_of
@@ -52,27 +51,27 @@ class PartFile:
         observer: Observer,
     ) -> None:
         check_target(target)
-        self.target = target = real_path(target)
         self._expected = expected
         self._source = source
         self._packed = packed
         self._observer = observer
-        self._path, self._note = names_beside(target)
         self.received = 0
         self.total: int | None = None
         self.taken = self.inherited = self._open_ended = False
         self._kind = ""
         self._until: int | None = None
-        self._validator: str | None = None
+        self._note: Sidecar | None = None
         self._unpacking: Unpacking | None = None
         self._sha256 = hashlib.sha256()
-        self._file = open_part(target)
+        self._part = LockedPart(real_path(target))
+        self._file = self._part.file
         self._take_up()
 
     @property
     def kept(self) -> Path | None:
         """Where a later run finds what has arrived, or None when nothing is worth keeping."""
-        return self._path if self.received and self._validator is not None else None
+        usable = self.received and self._note is not None and self._part.is_ours
+        return self._part.path if usable else None
 
     @property
     def short(self) -> bool:
@@ -97,9 +96,9 @@ class PartFile:
 
     def ranges(self) -> tuple[tuple[str, str], ...]:
         """Headers that ask for the missing rest of the same version, or none."""
-        if self.received == 0 or self._validator is None:
+        if self.received == 0 or self._note is None:
             return ()
-        return (("range", f"bytes={self.received}-"), ("if-range", self._validator))
+        return (("range", f"bytes={self.received}-"), ("if-range", self._note.validator))
 
     def accept(self, head: Head) -> bool | None:
         """Judge an answer before its body (RFC 9110, sections 14.2 to 15.3.7)."""
@@ -164,32 +163,25 @@ class PartFile:
     def restart(self) -> None:
         """Forget what has arrived."""
         self._clear()
-        self._note.unlink(missing_ok=True)
+        self._part.keep_note(None)
 
     def commit(self) -> None:
-        """Bring the file to the disk and put it under its name, with the permissions there."""
-        self._file.flush()
-        keep_permissions(self._file, self.target)
-        os.fsync(self._file.fileno())
-        # Before the rename, which ends the lock on the name: the note might be another's then.
-        self._note.unlink(missing_ok=True)
-        self._path.replace(self.target)
-        self._file.close()
-        sync_folder(self.target)
+        """Put the file under its name; where that fails, it is kept as before.
+
+        Raises:
+            DownloadError: when somebody removed it meanwhile, or something is in its way.
+            OSError: when it cannot be brought to the disk.
+        """
+        self._part.rename(self._note)
 
     def leave(self) -> None:
         """Let go of the file: kept where it can be gone on with, else removed.
 
         Does nothing after `commit`.
         """
-        if self._file.closed:
-            return
         if self.kept is None:
-            self._note.unlink(missing_ok=True)
-            self._path.unlink(missing_ok=True)
-        # A full disk refuses the buffered rest once more on close.
-        with suppress(OSError):
-            self._file.close()
+            self._part.remove()
+        self._part.close()
 
     def _take_up(self) -> None:
         """Go on with what is there, if its note fits.
@@ -197,7 +189,7 @@ class PartFile:
         Of a file that is there whole the last byte is asked for again: only an answer of the
         service tells whether it is still the present version.
         """
-        note, size = read_sidecar(self._note), self._file.seek(0, os.SEEK_END)
+        note, size = self._part.read_note(), self._file.seek(0, os.SEEK_END)
         if note is None or not note.is_of(self._source, self._expected):
             return self._clear()
         if note.total is not None:
@@ -205,7 +197,7 @@ class PartFile:
                 return self._clear()
             size = min(size, note.total - 1)
         self._file.truncate(self._file.seek(max(size, 0)))
-        self.received, self.total, self._validator = self._file.tell(), note.total, note.validator
+        self.received, self.total, self._note = self._file.tell(), note.total, note
         self.inherited = self.received > 0
         return None
 
@@ -214,7 +206,7 @@ class PartFile:
         self._file.truncate()
         self.received, self.total, self._until = 0, None, None
         self.taken, self.inherited, self._open_ended = False, False, False
-        self._validator, self._unpacking, self._sha256 = None, None, hashlib.sha256()
+        self._note, self._unpacking, self._sha256 = None, None, hashlib.sha256()
 
     def _begin(self, head: Head) -> None:
         """Start with the first byte of the version that `head` is about."""
@@ -228,19 +220,20 @@ class PartFile:
             # Ranges count encoded bytes, and here may lie decoded ones.
             self._unpacking = Unpacking(to_packed=self._packed)
             return
-        self._validator = validator_of(head)
-        if self._validator is not None:
-            source = self._source.under(self._validator)
-            note = Sidecar(source, self._validator, self.total, self._expected.sha256)
-            note.write(self._note)
+        validator = validator_of(head)
+        if validator is not None:
+            source = self._source.under(validator)
+            self._note = Sidecar(source, validator, self.total, self._expected.sha256)
+            self._part.keep_note(self._note)
 
     def _accept_rest(self, head: Head) -> bool | None:
         sent = range_sent(head)
+        validator = self._note.validator if self._note else None
         if (
             sent is None
             or sent.first != self.received
             or encoding_of(head) is not None
-            or not is_same_version(head, self._validator)
+            or not is_same_version(head, validator)
             or (None not in (self.total, sent.total) and self.total != sent.total)
         ):
             self.restart()

@@ -30,7 +30,7 @@ def open_locked(path: Path, *, within: int | None) -> BinaryIO:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Between open and lock another process may have renamed it to its target.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            if is_at(path, file):
                 _narrow(file, mode)
                 return file
         except BlockingIOError:
@@ -42,6 +42,15 @@ def open_locked(path: Path, *, within: int | None) -> BinaryIO:
             file.close()
             raise
         file.close()
+
+
+def is_at(path: Path, file: BinaryIO) -> bool:
+    """Whether a name is that of this very file, and not of a link or of another one."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return os.path.samestat(found, os.fstat(file.fileno()))
 
 
 def _open(path: Path, mode: int) -> int:
