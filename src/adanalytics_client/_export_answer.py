@@ -1,11 +1,14 @@
 """Read what the service says about a bulk export, under whatever names it says it."""
 
+from dataclasses import replace
+
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_files import (
     GENERIC,
     SPECIFIC,
     address_in,
+    check_all,
     count_of,
     files_in,
     measured,
@@ -36,7 +39,7 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
         retry_after: seconds from its headers.
 
     Raises:
-        ProtocolError: when the export is done, and of its files not all have an address.
+        ProtocolError: when it is done, and its files may not be all, or have not all an address.
     """
     answer = _named(content)
     found = levels(answer)
@@ -55,11 +58,14 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
     files = specific or (generic if phase is ExportPhase.DONE or len(generic) > 1 else ())
     if poll is None and phase is ExportPhase.WORKING and len(generic) == 1 and generic[0]:
         poll = generic[0].url
+    whole = measured(_whole(files, phase), said)
+    if phase is ExportPhase.DONE:
+        check_all(whole, said, url)
     return ExportStatus(
         phase=phase,
         word=word,
         export_id=text_in(said, ("exportid", "jobid", "id")),
-        files=measured(_whole(files, phase), said),
+        files=whole,
         reason=reason_of(said) if phase in {ExportPhase.FAILED, ExportPhase.EXPIRED} else None,
         row_count=count_of(said.get("rowcount")),
         retry_after=retry_after,
@@ -67,6 +73,14 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
         keys=tuple(content) if isinstance(content, dict) else (),
         answer=answer,
     )
+
+
+def following(fresh: ExportStatus, known: ExportStatus) -> ExportStatus:
+    """What an answer and the earlier ones say; a size and checksum may come after the address."""
+    if fresh.done and not fresh.files:
+        said = merged(levels(fresh.answer))
+        known = replace(known, files=measured(known.files, said, anew=True))
+    return fresh.after(known)
 
 
 def _named(content: Json) -> dict[str, Json]:

@@ -1,5 +1,6 @@
 """The files that an answer about a bulk export names, under whatever names it names them."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urldefrag
@@ -7,7 +8,7 @@ from urllib.parse import urldefrag
 from adanalytics_client._export import ExportFile
 from adanalytics_client._export_words import Said, levels, merged
 from adanalytics_client._json import Json
-from adanalytics_client._url import Address, absolute_url, origin_of
+from adanalytics_client._url import Address, absolute_url, origin_of, redact_url
 from adanalytics_client.errors import ProtocolError
 
 _SINGLE = (
@@ -28,7 +29,9 @@ GENERIC = ("location", "link", "href", "url", "urls", "files")
 """Names of a file, or of where to ask for one."""
 
 _LISTS = (*_SEVERAL, "urls", "files")
-_SHA256_LENGTH = 64
+_COUNTS = ("filecount", "filescount", "totalfiles", "numfiles", "partcount")
+_SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def files_in(said: Said, names: tuple[str, ...], base: str) -> tuple[ExportFile | None, ...]:
@@ -44,6 +47,42 @@ def files_in(said: Said, names: tuple[str, ...], base: str) -> tuple[ExportFile 
     return ()
 
 
+def check_all(files: tuple[ExportFile, ...], said: Said, base: str) -> None:
+    """See that nothing beside the files of a finished export tells of others.
+
+    Raises:
+        ProtocolError: when something does.
+    """
+    if not files:
+        return
+    counted = max((count_of(said.get(name)) or 0 for name in _COUNTS), default=0)
+    listed = [(name, _under(said, name, base)) for name in _LISTS]
+    most = max(len(files), *(len(found) for _, found in listed))
+    told = f"names {_shown(files)}"
+    if counted > most:
+        told += f" and counts {counted} files"
+    elif said.get("hasmore") is True:
+        told += " and says that there are more"
+    elif other := next((name for name, found in listed if _is_another(files, found)), None):
+        told += f", but under {other!r} another file"
+    else:
+        return
+    raise ProtocolError(
+        f"The export is done, but the answer {told}. Nothing is downloaded, as it may not be all. "
+        f"Names seen: {', '.join(said)}. Ask the service which of them is all, or ask for less."
+    )
+
+
+def _is_another(files: tuple[ExportFile, ...], found: tuple[ExportFile | None, ...]) -> bool:
+    """Whether one file is listed beside another one; several may be what the one is made of."""
+    places = {_place(each) for each in (*files, *found) if each}
+    return len(files) == len(found) == 1 and len(places) > 1
+
+
+def _shown(files: tuple[ExportFile, ...]) -> str:
+    return redact_url(files[0].url) if len(files) == 1 else f"{len(files)} files"
+
+
 def _under(said: Said, name: str, base: str) -> tuple[ExportFile | None, ...]:
     value = said.get(name)
     return tuple(_each_file(value if isinstance(value, list) else [value], base))
@@ -53,38 +92,54 @@ def _list_with(said: Said, file: ExportFile | None, base: str) -> tuple[ExportFi
     """The list of several entries that `file` is one of; each may be signed by itself."""
     for name in _LISTS:
         found = _under(said, name, base)
-        places = {each.url.partition("?")[0] for each in found if each}
-        if len(found) > 1 and file and file.url.partition("?")[0] in places:
+        places = {_place(each) for each in found if each}
+        if len(found) > 1 and file and _place(file) in places:
             return found
     return ()
+
+
+def _place(file: ExportFile) -> str:
+    """Its address apart from a signature."""
+    return file.url.partition("?")[0]
 
 
 def _each_file(values: list[Json], base: str) -> Iterator[ExportFile | None]:
     for value in values:
         if isinstance(value, dict):
             inner = merged(levels(value))
-            file = next(iter(files_in(inner, (*SPECIFIC, *GENERIC), base)), None)
-            if file:
-                file = replace(file, name=text_in(inner, ("name", "filename")))
-                file = measured((file,), inner)[0]
-            yield file
+            found = files_in(inner, (*SPECIFIC, *GENERIC), base)
+            if len(found) == 1 and (file := found[0]):
+                name = text_in(inner, ("name", "filename")) or file.name
+                found = measured((replace(file, name=name),), inner)
+            yield from found or (None,)
         else:
             address = address_in(base, value) if isinstance(value, str) else None
             yield ExportFile(address) if address else None
 
 
-def measured(files: tuple[ExportFile, ...], said: Said) -> tuple[ExportFile, ...]:
-    """The size and checksum beside a single file are that file's."""
+def measured(
+    files: tuple[ExportFile, ...], said: Said, *, anew: bool = False
+) -> tuple[ExportFile, ...]:
+    """The size and checksum beside a single file are that file's, unless it has its own.
+
+    With `anew` they win: what a later answer says was measured later.
+    """
     if len(files) != 1:
         return files
-    sha256 = text_in(said, ("sha256", "checksumsha256"))
-    if sha256 and len(sha256) != _SHA256_LENGTH:
-        sha256 = None
+    (file,) = files
     size = count_of(said.get("sizebytes", said.get("filesizebytes")))
-    file = files[0]
-    sha256 = (file.sha256 or sha256 or "").lower() or None
-    known = file.size_bytes if file.size_bytes is not None else size
-    return (replace(file, size_bytes=known, sha256=sha256),)
+    sha256 = _sha256_in(said)
+    sizes, digests = (file.size_bytes, size), (file.sha256, sha256)
+    if anew:
+        sizes, digests = sizes[::-1], digests[::-1]
+    known = next((each for each in sizes if each is not None), None)
+    return (replace(file, size_bytes=known, sha256=next(filter(None, digests), None)),)
+
+
+def _sha256_in(said: Said) -> str | None:
+    told = text_in(said, ("sha256", "checksumsha256")) or ""
+    found = _SHA256.fullmatch(told.strip().lower())
+    return found[1] if found else None
 
 
 def address_in(base: str, reference: str | None) -> str | None:
@@ -105,6 +160,8 @@ def text_in(said: Said, names: tuple[str, ...]) -> str | None:
 
 
 def count_of(value: Json) -> int | None:
-    """A whole number that counts something, or None."""
+    """A whole number that counts something, also one written as text, or None."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
     whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if whole else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
 from adanalytics_client._effects import Head, Operation, Reply, Request
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
-from adanalytics_client._export_answer import read_status
+from adanalytics_client._export_answer import following, read_status
 from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import JSON_BODY
@@ -97,8 +97,7 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
     if answer.reply.status == 200 and answer.value is None:
         file = known.files or (ExportFile(known.poll_url or ""),)
         return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
-    fresh = status_of(session, answer)
-    return fresh.after(known)
+    return following(status_of(session, answer), known)
 
 
 def _ordered_again(
@@ -114,7 +113,7 @@ def _ordered_again(
             url=redact_url(session.address("bulk-export")),
         )
     same = named and fresh.export_id == known.export_id
-    return replace(fresh, repeats=same).after(known)
+    return following(replace(fresh, repeats=same), known)
 
 
 def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:

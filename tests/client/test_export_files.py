@@ -1,0 +1,146 @@
+"""Which files an answer about an export names: all of them, or an error; both worlds."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.one_export import CSV, FILE, fetch
+
+from adanalytics_client import errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Say, StandIn, World
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "done", "files": {"urls": ["/f.csv", "/g.csv"]}},
+        {"status": "done", "files": [{"name": "x", "urls": ["/f.csv", "/g.csv"]}]},
+        {"status": "done", "files": [{"files": [{"url": "/f.csv"}, {"url": "/g.csv"}]}]},
+        {"status": "done", "files": [{"urls": ["/f.csv"]}, {"url": "/g.csv"}]},
+        {"status": "done", "download_url": {"urls": ["/f.csv", "/g.csv"]}},
+        {"status": "done", "files": [{"data": {"urls": ["/f.csv", "/g.csv"]}}], "file_count": 2},
+    ],
+)
+def test_a_list_within_a_list_gives_all_of_its_files(
+    world: World, stand_in: StandIn, say: type[Say], answer: Any
+) -> None:
+    stand_in.says(say(answer))
+    job = world.call("start_export", "2026-01-01")
+    assert [each.url.rpartition("/")[2] for each in job.last_status.files] == ["f.csv", "g.csv"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({"files": [{"url": "/g.csv"}]}, r"names http.*/f\.csv\?\*\*\*, but under 'files' another"),
+        ({"urls": ["/g.csv"]}, "but under 'urls' another file"),
+        ({"file_count": 3}, "and counts 3 files"),
+        ({"totalFiles": "3", "data": {"state": "done"}}, "and counts 3 files"),
+        ({"has_more": True}, "and says that there are more"),
+    ],
+)
+def test_one_file_beside_word_of_others_is_an_error_that_says_what_was_seen(
+    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any], told: str
+) -> None:
+    stand_in.says(say({"status": "done", "download_url": "/f.csv?sig=abc", **beside}))
+    with pytest.raises(errors.ProtocolError, match=told) as caught:
+        world.call("start_export", "2026-01-01")
+    assert "Names seen: status, downloadurl" in str(caught.value)
+    assert "sig=abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"file_count": 1},
+        {"has_more": False},
+        {"files": [{"url": "/f.csv?sig=2"}]},
+        {"files": []},
+        {"files": None},
+        {"files": ["/g", "/h"], "file_count": 2},
+    ],
+)
+def test_one_file_that_is_all_is_taken(
+    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+) -> None:
+    stand_in.says(say({"status": "done", "download_url": "/f.csv", **beside}))
+    job = world.call("start_export", "2026-01-01")
+    assert [each.url for each in job.last_status.files] == [f"{stand_in.url}/f.csv"]
+
+
+@pytest.mark.parametrize(
+    ("measures", "told"),
+    [
+        ({"size_bytes": "10006"}, "10005 bytes and 10006 were"),
+        ({"sha256": "sha256:" + "0" * 64}, "sha256 is not"),
+        ({"sha256": "SHA-256=" + "A" * 64}, "sha256 is not"),
+        ({"row_count": "3000"}, "for 3000 events"),
+    ],
+)
+def test_measures_are_checked_however_they_are_written(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    measures: dict[str, Any],
+    told: str,
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "download_url": "/f.csv", **measures})],
+        f_csv=[say(FILE, headers=CSV, chunked=True)],
+    )
+    with pytest.raises(errors.DownloadError, match=told):
+        fetch(world, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_right_measures_pass_however_they_are_written(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    digest = f"sha256:{sha256(FILE).hexdigest()}"
+    measures = {"size_bytes": str(len(FILE)), "sha256": digest, "row_count": "2000"}
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "download_url": "/f.csv", **measures})],
+        f_csv=[say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize("size", ["9" * 5000, "-1", "1.5", "many", "", True, [], "\u0663"])
+def test_a_measure_that_is_none_is_left_aside(
+    world: World, stand_in: StandIn, say: type[Say], size: Any
+) -> None:
+    told = {"size_bytes": size, "row_count": size, "sha256": "none", "file_count": size}
+    stand_in.says(say({"status": "done", "download_url": "/f.csv", **told}))
+    status = world.call("start_export", "2026-01-01").last_status
+    assert (status.row_count, status.files[0].size_bytes, status.files[0].sha256) == (None,) * 3
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        ({"size_bytes": 10006}, "10005 bytes and 10006 were"),
+        ({"sha256": "0" * 64}, "sha256 is not"),
+    ],
+)
+def test_measures_that_come_after_the_address_are_checked(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    later: dict[str, Any],
+    told: str,
+) -> None:
+    early = {"status": "processing", "status_url": "/st", "download_url": "/f.csv", "size_bytes": 5}
+    stand_in.says_by_name(
+        bulk_export=[say(early, status=202)],
+        st=[say({"status": "done", "size_bytes": len(FILE), **later})],
+        f_csv=[say(FILE, headers=CSV, chunked=True)],
+    )
+    with pytest.raises(errors.DownloadError, match=told):
+        fetch(world, tmp_path / "out.csv")
