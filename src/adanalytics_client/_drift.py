@@ -6,22 +6,17 @@ an event on both sides of the seam between two pages, and a total that changed. 
 page is read closely. From the first sign on, the ids of a slice are kept until its end.
 """
 
-import hashlib
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from adanalytics_client._event_ids import TAIL, EventId, ids_of, marks_of
 from adanalytics_client._hooks import Observer, PageDrift, tell
 from adanalytics_client._lines import Lines
 from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._rows import Found
-
-TAIL = 32
-"""The events of a page that a resume token remembers, to know them when they come again."""
-
-DIGEST = 12
-"""Characters of a digest; by chance one agrees with another on a page once in 10^9 pages."""
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -35,55 +30,65 @@ class Watch:
     """
 
     repeated: int = 0
-    ids: set[str] | None = field(default=None, repr=False)
+    alike: bool = False
+    ids: set[EventId] | None = field(default=None, repr=False)
 
-    def kept(self, cursor: Cursor, page: Fetched) -> Fetched:
-        """The page without the events that pages before it had or an earlier run handed out.
+    def judged(
+        self, cursor: Cursor, page: Fetched, *, last: bool
+    ) -> tuple[Fetched, PageDrift | None]:
+        """The page without what pages before it had or an earlier run handed out; what to tell.
+
+        Told are repeats, a wrong sum, or a smaller one: events that went took others to pages that
+        were read, and the sum may be right again at the end. One that grows may only have grown
+        behind. Of the last page also that it says that others follow, unless the sum is right.
 
         Raises:
             ProtocolError: when pages moved and an event is not JSON.
         """
         self.repeated = max(self.repeated, cursor.repeated)
-        again, handed = self._again(cursor, page), _handed(cursor, page)
-        if not (handed or any(again)):
-            return page
-        again = again[handed:] or [False] * (len(page) - handed)
-        self.repeated += sum(again)
-        return replace(page, found=without(page.found, [True] * handed + again))
-
-    def _again(self, cursor: Cursor, page: Fetched) -> list[bool]:
-        """Which events of the page came before; nothing when there is no sign that any did."""
-        if self.ids is None:
-            if not (cursor.tail or _shows_drift(cursor, page)):
-                return []
-            self.ids = {each for each in ids_of(cursor.before) if each is not None}
-        found = ids_of(page)
-        tail = frozenset(cursor.tail)
-        known = [
-            each is not None and (each in self.ids or (bool(tail) and digest(each) in tail))
-            for each in found
-        ]
-        self.ids.update(each for each in found if each is not None)
-        return known
-
-    def verdict(
-        self, cursor: Cursor, page: Fetched, kept: Fetched, *, last: bool
-    ) -> PageDrift | None:
-        """What to tell of the page, as it came and as it was kept.
-
-        Repeats, a wrong sum, or a smaller one: events that went took others to pages that were
-        read, and the sum may be right again at the end. One that grows may only have grown behind.
-        Of the last page also that it says that others follow, unless the sum is right.
-        """
-        repeated = len(page) - len(kept) - _handed(cursor, page)
+        seam = _repeats(cursor, page)
+        brought = _brought(cursor, page)
+        gone = _either(brought.known, self._again(cursor, page, seam=seam))
+        repeated = max(0, sum(gone) - min(cursor.handed, len(page)))
+        self.repeated += repeated
+        alike = (seam or brought.alike) and not any(gone) and not self.alike
+        self.alike |= alike
+        kept = _rest(page, gone) if any(gone) else page
         total = page.signals.total or cursor.total
         distinct = cursor.seen + len(page) - self.repeated
         fewer = cursor.total is not None and total is not None and total < cursor.total
         contradicted = last and total != distinct and _says_more(cursor, page)
-        if repeated or fewer or contradicted or (last and total not in {None, distinct}):
-            place = (str(cursor.slice), cursor.number)
-            return PageDrift(*place, repeated, distinct, total, last, contradicted)
-        return None
+        shown = repeated or fewer or contradicted or brought.moved or alike
+        if not (shown or (last and total not in {None, distinct})):
+            return kept, None
+        place, signs = (str(cursor.slice), cursor.number), (contradicted, brought.moved, alike)
+        return kept, PageDrift(*place, repeated, distinct, total, last, *signs)
+
+    def _again(self, cursor: Cursor, page: Fetched, *, seam: bool) -> list[bool]:
+        """Which events of the page came before; nothing when there is no sign that any did."""
+        if self.ids is None:
+            if not (seam or cursor.tail or _other_total(cursor, page)):
+                return []
+            self.ids = {each for each in ids_of(cursor.before) if each is not None}
+        found = ids_of(page)
+        known = [each is not None and each in self.ids for each in found]
+        self.ids.update(each for each in found if each is not None)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """Which events of a page an earlier run handed out, as its token remembers them.
+
+    Attributes:
+        known: a mark for each event; nothing where no token tells.
+        moved: they are not where they were.
+        alike: some look like them, but have no id.
+    """
+
+    known: Sequence[bool] = ()
+    moved: bool = False
+    alike: bool = False
 
 
 def announce(observer: Observer, drift: PageDrift) -> None:
@@ -92,42 +97,52 @@ def announce(observer: Observer, drift: PageDrift) -> None:
     tell(observer.drift, drift)
 
 
-def ids_of(page: Fetched | None, last: int = 0) -> list[str | None]:
-    """The ids of a page's events, or of its last ones; None for an event without."""
-    if page is None or page.lines is None:
-        return []
-    rows = page.last_rows(last) if last else page.rows()
-    found = (row.get("event_id") for row in rows)
-    return [each if isinstance(each, str) else None for each in found]
-
-
 def cut(cursor: Cursor, page: Fetched, kept: Fetched, most: int) -> Cursor:
     """The cursor inside `page`, behind the first `most` events of what was kept of it."""
-    rows, handed = islice(enumerate(page.found.rows, 1), cursor.handed, None), cursor.handed
+    rows, handed = islice(enumerate(page.found.rows, 1), kept.before, None), kept.before
     for each in islice(kept.found.rows, most):
         handed = next(number for number, row in rows if row == each)
     front = without(page.found, [at >= handed for at in range(len(page))])
-    return replace(cursor, handed=handed, front=replace(page, found=front))
+    before = cursor.tail[: len(cursor.tail) - len(_front(cursor))]
+    return replace(cursor, handed=handed, tail=before, front=replace(page, found=front))
 
 
-def tail_of(cursor: Cursor) -> tuple[str, ...]:
-    """Digests of the last ids before a cursor, and of the last ones of its page, for its token."""
-    before, front = (
-        tuple(digest(each) for each in ids_of(page, TAIL) if each is not None)
-        for page in (cursor.before, cursor.front)
-    )
-    return (*(before or cursor.tail), *front)
+def _brought(cursor: Cursor, page: Fetched) -> _Brought:
+    if not (cursor.handed or cursor.tail):
+        return _Brought()
+    marks, ids, tail = marks_of(page), ids_of(page), frozenset(cursor.tail)
+    known = [mark in tail and each is not None for mark, each in zip(marks, ids, strict=True)]
+    handed, front = cursor.handed, _front(cursor)
+    if not handed:
+        return _Brought(known, alike=not tail.isdisjoint(marks) and not any(known))
+    if tuple(marks[handed - len(front) : handed]) == front:
+        return _Brought([*[True] * min(handed, len(known)), *known[handed:]])
+    # The place says nothing any more, so what the token remembers decides. In front of that are
+    # those of a long page that it does not remember.
+    left = Counter(front)
+    first = next((at for at, mark in enumerate(marks) if mark in left), 0)
+    for at, mark in enumerate(marks):
+        known[at] |= left[mark] > 0 or (at < first and handed > TAIL)
+        left[mark] -= 1
+    return _Brought(known, moved=True)
 
 
-def digest(event_id: str) -> str:
-    """`DIGEST` characters that stand for an id."""
-    text = event_id.encode("utf-8", "backslashreplace")
-    return hashlib.blake2b(text, digest_size=DIGEST // 2).hexdigest()
+def _front(cursor: Cursor) -> tuple[str, ...]:
+    """Marks of the last events of its own page that were handed out."""
+    return cursor.tail[-min(cursor.handed, TAIL) :] if cursor.handed else ()
 
 
-def _handed(cursor: Cursor, page: Fetched) -> int:
-    """Events at the front of the page that an earlier run handed out."""
-    return min(cursor.handed, len(page))
+def _either(some: Sequence[bool], others: Sequence[bool]) -> Sequence[bool]:
+    """Both, where none at all stands for nothing but False."""
+    if not (some and others):
+        return some or others
+    return [one or other for one, other in zip(some, others, strict=True)]
+
+
+def _rest(page: Fetched, gone: Sequence[bool]) -> Fetched:
+    """The events of a page that are not gone."""
+    in_front = next((at for at, each in enumerate(gone) if not each), len(gone))
+    return replace(page, found=without(page.found, gone), before=in_front)
 
 
 def _says_more(cursor: Cursor, last: Fetched) -> bool:
@@ -138,13 +153,16 @@ def _says_more(cursor: Cursor, last: Fetched) -> bool:
     return says.linked or says.more is True or pages > cursor.number
 
 
-def _shows_drift(cursor: Cursor, page: Fetched) -> bool:
+def _repeats(cursor: Cursor, page: Fetched) -> bool:
+    """Whether an event stands on both sides of the seam between two pages."""
     before, after = cursor.before.lines if cursor.before else None, page.lines
     if before is None or after is None:
         return False
-    if cursor.total is not None and page.signals.total not in {None, cursor.total}:
-        return True
     return before.last(1)[0] in after or after.first in before.last(TAIL)
+
+
+def _other_total(cursor: Cursor, page: Fetched) -> bool:
+    return cursor.total is not None and page.signals.total not in {None, cursor.total}
 
 
 def without(found: Found, known: Sequence[bool]) -> Found:

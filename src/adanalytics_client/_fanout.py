@@ -145,11 +145,10 @@ class Fanout:
             return
         try:
             ahead = following(cursor, outcome)
-            kept = lane.watch.kept(cursor, outcome)
+            kept, drift = lane.watch.judged(cursor, outcome, last=ahead is None)
         except ProtocolError as error:
             self._fail(lane, error)
             return
-        drift = lane.watch.verdict(cursor, outcome, kept, last=ahead is None)
         lane.cursor = ahead and replace(ahead, repeated=lane.watch.repeated)
         self._received += len(kept)
         lane.pages.append(_Waiting(outcome, kept, lane.cursor, drift))

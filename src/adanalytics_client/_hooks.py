@@ -121,6 +121,9 @@ class PageDrift:
         total: events that the service counts in the slice, where it says so.
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
+        moved: whether what an earlier run handed out of this page is not where it was.
+        alike: whether events look like those of the page before, but have no `event_id` that tells
+            whether they came again; none was left out. Told once for each slice.
 
     Example:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -134,6 +137,8 @@ class PageDrift:
     total: int | None
     last: bool
     contradicted: bool = False
+    moved: bool = False
+    alike: bool = False
 
     def __str__(self) -> str:
         told = f"Page {self.number} of {self.slice}"
@@ -149,8 +154,19 @@ class PageDrift:
             counted = f"the service counts {self.total} events and {self.distinct} came"
             told += f" is the last, but {counted};" if not self.repeated else f" {counted};"
         elif not self.repeated:
-            told += " is of fewer events in all than the page before;"
+            told += self._in_words()
         return f"{told} the data changed meanwhile. Pull {self.slice} again to be sure."
+
+    def _in_words(self) -> str:
+        """What it is where nothing was left out and no sum is wrong."""
+        if self.moved:
+            return " does not begin any more with what an earlier run handed out of it;"
+        if self.alike:
+            return (
+                " seems to bring events of the page before again, but none was left out, since "
+                "they have no event_id; if they are the same,"
+            )
+        return " is of fewer events in all than the page before;"
 
 
 @dataclass(frozen=True, slots=True)

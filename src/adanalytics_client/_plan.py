@@ -116,7 +116,8 @@ class Plan:
         stretches: the same as runs of days that are cut alike.
         hour: the one hour of each day that is asked for, or None for all.
         days: the days with data, where `only_days` told them.
-        max_events: events after which the pull stops, or None.
+        max_events: events after which the pull stops, or None; of a resumed pull, how many of them
+            are left.
 
     Example:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -151,7 +152,7 @@ class Plan:
         known when it was asked for. It supposes that the service fills its pages, and leaves room
         for one more of each slice, which shows its end where pages say nothing.
         """
-        if not self.slices:
+        if not self.slices or self.max_events == 0:
             return 0
         if self.max_events is None:
             return None
@@ -215,7 +216,8 @@ def make_plan(
         raise ConfigurationError(f"split={split!r}: choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):
         raise ConfigurationError(f"hour={hour!r}: an hour is a whole number from 0 to 23.")
-    size = LARGEST_PAGE if per_page is None else per_page
+    # A smaller page is as many requests and fewer bytes.
+    size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
     queries = 1 if split == "none" else (end - start).days + 1
@@ -225,9 +227,6 @@ def make_plan(
             f"{start} to {end} would take {queries} requests, more than {MOST_SLICES}; "
             "check the days, pull a shorter range, or choose split='none'."
         )
-    if max_events is not None:
-        # A smaller page is as many requests and fewer bytes.
-        size = min(size, max_events)
     name, cut = chosen
     stretches = (Stretch(start, end, cut),)
     slices = slices_of(stretches, hour)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from adanalytics_client._drift import DIGEST, tail_of
+from adanalytics_client._event_ids import DIGEST, tail_of
 from adanalytics_client._pages import Cursor
 from adanalytics_client._plan import Plan, Slice, Stretch, slices_of
 from adanalytics_client.errors import ConfigurationError
@@ -81,6 +81,16 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
         open=tuple(_to_cursor(each) for each in content["open"]),
         passed=content["passed"],
     )
+
+
+def page_size_of(token: object) -> int:
+    """The events of a page of the pull that a token belongs to.
+
+    Raises:
+        ConfigurationError: for a text that is no token.
+    """
+    *_, size = _content(token)["query"]
+    return int(size)
 
 
 def _query(plan: Plan, partner: str | None) -> list[Any]:

@@ -15,7 +15,7 @@ from adanalytics_client._operations import PageReader
 from adanalytics_client._page import Page, TextPage
 from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._plan import Plan, make_plan
-from adanalytics_client._position import Position, position_of, token_of
+from adanalytics_client._position import Position, page_size_of, position_of, token_of
 from adanalytics_client._seen import SeenEvents, Sieve, check_seen
 from adanalytics_client._session import Session
 from adanalytics_client._typed import M, Typed
@@ -188,10 +188,13 @@ def make_pull(
     first, last = to_range(start, end)
     # Nobody knows how many pages are needed where some of their events are left out.
     most = max_events if seen is None else None
+    if resume is not None and per_page is None:
+        per_page = page_size_of(resume)
     plan = make_plan(first, last, hour=hour, split=split, per_page=per_page, max_events=most)
     begin = None if resume is None else position_of(resume, plan, partner)
     if begin:
-        plan = replace(plan, slices=begin.left(), stretches=begin.stretches)
+        left = None if plan.max_events is None else max(0, plan.max_events - begin.passed)
+        plan = replace(plan, slices=begin.left(), stretches=begin.stretches, max_events=left)
     # A model of the caller's is checked now; ours need not be made before events are asked for.
     typed = None if model is None else Typed.of(model)
     return Pull(plan, partner, concurrency, ordered, typed, rows_key, max_events, begin, seen)

@@ -1,24 +1,30 @@
 """Events that earlier pulls brought, left out where pulls overlap; no I/O."""
 
 import hashlib
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from adanalytics_client._checks import is_whole
-from adanalytics_client._drift import ids_of, without
+from adanalytics_client._drift import without
+from adanalytics_client._event_ids import EventId, id_bytes, ids_of, is_id
 from adanalytics_client._pages import Fetched
 from adanalytics_client.errors import ConfigurationError
 
 # Two different ids in a billion agree by chance less than once in 10^20 times.
 _DIGEST = 16
+_NAMES = 8
+
+_LOG = logging.getLogger("adanalytics_client")
 
 
 class SeenEvents:
     """The ids of events that were brought, so that pulls which overlap bring each event once.
 
     Pass one to `events(..., seen=)`: an event whose `event_id` is in it is left out, and the ids of
-    what is handed out are added. An event without an id always passes. A page counts as handed out
+    what is handed out are added. An id is text or a whole number; an event without one always
+    passes, and the log gets a warning when a whole page has none. A page counts as handed out
     when the next one is asked for, a file when it is whole: a pull that breaks off can bring events
     again and never loses one. It pickles, to be used by the next process; use it in one pull at a
     time.
@@ -34,7 +40,8 @@ class SeenEvents:
         forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
 
     Raises:
-        ConfigurationError: when `most` is no whole number of at least 1, or an id is no text.
+        ConfigurationError: when `most` is no whole number of at least 1, or an id is neither
+            text nor a whole number.
 
     Example:
         >>> seen = SeenEvents()
@@ -44,7 +51,7 @@ class SeenEvents:
         (0, 300)
     """
 
-    def __init__(self, event_ids: Iterable[str] = (), *, most: int = 1_000_000) -> None:
+    def __init__(self, event_ids: Iterable[EventId] = (), *, most: int = 1_000_000) -> None:
         if not is_whole(most, 1):
             raise ConfigurationError(f"most={most!r}: pass a whole number of ids, at least 1.")
         self.most = most
@@ -54,7 +61,7 @@ class SeenEvents:
         self.add(event_ids)
 
     def __contains__(self, event_id: object) -> bool:
-        return isinstance(event_id, str) and _digest(event_id) in self._digests
+        return is_id(event_id) and _digest(event_id) in self._digests
 
     def __len__(self) -> int:
         return len(self._digests)
@@ -69,7 +76,7 @@ class SeenEvents:
     def __repr__(self) -> str:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
-    def add(self, event_ids: Iterable[str]) -> None:
+    def add(self, event_ids: Iterable[EventId]) -> None:
         """Count events as brought; one that is known already becomes no younger.
 
         Raises:
@@ -82,11 +89,12 @@ class SeenEvents:
             (2, True)
         """
         if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
-            raise ConfigurationError(f"event_ids={event_ids!r}: pass a list of ids, each a str.")
+            raise ConfigurationError(f"event_ids={event_ids!r}: pass a list of ids.")
         for each in event_ids:
-            if not isinstance(each, str):
+            if not is_id(each):
                 raise ConfigurationError(
-                    f"event_ids: an id is a str, not {each!r}; leave out events without one."
+                    f"event_ids: an id is a str or an int, not {each!r}; "
+                    "leave out events without one."
                 )
             self._digests[_digest(each)] = None
             self._forget()
@@ -126,6 +134,7 @@ class Sieve:
         self._seen = seen
         self._room = room
         self._fresh = SeenEvents(most=seen.most) if seen is not None else None
+        self._warned = False
 
     def kept(self, page: Fetched) -> Fetched:
         """The page without events that were brought, called in the order of handing out.
@@ -136,7 +145,9 @@ class Sieve:
         if self._seen is None or self._fresh is None:
             return page
         known: list[bool] = []
-        for each in ids_of(page):
+        found = ids_of(page)
+        self._warn(page, found)
+        for each in found:
             gone = each is not None and (each in self._seen or each in self._fresh)
             known.append(gone)
             if gone:
@@ -145,6 +156,19 @@ class Sieve:
                 self._room = None if self._room is None else self._room - 1
                 self._fresh.add([each] if each is not None else [])
         return replace(page, found=without(page.found, known)) if any(known) else page
+
+    def _warn(self, page: Fetched, found: Sequence[EventId | None]) -> None:
+        """Tell once that nothing can be left out of a page whose events have no id."""
+        if self._warned or not found or any(each is not None for each in found):
+            return
+        self._warned = True
+        names = ", ".join([*page.rows(1)[0]][:_NAMES])
+        _LOG.warning(
+            "seen=: no event of %s has an event_id that is text or a whole number, so none of them "
+            "can be left out. The first one has: %s.",
+            page.origin.page,
+            names or "nothing",
+        )
 
     def settle(self) -> None:
         """Count as brought what passed since the last time."""
@@ -164,6 +188,5 @@ def check_seen(seen: object) -> None:
         )
 
 
-def _digest(event_id: str) -> bytes:
-    text = event_id.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=_DIGEST).digest()
+def _digest(event_id: EventId) -> bytes:
+    return hashlib.blake2b(id_bytes(event_id), digest_size=_DIGEST).digest()

@@ -61,10 +61,9 @@ def test_what_was_cut_off_comes_later(
     noted = Noted()
     world = open_world(observer=noted)
     serve(stand_in, say, numbered(25), totals=totals)
-    options = {**HOUR, "per_page": min(first, 10)}
-    pages = world.pages(DAY, max_events=first, **options)
+    pages = world.pages(DAY, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
-    rest = world.pages(DAY, max_events=then, resume=pages[-1].token, **options)
+    rest = world.pages(DAY, max_events=then, resume=pages[-1].token, **HOUR)
     assert rows_of([*pages, *rest]) == numbered(25)
     assert noted.drifts == []
 
@@ -125,9 +124,93 @@ def test_events_that_were_left_out_of_a_cut_page(
 ) -> None:
     serve(stand_in, say, numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
-    options = {**HOUR, "per_page": first}
-    pages = world.pages(DAY, max_events=first, seen=seen, **options)
+    pages = world.pages(DAY, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
-    rest = world.pages(DAY, resume=pages[-1].token, **options)
+    rest = world.pages(DAY, resume=pages[-1].token, **HOUR)
     last = numbered(25).index(rows_of(pages)[-1])
     assert rows_of(rest) == numbered(25)[last + 1 :]
+
+
+@pytest.mark.parametrize("gone", [[0], [1, 2], [0, 2, 4], [4], [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("name", ["event_id", "other"])
+@pytest.mark.parametrize("totals", [True, False])
+def test_events_that_went_meanwhile(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    gone: list[int],
+    name: str,
+    totals: bool,
+) -> None:
+    """Those behind them moved up; the token knows what was handed out, also without ids."""
+    noted = Noted()
+    world, stored = open_world(observer=noted), [{name: f"e{at}"} for at in range(25)]
+    whole = [*stored]
+    serve(stand_in, say, stored, totals=totals)
+    pages = world.pages(DAY, max_events=5, **HOUR)
+    for at in reversed(gone):
+        del stored[at]
+    rest = world.pages(DAY, resume=pages[-1].token, **HOUR)
+    assert rows_of([*pages, *rest]) == whole
+    assert [(each.number, each.repeated, each.moved) for each in noted.drifts] == [(1, 0, True)]
+    assert "any more with what an earlier run handed out of it" in str(noted.drifts[0])
+
+
+def test_an_event_that_arrived_between_those_of_a_cut_page(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    noted, stored = Noted(), numbered(25)
+    world = open_world(observer=noted)
+    serve(stand_in, say, stored)
+    pages = world.pages(DAY, max_events=5, **HOUR)
+    stored[2:2] = named("late")
+    cut_again = world.pages(DAY, resume=pages[-1].token, max_events=7, **HOUR)
+    rest = world.pages(DAY, resume=cut_again[-1].token, **HOUR)
+    names = [row["event_id"] for row in rows_of([*pages, *cut_again, *rest])]
+    assert names == [*(f"e{at}" for at in range(5)), "late", *(f"e{at}" for at in range(5, 25))]
+    assert [(each.number, each.moved) for each in noted.drifts] == [(1, True)]
+
+
+def test_a_long_page_that_moved(open_world: OpenWorld, stand_in: StandIn, say: type[Say]) -> None:
+    """Of 100 events that were handed out, the token remembers the last ones."""
+    noted, stored = Noted(), numbered(250)
+    world = open_world(observer=noted)
+    serve(stand_in, say, stored, totals=False)
+    options: dict[str, Any] = {"hour": 3, "per_page": 200}
+    pages = world.pages(DAY, max_events=100, **options)
+    del stored[7:9]
+    rest = world.pages(DAY, resume=pages[-1].token, **options)
+    assert rows_of([*pages, *rest]) == numbered(250)
+    assert [(each.number, each.moved) for each in noted.drifts] == [(1, True)]
+
+
+@pytest.mark.parametrize("asked", [None, 10, 500])
+@pytest.mark.parametrize("then", [{}, {"max_events": 20}, {"max_events": 10}])
+def test_a_token_brings_the_size_of_its_pages(
+    world: World, stand_in: StandIn, say: type[Say], asked: int | None, then: dict[str, int]
+) -> None:
+    """`max_events` alone makes pages smaller; where a size was given, it is that."""
+    serve(stand_in, say, numbered(25))
+    pages = world.pages(DAY, hour=3, max_events=10, per_page=asked)
+    size = asked or 10
+    assert rows_of(pages) == numbered(10)
+    for given in (None, size):
+        stand_in.asked.clear()
+        query = world.client.events(DAY, hour=3, resume=pages[-1].token, per_page=given, **then)
+        assert query.plan.per_page == size
+        rest = world.all_of(query.pages())
+        assert rows_of(rest) == numbered(25)[10 : then.get("max_events")]
+        assert {each.query["per_page"] for each in stand_in.asked} <= {str(size)}
+        most = query.plan.most_requests
+        assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
+
+
+def test_nothing_is_left_to_be_asked(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    serve(stand_in, say, numbered(25))
+    token = world.pages(DAY, max_events=5)[-1].token
+    query = world.client.events(DAY, max_events=5, resume=token)
+    assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
+    assert query.plan.max_events == 0
+    stand_in.asked.clear()
+    assert world.all_of(query.pages()) == []
+    assert stand_in.asked == []

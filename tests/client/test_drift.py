@@ -218,12 +218,69 @@ def test_pages_without_a_sign_are_not_read_closely(
     assert closely == []
 
 
+@pytest.mark.parametrize("form", [str, int])
+def test_ids_that_are_numbers_are_ids(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], form: Any
+) -> None:
+    stored = [*range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        stored[:0] = [99] if page == 2 else []
+        rows = [{"event_id": form(each)} for each in stored[page * 2 - 2 : page * 2]]
+        return say({"events": rows, "has_more": page * 2 < len(stored)})
+
+    stand_in.script = script
+    noted = Noted()
+    rows = open_world(observer=noted).rows(DAY, split="none")
+    assert [row["event_id"] for row in rows] == [*map(form, range(6))]
+    assert [(each.number, each.repeated, each.alike) for each in noted.drifts] == [(2, 1, False)]
+
+
+@pytest.mark.parametrize("totals", [True, False])
+@pytest.mark.parametrize("resumed", [True, False])
+def test_events_without_an_id_that_seem_to_come_again_are_told_once(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    caplog: pytest.LogCaptureFixture,
+    totals: bool,
+    resumed: bool,
+) -> None:
+    stored = [*range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        stored[:0] = [90 + page] if page > 1 else []
+        rows = [{"eventId": each} for each in stored[page * 2 - 2 : page * 2]]
+        says = {"total": len(stored)} if totals else {}
+        return say({"events": rows, "has_more": page * 2 < len(stored), **says})
+
+    stand_in.script = script
+    noted = Noted()
+    world = open_world(observer=noted)
+    if resumed:
+        token = world.pages(DAY, split="none", max_events=2, per_page=2)[0].token
+        pages = world.pages(DAY, split="none", per_page=2, resume=token)
+    else:
+        pages = world.pages(DAY, split="none", per_page=2)[1:]
+    assert [row["eventId"] for row in pages[0].rows] == [1, 2]
+    assert [(each.number, each.repeated, each.alike) for each in noted.drifts] == [(2, 0, True)]
+    assert "of the page before again, but none was left out" in caplog.text
+
+
+@pytest.mark.parametrize("form", [str, int])
 @pytest.mark.parametrize("late", [1, 7, 32])
 def test_a_token_knows_what_comes_again(
-    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture, late: int
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    caplog: pytest.LogCaptureFixture,
+    late: int,
+    form: Any,
 ) -> None:
     """Between two runs events arrive in front; 40 on a page."""
-    stored = [f"e{at}" for at in range(200)]
+    stored = [form(at) for at in range(200)]
 
     def script(asked: Asked) -> Say:
         end = int(asked.query["page"]) * 40
@@ -232,7 +289,7 @@ def test_a_token_knows_what_comes_again(
 
     stand_in.script = script
     pages = world.pages(DAY, split="none")
-    stored[:0] = [f"late{at}" for at in range(late)]
+    stored[:0] = [form(1_000 + at) for at in range(late)]
     with caplog.at_level(logging.WARNING):
         rest = world.pages(DAY, split="none", resume=pages[1].token)
     found = [row["event_id"] for page in [*pages[:2], *rest] for row in page.rows]

@@ -130,7 +130,13 @@ def test_something_else_than_seen_events(world: World, stand_in: StandIn) -> Non
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
-    [([None], "an id is a str, not None"), ([1], "not 1"), ("abc", "'abc': pass a list"), (5, "5")],
+    [
+        ([None], "an id is a str or an int, not None"),
+        ([1.5], "not 1.5"),
+        ([True], "not True"),
+        ("abc", "'abc': pass a list"),
+        (5, "5"),
+    ],
 )
 def test_ids_that_are_none_are_told(wrong: Any, told: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=f"event_ids.*{told}"):
@@ -139,3 +145,29 @@ def test_ids_that_are_none_are_told(wrong: Any, told: str) -> None:
     with pytest.raises(errors.ConfigurationError, match=told):
         seen.add(wrong)
     assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]
+
+
+def test_ids_that_are_numbers(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    """A number and the text of it are two ids."""
+    stand_in.says(say({"events": [{"event_id": each} for each in (1, "1", 2)], "total": 3}))
+    seen = SeenEvents(["1"])
+    assert [row["event_id"] for row in world.rows(FIRST, split="none", seen=seen)] == [1, 2]
+    assert world.rows(FIRST, split="none", seen=seen) == []
+    assert (len(seen), seen.repeated, 2 in seen, "2" in seen) == (3, 4, True, False)
+
+
+@pytest.mark.parametrize("row", [{"eventId": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
+def test_pages_without_any_id_are_told_once(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    row: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stand_in.script = lambda asked: say(
+        {"events": [{**row, "page": asked.query["page"]}], "has_more": asked.query["page"] != "3"}
+    )
+    assert len(world.rows(FIRST, split="none", seen=SeenEvents())) == 3
+    (told,) = caplog.messages
+    assert "no event of page 1 of 2026-01-15 has an event_id" in told
+    assert f"The first one has: {', '.join(row)}, page." in told
