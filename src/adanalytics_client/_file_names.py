@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
 
 from adanalytics_client._export import ExportFile
+from adanalytics_client._listed_anew import called
 from adanalytics_client._part_place import names_beside
 
 # Bytes; what common file systems take.
@@ -30,7 +30,7 @@ def targets_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
 
 def _name(file: ExportFile, number: int) -> str:
     """The service's name for a file, without folders, or one made of its number."""
-    name = PurePosixPath(file.name or unquote(urlsplit(file.url).path)).name
+    name = called(file)
     usable = name not in {"", ".", ".."} and name.isprintable()
     return _shortened(name) if usable else f"part-{number}"
 

@@ -1,33 +1,42 @@
 """Get fresh addresses for the files of a finished export whose signed ones have expired."""
 
+from dataclasses import replace
+
 from adanalytics_client._effects import Operation
 from adanalytics_client._export import ExportStatus
 from adanalytics_client._export_order import ExportOrder
-from adanalytics_client._exporting import look, order_export, status_of
+from adanalytics_client._exporting import described, look, order_export, status_of
+from adanalytics_client._listed_anew import called, matched
 from adanalytics_client._session import Session
 from adanalytics_client._waiting import ONE_HOUR, wait_for
-from adanalytics_client.errors import ExportExpired, StatusError
+from adanalytics_client.errors import ExportError, ExportExpired, StatusError
+
+_SHOWN_NAMES = 5
 
 
 def renewed(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus | None]:
-    """The status with other addresses for the same number of files, or None.
+    """The status with other addresses for the same files in the same order, or None.
 
     The status address is asked first. The order is repeated only where an earlier repeat was
     answered with the same export: elsewhere it might start another one.
 
     Raises:
+        ExportExpired: when the answers are about another export, or list other files.
         ExportFailed, ExportTimeout: when the service makes the files anew and does not succeed.
     """
+    fresh: ExportStatus | None = None
     if known.poll_url is not None:
-        fresh = yield from _settled(session, order, known, _asked(session, known.poll_url))
-        if fresh is not None:
-            return fresh
-    if known.repeats:
-        again = order_export(session, order, again=True)
-        return (yield from _settled(session, order, known, again))
-    return None
+        answer = yield from _tried(_asked(session, known.poll_url))
+        fresh = yield from _settled(session, order, known, answer)
+    if fresh is None and known.repeats:
+        answer = yield from _tried(order_export(session, order, again=True))
+        ids = (known.export_id, answer.export_id if answer else None)
+        if None not in ids and ids[0] != ids[1]:
+            raise _gone(f"the repeated order was answered with another export ({ids[1]})", known)
+        fresh = yield from _settled(session, order, known, answer)
+    return fresh
 
 
 def _asked(session: Session, url: str) -> Operation[ExportStatus]:
@@ -35,13 +44,37 @@ def _asked(session: Session, url: str) -> Operation[ExportStatus]:
     return status_of(session, answer)
 
 
-def _settled(
-    session: Session, order: ExportOrder, known: ExportStatus, asking: Operation[ExportStatus]
-) -> Operation[ExportStatus | None]:
+def _tried(asking: Operation[ExportStatus]) -> Operation[ExportStatus | None]:
     try:
-        fresh = (yield from asking).after(known)
-        fresh = yield from wait_for(session, order, fresh, timeout=ONE_HOUR)
+        return (yield from asking)
     except (StatusError, ExportExpired):
         return None
-    usable = len(fresh.files) == len(known.files) and fresh.files != known.files
-    return fresh if usable else None
+
+
+def _settled(
+    session: Session, order: ExportOrder, known: ExportStatus, answer: ExportStatus | None
+) -> Operation[ExportStatus | None]:
+    if answer is None:
+        return None
+    waiting = wait_for(session, order, answer.after(known), timeout=ONE_HOUR)
+    fresh = yield from _tried(waiting)
+    if fresh is None:
+        return None
+    files = matched(known.files, fresh.files)
+    if files is None:
+        told = f"the service now lists {_listed(fresh)} instead of {_listed(known)}"
+        raise _gone(told, known)
+    return replace(fresh, files=files) if files != known.files else None
+
+
+def _listed(status: ExportStatus) -> str:
+    names = [called(each) or "a file without a name" for each in status.files]
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _gone(told: str, known: ExportStatus) -> ExportError:
+    return described(
+        ExportExpired(f"The addresses of the files have expired, and {told}. Order it again."),
+        known,
+    )

@@ -37,15 +37,19 @@ class Source:
             return cls(named, named)
         url = status.files[number].url
         parts = urlsplit(url)
-        kept = [
-            pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _signs(pair[0])
-        ]
-        unsigned = f"{parts.scheme}://{parts.netloc}{parts.path} {kept}"
+        unsigned = f"{parts.scheme}://{parts.netloc}{path_of(url)}"
         return cls(_digest(f"{begin}address {url}"), _digest(f"{begin}file {unsigned}"))
 
     def under(self, validator: str) -> str:
         """The name in a note: a date says too little of a file whose address was signed anew."""
         return self.resigned if is_etag(validator) else self.exact
+
+
+def path_of(url: str) -> str:
+    """What an address says of a file beside its host: the path and the unsigned parameters."""
+    parts = urlsplit(url)
+    kept = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if not _signs(pair[0])]
+    return f"{parts.path} {kept}"
 
 
 def _signs(name: str) -> bool:

@@ -1,0 +1,128 @@
+"""Addresses that expire in the middle of an export of several files, and what comes instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.one_export import CSV, FILE
+
+from adanalytics_client import errors
+from adanalytics_client._export import ExportFile
+from adanalytics_client._listed_anew import matched
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import Asked, Say, StandIn, World
+
+ANOTHER = FILE.replace(b"1,2", b"3,4")
+
+
+def _expiring(say: type[Say], stand_in: StandIn, listed: list[Any], later: dict[str, Any]) -> None:
+    """`a` can be had at once, every other address only once it is signed with `new`."""
+
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"id": "e1", "status": "done", "status_url": "/st", "files": listed})
+        if asked.path == "/st":
+            return say({"status": "done", **later})
+        content = FILE if asked.path.endswith("a.csv") else ANOTHER
+        fresh = content is FILE or "new" in asked.target
+        return say(content, headers=CSV) if fresh else say(status=403)
+
+    stand_in.script = script
+
+
+@pytest.mark.parametrize(
+    ("listed", "later"),
+    [
+        (["/a.csv?sig=old", "/b.csv?sig=old"], ["/b.csv?sig=new", "/a.csv?sig=new"]),
+        (["/a.csv?sig=old", "/b.csv?sig=old"], ["/a.csv?sig=new", "/b.csv?sig=new"]),
+        (["/old/a.csv", "/old/b.csv"], ["/new/b.csv", "/new/a.csv"]),
+        (
+            [{"url": "/old1/a.csv", "name": "a.csv"}, {"url": "/old2/b", "name": "b.csv"}],
+            [{"url": "/new1/b", "name": "b.csv"}, {"url": "/new2/a.csv", "name": "a.csv"}],
+        ),
+    ],
+    ids=["signed", "same order", "by the end of the path", "named"],
+)
+def test_files_are_known_again_in_whatever_order_they_are_listed(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, listed: Any, later: Any
+) -> None:
+    _expiring(say, stand_in, listed, {"files": later})
+    world.call("export", "2026-01-01", to=tmp_path)
+    found = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    assert found == {"a.csv": FILE, "b.csv": ANOTHER}
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        (["/b.csv?sig=new", "/c.csv?sig=new"], r"lists b\.csv, c\.csv instead of a\.csv, b\.csv"),
+        (["/all.csv?sig=new"], r"lists all\.csv instead of a\.csv, b\.csv"),
+        ([f"/{n}.csv?sig=new" for n in range(7)], r"4\.csv and 2 more instead of a\.csv"),
+    ],
+)
+def test_other_files_than_before_are_told(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, later: list[str], told: str
+) -> None:
+    _expiring(say, stand_in, ["/a.csv?sig=old", "/b.csv?sig=old"], {"files": later})
+    with pytest.raises(errors.ExportExpired, match=told) as caught:
+        world.call("export", "2026-01-01", to=tmp_path)
+    assert caught.value.export_id == "e1"
+    assert "sig" not in str(caught.value)
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+
+
+def test_files_of_two_exports_are_never_delivered_as_one(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """The order was repeated for the addresses, and the service has started another export."""
+
+    def ordered(export_id: str, sign: str) -> Say:
+        files = [f"/a.csv?sig={sign}", f"/b.csv?sig={sign}"]
+        return say({"status": "done", "id": export_id, "files": files})
+
+    stand_in.says_by_name(
+        bulk_export=[
+            say({"status": "pending", "id": "e1"}, status=202),
+            ordered("e1", "old"),
+            ordered("e2", "new"),
+        ],
+        a_csv=[say(FILE, headers=CSV)],
+        b_csv=[say(status=403), say(ANOTHER, headers=CSV)],
+    )
+    with pytest.raises(errors.ExportExpired, match=r"another export \(e2\)\. Order") as caught:
+        world.call("export", "2026-01-01", to=tmp_path)
+    assert caught.value.export_id == "e1"
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+
+
+def _files(listed: str) -> tuple[ExportFile, ...]:
+    """From words such as `/path|name|sha256`, the latter two of which may be empty."""
+    parted = [each.split("|") for each in listed.split()]
+    return tuple(
+        ExportFile(f"https://x.example{path}", name or None, 5, sha256 or None)
+        for path, name, sha256 in parted
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "fresh", "order"),
+    [
+        ("/1||", "/2|x|s", [0]),
+        ("/1|| /2||", "/3|| /4||", [0, 1]),
+        ("/1|| /2||", "/2|| /4||", None),
+        ("/1|a| /2|b|", "/3|c| /4|d|", None),
+        ("/1||s /2||t", "/3||t /4||s", [1, 0]),
+        ("/1||s /2||t", "/3||t /4||u", None),
+        ("/g?f=1|| /g?f=2||", "/g?f=2&se=5|| /g?f=1&se=5||", [1, 0]),
+        ("/1/d|| /2/d||", "/2/d?t=5|| /1/d?t=6||", [1, 0]),
+        ("/t1/d|| /t2/d||", "/t3/d|| /t4/d||", [0, 1]),
+    ],
+)
+def test_which_file_is_which(known: str, fresh: str, order: list[int] | None) -> None:
+    listed = _files(fresh)
+    expected = None if order is None else tuple(listed[each] for each in order)
+    assert matched(_files(known), listed) == expected
