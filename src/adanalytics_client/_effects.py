@@ -89,8 +89,8 @@ class Sink(Protocol):
     def accept(self, head: Head) -> bool | None:
         """True: send me the pieces. False: collect the body. None: leave it unread."""
 
-    def write(self, piece: bytes) -> None:
-        """One piece of the body as it came over the wire, not decoded."""
+    def write(self, piece: bytes) -> bool:
+        """One piece of the body as it came over the wire, not decoded; False: no more of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ _FAILED = frozenset(
 )
 # What an envelope says of the request, whatever it says of the export further in.
 _ANSWERED = frozenset({"success", "ok"})
+PROGRESS = frozenset({"progress", "percent", "percentage", "percentcomplete", "percentdone"})
+"""Names of how far something under way has come."""
+
 ERRORS = ("error", "errormessage", "errors", "failure", "failurereason")
 """Names of nothing but an error."""
 
@@ -69,7 +72,8 @@ def phase_of(word: str | None, said: Said, head: Head, *, addressed: bool) -> Ex
         return ExportPhase.FAILED
     if folded == "expired":
         return ExportPhase.EXPIRED
-    if word is None and head.status != 202 and "status" not in said:
+    under_way = head.status == 202 or (not addressed and PROGRESS & said.keys())
+    if word is None and not under_way and "status" not in said:
         return ExportPhase.DONE
     return ExportPhase.WORKING
 

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from adanalytics_client._call import NO_CONTENT, Answer, Ask, call
-from adanalytics_client._effects import Head, Operation, Reply, Request
+from adanalytics_client._call import Answer, Ask, call
+from adanalytics_client._effects import Operation, Request
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_answer import following, read_status
 from adanalytics_client._export_order import ExportOrder
-from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._instead import is_ordered
+from adanalytics_client._json import Json
 from adanalytics_client._login import JSON_BODY
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._retry import retry_after
 from adanalytics_client._session import Session
+from adanalytics_client._status_sink import StatusSink, is_page
 from adanalytics_client._url import redact_url
 from adanalytics_client.errors import (
     AuthenticationError,
@@ -28,30 +30,6 @@ from adanalytics_client.errors import (
 _BAD_REQUEST = 400
 _UNAUTHORIZED = 401
 _GONE = 410
-# Media types that servers give where nobody chose one.
-_UNTOLD = frozenset({"", "text/plain", "application/octet-stream"})
-# More than this is a file.
-_LARGEST_STATUS = 1024 * 1024
-
-
-class _StatusSink:
-    """Lets a status be read and leaves a file alone: asking again must not download it."""
-
-    def accept(self, head: Head) -> bool | None:
-        """A page of HTML is read too: it is no file, but a proxy's word for "later"."""
-        if head.status != 200:
-            return False
-        length = head.get("content-length") or ""
-        known = length.isdigit()
-        if "attachment" in (head.get("content-disposition") or "").lower():
-            return None
-        if known and int(length) > _LARGEST_STATUS:
-            return None
-        kind = head.media_type
-        return False if _is_page(kind) or (known and kind in _UNTOLD) else None
-
-    def write(self, piece: bytes) -> None:
-        """Nothing is ever streamed here."""
 
 
 def order_export(
@@ -66,7 +44,7 @@ def order_export(
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
-    answer = yield from call(session, Ask(request, repeatable=again), _read_lenient)
+    answer = yield from call(session, Ask(request, repeatable=again), StatusSink().read)
     status = status_of(session, answer)
     if status.phase is ExportPhase.FAILED and status.word is None:
         raise ExportFailed(
@@ -94,10 +72,15 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
         answer = yield from look(session, known.poll_url, authorized=True)
     else:
         answer = yield from _look_at_file(session, known)
-    if answer.reply.status == 200 and answer.value is None:
+    if answer.reply.status == 200 and _is_file(answer, order):
         file = known.files or (ExportFile(known.poll_url or ""),)
         return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
     return following(status_of(session, answer), known)
+
+
+def _is_file(answer: Answer[Json], order: ExportOrder) -> bool:
+    told = is_page(answer.reply.head.media_type)
+    return answer.value is None or is_ordered(answer.value, order.format, told=told)
 
 
 def _ordered_again(
@@ -123,14 +106,15 @@ def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Js
     a credential, a signed one 400 with it, as S3 does.
     """
     home = session.config.base.owns(url)
-    ask = Ask(Request("GET", url), authorized=authorized and home, sink=_StatusSink())
+    sink = StatusSink()
+    ask = Ask(Request("GET", url), authorized=authorized and home, sink=sink)
     try:
-        return (yield from call(session, ask, _read_lenient))
+        return (yield from call(session, ask, sink.read))
     except (AuthenticationError, InvalidRequest) as error:
         if not home or error.status != (_BAD_REQUEST if authorized else _UNAUTHORIZED):
             raise
     ask = replace(ask, authorized=not authorized)
-    return (yield from call(session, ask, _read_lenient))
+    return (yield from call(session, ask, sink.read))
 
 
 def _look_at_file(session: Session, known: ExportStatus) -> Operation[Answer[Json]]:
@@ -141,23 +125,6 @@ def _look_at_file(session: Session, known: ExportStatus) -> Operation[Answer[Jso
         if isinstance(error, NotFound) and error.status != _GONE:
             raise
         raise described(ExportExpired("The export has expired; start it again."), known) from None
-
-
-def _read_lenient(reply: Reply) -> Json:
-    """JSON, or None for an answer that has no body or is a file."""
-    if reply.status == NO_CONTENT or not reply.body.strip():
-        return None
-    if _is_page(reply.head.media_type):
-        return parse(reply.body)
-    try:
-        return parse(reply.body) if reply.body.lstrip()[:1] in b"{[" else None
-    except NotJson:
-        return None
-
-
-def _is_page(kind: str) -> bool:
-    """Whether a media type is that of an answer; NDJSON, for one, is that of a file."""
-    return kind in {"application/json", "text/json", "text/html"} or kind.endswith("+json")
 
 
 def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:

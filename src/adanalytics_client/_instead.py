@@ -7,7 +7,15 @@ plain text. Each kind of file has something that such an answer cannot have.
 import re
 from dataclasses import dataclass
 
-from adanalytics_client._export_words import ERRORS, Said, levels, merged, reason_of, word_of
+from adanalytics_client._export_words import (
+    ERRORS,
+    PROGRESS,
+    Said,
+    levels,
+    merged,
+    reason_of,
+    word_of,
+)
 from adanalytics_client._fold import fold
 from adanalytics_client._json import Json, NotJson, parse
 
@@ -25,6 +33,7 @@ _OF_EVENTS = frozenset(
     {"eventid", "eventtime", "eventtype", "eventdate", "eventhour", "auctionid", "impressionid"}
     | {"supplytagid", "demandtagid", "revenue"}
 )
+_OF_EXPORTS = _TELLING | PROGRESS | {"exportid", "jobid", "id", "files"}
 _LINES_OF_JSON = frozenset({"jsonl", "ndjson", "jsonlines"})
 _OF_LINES = _LINES_OF_JSON | {"csv"}
 _NEVER_MARKUP = _OF_LINES | {"json", "parquet"}
@@ -101,6 +110,29 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
     if wanted.events is not None and lines < wanted.events:
         return Instead(f"one of only {lines} lines for {wanted.events} events")
     return None
+
+
+def is_ordered(content: Json, form: str, *, told: bool) -> bool:
+    """Whether a document that came while an export was made is its file, and no answer about it.
+
+    Only in a format of JSON it may be; `told` is whether its media type is that of an answer.
+
+    Example:
+        >>> is_ordered({"event_id": "1", "status": "done"}, "jsonl", told=True)
+        True
+        >>> is_ordered({"id": "1", "progress": 40}, "jsonl", told=False)
+        False
+    """
+    if fold(form) not in _LINES_OF_JSON | {"json"}:
+        return False
+    said = merged(levels(content)) if isinstance(content, dict) else {}
+    lists = [content, *said.values()]
+    rows = [row for each in lists if isinstance(each, list) for row in each]
+    events = [said, *(merged(levels(row)) for row in rows if isinstance(row, dict))]
+    if any(_OF_EVENTS & event.keys() for event in events):
+        return True
+    telling = any(key in _OF_EXPORTS or key.endswith(("status", "url", "urls")) for key in said)
+    return not (told or telling)
 
 
 def _document(text: str) -> Json:

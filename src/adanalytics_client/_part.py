@@ -112,8 +112,8 @@ class PartFile:
         self.taken = True
         return True
 
-    def write(self, piece: bytes) -> None:
-        """Store a piece and take its checksum.
+    def write(self, piece: bytes) -> bool:
+        """Store a piece and take its checksum; every one is wanted.
 
         Raises:
             DamagedBody: when more comes than was told before.
@@ -126,6 +126,7 @@ class PartFile:
         if not self.inherited:
             self._sha256.update(piece)
         tell(self._observer.bytes, BytesReceived(self.received, self.total))
+        return True
 
     def verify(self) -> bool:
         """See that everything arrived, unchanged; whether a size or checksum told before says so.

@@ -54,9 +54,7 @@ class Receiver:
         if self._damage is not None:
             return False
         if self._body is None:
-            if self._sink is not None:
-                self._sink.write(piece)
-            return True
+            return self._sink is None or self._sink.write(piece)
         try:
             self._body.write(piece)
         except DamagedBody as error:

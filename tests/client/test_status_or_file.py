@@ -1,0 +1,134 @@
+"""What comes while an export is made: an answer however it is sent, or already the file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.one_export import CSV, FILE, PATH, fetch
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Say, StandIn, World
+
+WORKING = {"status": "processing"}
+
+
+def typed(kind: str | None) -> dict[str, str]:
+    return {} if kind is None else {"Content-Type": kind}
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        None,
+        "text/plain",
+        "application/octet-stream",
+        "application/x-json",
+        "text/javascript",
+        "text/csv",
+    ],
+)
+@pytest.mark.parametrize("name", ["status_url", "download_url"])
+def test_a_status_is_read_however_it_is_sent(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    name: str,
+    kind: str | None,
+    chunked: bool,
+) -> None:
+    done = {"status": "completed", "download_url": "/f.csv"}
+    answers = [say(each, headers=typed(kind), chunked=chunked) for each in (WORKING, WORKING, done)]
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", name: "/st"}, status=202)],
+        st=answers,
+        f_csv=[say(FILE, headers=CSV)],
+    )
+    job = world.call("start_export", "2026-01-01")
+    assert world.on(job, "status").word == "processing"
+    assert world.on(job, "wait", timeout=600).word == "completed"
+    assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked] == [PATH, "/st", "/st", "/st", "/f.csv"]
+
+
+def test_a_packed_status_is_read(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    packed = gzip.compress(b"\xef\xbb\xbf \n" + json.dumps(WORKING).encode())
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[say(packed, headers={"Content-Encoding": "gzip"}, chunked=True)],
+    )
+    job = world.call("start_export", "2026-01-01")
+    assert world.on(job, "status").word == "processing"
+
+
+def test_a_status_without_a_word_is_not_kept_as_a_file_of_json_lines(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    lines = b'{"event_id": "1"}\n'
+    stand_in.says_by_name(
+        bulk_export=[say({"id": "1", "status": "pending", "status_url": "/st"}, status=202)],
+        st=[
+            say({"id": "1", "progress": 40}, chunked=True),
+            say({"id": "1", "progress": 80}, headers=typed("application/json")),
+            say({"id": "1", "url": "/f.jsonl"}, chunked=True),
+        ],
+        f_jsonl=[say(lines, headers=typed("application/x-ndjson"))],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out.jsonl", format="jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == lines
+
+
+EVENT = {"event_id": "1", "status": "processing", "id": 5, "url": "/wrong"}
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "body"),
+    [
+        ("jsonl", None, json.dumps(EVENT).encode()),
+        ("jsonl", "application/json", json.dumps(EVENT).encode()),
+        ("jsonl", None, b'{"a": 1}\n'),
+        ("jsonl", None, b'{"status": "processing"}\n' * 50_000),
+        ("jsonl", "application/jsonl", b'{"status": "processing"}'),
+        ("json", "application/json", json.dumps([EVENT, EVENT]).encode()),
+        ("json", "text/plain", json.dumps({"data": [EVENT], "status": "ok"}).encode()),
+        ("csv", None, FILE * 20),
+        ("csv", "text/plain", FILE),
+        ("csv.gz", None, gzip.compress(FILE)),
+    ],
+)
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_file_is_a_file_whatever_it_looks_like(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    form: str,
+    kind: str | None,
+    body: bytes,
+    chunked: bool,
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "download_url": "/f"}, status=202)],
+        f=[say(WORKING), say(body, headers=typed(kind), chunked=chunked)],
+    )
+    job = world.call("start_export", "2026-01-01", format=form)
+    assert world.on(job, "wait", timeout=600).done
+    assert world.on(job, "download", tmp_path / "out").read_bytes() == body
+    assert len(stand_in.asked) == 4
+
+
+def test_a_file_is_not_read_while_it_is_waited_for(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """The body of the first answer never ends: whoever reads it whole would fail."""
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "download_url": "/f"}, status=202)],
+        f=[say(FILE, headers=CSV, chunked=True, cut=100), say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert len(stand_in.asked) == 3
