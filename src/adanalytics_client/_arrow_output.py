@@ -41,7 +41,7 @@ class ArrowOutput:
         self._target = target
         self._form = form
         self._rows = rows
-        self._sink = _Sink(target.file)
+        self._sink = _Sink(target.file, lasting=target.lasting)
         self._held: list[pa.RecordBatch] = []
         self._writer: _Writer | None = None
         self._written: pa.Schema | None = None
@@ -114,7 +114,7 @@ class ArrowOutput:
         return cast("_Writer", self._writer)
 
     def _copy(self, old: BinaryIO, new: BinaryIO) -> None:
-        self._sink = _Sink(new)
+        self._sink = _Sink(new, lasting=True)
         writer = self._writer = self._open()
         for group in self._groups(old):
             _put(writer, self._rows.table(group.to_batches()))
@@ -134,8 +134,9 @@ class ArrowOutput:
 class _Sink(io.BufferedIOBase):
     """What a writer writes to; once cut, nothing reaches the file any more."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, *, lasting: bool) -> None:
         self._file = file
+        self._lasting = lasting
         self.cut = False
 
     def writable(self) -> bool:
@@ -146,7 +147,8 @@ class _Sink(io.BufferedIOBase):
         """Pass a piece on; pyarrow hands over buffers of its own."""
         data = memoryview(piece)
         if not self.cut:
-            self._file.write(data)
+            # A stream of the caller's may know nothing but bytes.
+            self._file.write(data if self._lasting else bytes(data))
         return data.nbytes
 
 

@@ -65,6 +65,9 @@ class CsvOutput:
         for row in rows:
             if row.keys() != self._columns.keys():
                 self._columns.update(dict.fromkeys(row))
+        if not self._columns:
+            # A record of no fields at all would be no line of a table.
+            self._columns.update(dict.fromkeys(EVENT_COLUMNS))
         self._order = list(self._columns)
         if self._header and len(self._columns) > before and not self._target.lasting:
             late = ", ".join(self._order[before:])

@@ -1,14 +1,13 @@
 """Files that appear whole or not at all."""
 
 import errno
-import io
 import os
 import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol
 
 from adanalytics_client.errors import ConfigurationError
 
@@ -93,85 +92,6 @@ class AtomicFile:
         self._beside.unlink(missing_ok=True)
 
 
-class Stream:
-    """A binary stream of the caller, such as standard output; written as it comes, never closed."""
-
-    lasting = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        # Raw files take a part of a piece and leave the rest to the caller.
-        raw = isinstance(file, io.RawIOBase)
-        self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
-
-    def rewrite(self, _change: Rewrite) -> None:
-        """What was written to a stream is gone.
-
-        Raises:
-            io.UnsupportedOperation: always.
-        """
-        raise io.UnsupportedOperation("a stream is not rewritten")
-
-    def commit(self) -> None:
-        """Flush."""
-        self.file.flush()
-
-    def abort(self) -> None:
-        """Nothing can be taken back."""
-
-
-class Device(Stream):
-    """A pipe or a device that has a name, such as `/dev/null`; opened here and so closed here."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path.open("wb"))
-
-    def commit(self) -> None:
-        """Flush and close."""
-        self.file.close()
-
-    def abort(self) -> None:
-        """Close; nothing can be taken back."""
-        with suppress(OSError):
-            self.file.close()
-
-
-def open_target(path: Path) -> Target:
-    """The target for a name: a file that appears whole, or what is there and is no file.
-
-    Raises:
-        ConfigurationError: when it is a folder or lies in none.
-        OSError: when it cannot be written.
-    """
-    special = path.exists() and not path.is_file() and not path.is_dir()
-    return Device(path) if special else AtomicFile(path)
-
-
-class _WholeWrites(io.BufferedIOBase):
-    """Writes to an unbuffered stream until all of a piece is taken; never closes it."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-
-    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
-        """Write all of `piece`.
-
-        Raises:
-            BlockingIOError: when the stream does not wait and is full.
-            OSError: from the stream.
-        """
-        rest = memoryview(piece)
-        while rest:
-            taken: int | None = self._raw.write(rest)
-            if taken is None:
-                raise BlockingIOError(errno.EAGAIN, "the stream is full and does not wait")
-            rest = rest[taken:]
-        return len(piece)
-
-    def flush(self) -> None:
-        """Flush the stream below."""
-        self._raw.flush()
-
-
 def check_target(path: Path) -> None:
     """See that a file can have this name, before anything is fetched for it.
 
@@ -179,6 +99,7 @@ def check_target(path: Path) -> None:
         ConfigurationError: when it is a folder, a device or a pipe, when its folder does not exist,
             or when it is no name.
     """
+    check_name(path)
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder; name a file in it.")
     check_place(path)
@@ -191,12 +112,33 @@ def check_place(path: Path) -> None:
         ConfigurationError: when a device or a pipe is there, when the folder around does not exist,
             or when it is no name.
     """
-    if "\0" in str(path):
-        raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
+    check_name(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
     if not (folder := real_path(path).parent).is_dir():
         raise ConfigurationError(f"The folder {folder} does not exist; make it first.")
+
+
+def check_name(path: Path) -> None:
+    """See that a path can be looked up.
+
+    Raises:
+        ConfigurationError: when it is too long, leads in a circle, or holds a zero character.
+    """
+    if "\0" in str(path):
+        raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes in its name,"
+            raise ConfigurationError(
+                f"{shown} is longer than the file system takes; choose a shorter name."
+            ) from None
+        if error.errno == errno.ELOOP:
+            raise ConfigurationError(
+                f"{path} is a link that leads back to itself; remove it or name another file."
+            ) from None
 
 
 def real_path(path: Path) -> Path:

@@ -218,10 +218,9 @@ class AsyncEventQuery(Generic[M]):
             >>> await query.write("day.csv", columns=["os", "domain"])
             300
         """
-        # Opened here and not in a thread: a cancellation then would leave the file to nobody.
-        from adanalytics_client.output import open_output
+        from adanalytics_client._async_opening import opened_output
 
-        output, sieve = open_output(to, format, columns), self._pull.sieve()
+        output, sieve = await opened_output(to, format, columns), self._pull.sieve()
         try:
             written = await self._fill(output, sieve)
             await self._driver.offload(output.commit)

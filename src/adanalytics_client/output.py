@@ -11,10 +11,11 @@ from adanalytics_client._arrow_output import ArrowFormat, ArrowOutput
 from adanalytics_client._arrow_rows import ArrowRows, Row
 from adanalytics_client._arrow_schema import SUMMARY_KINDS
 from adanalytics_client._csv_output import CsvOutput
-from adanalytics_client._files import Stream, Target, open_target
+from adanalytics_client._files import AtomicFile, Target, check_name
 from adanalytics_client._gzip_target import GzipTarget
 from adanalytics_client._jsonl_output import JsonlOutput
 from adanalytics_client._pages import Fetched
+from adanalytics_client._streams import Device, Stream
 from adanalytics_client.errors import ConfigurationError
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
@@ -46,19 +47,22 @@ def open_output(
     to: str | os.PathLike[str] | BinaryIO,
     wanted: str | None,
     columns: Sequence[str] | None = None,
+    *,
+    waits: bool = True,
 ) -> Output:
     """An output for a path or a binary stream; the format follows the suffix when none is wanted.
 
     Raises:
         ConfigurationError: for an unknown format, a path that cannot be a file, or a library that
             is not installed.
+        NoReader: for a pipe that nobody reads, unless it `waits` for somebody.
         OSError: when the folder cannot be written.
     """
     place = _path(to) if isinstance(to, str | os.PathLike) else _binary(to)
     path = place if isinstance(place, Path) else None
     packed = path is not None and path.suffix.lower() == ".gz"
     make = _maker(_format(path, wanted, packed=packed), columns)
-    target: Target = open_target(place) if isinstance(place, Path) else Stream(place)
+    target = _target(place, waits=waits) if isinstance(place, Path) else Stream(place)
     try:
         return make(GzipTarget(target) if packed else target)
     except BaseException:
@@ -82,11 +86,18 @@ def write_summary(rows: Sequence[Row], to: BinaryIO, form: ArrowFormat) -> None:
         raise
 
 
+def _target(path: Path, *, waits: bool) -> Target:
+    """A file that appears whole, or what has this name and is no file."""
+    check_name(path)
+    special = path.exists() and not path.is_file() and not path.is_dir()
+    return Device(path, waits=waits) if special else AtomicFile(path)
+
+
 def _format(path: Path | None, wanted: str | None, *, packed: bool) -> Format:
     suffix = "" if path is None else path.with_suffix("").suffix if packed else path.suffix
     chosen = wanted or _SUFFIXES.get(suffix.lower())
     if chosen not in get_args(Format):
-        told = f"format={wanted!r}" if wanted or path is None else _named(path.name, suffix)
+        told = f"format={wanted!r}" if wanted or path is None else _named(path, suffix)
         raise ConfigurationError(
             f"{told}: events are written as {', '.join(get_args(Format))}; "
             "use such a suffix or pass format=."
@@ -98,8 +109,10 @@ def _format(path: Path | None, wanted: str | None, *, packed: bool) -> Format:
     return cast("Format", chosen)
 
 
-def _named(name: str, suffix: str) -> str:
-    return f"{name} ends in {suffix}" if suffix else f"{name} has no suffix"
+def _named(path: Path, suffix: str) -> str:
+    if suffix:
+        return f"{path.name} ends in {suffix}"
+    return f"{path.name} has no suffix" + (" in front of .gz" if path.suffix else "")
 
 
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
@@ -115,6 +128,8 @@ def _path(to: str | os.PathLike[str]) -> Path:
     # Path("") would be the folder that one is in.
     if not os.fspath(to):
         raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
+    if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
+        raise ConfigurationError(f"{os.fspath(to)!r} ends as a folder does; name a file.")
     return Path(to)
 
 

@@ -1,0 +1,121 @@
+"""Where events are written to: pipes, streams of one's own, and names that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import AsyncClient, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Say, StandIn, World
+
+DAY = "2026-01-15"
+ROW = b'{"event_id":"a"}'
+
+
+@pytest.fixture
+def day(stand_in: StandIn, say: type[Say]) -> StandIn:
+    stand_in.says(say(b'{"events": [%b], "total": 1}' % ROW))
+    return stand_in
+
+
+def write(world: World, to: Any, **options: Any) -> Any:
+    return world.on(world.client.events(DAY, split="none"), "write", to, **options)
+
+
+def test_a_pipe_waits_for_its_reader(world: World, day: StandIn, tmp_path: Path) -> None:
+    path, read = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
+    reader.start()
+    assert write(world, path, format="jsonl") == 1
+    reader.join()
+    assert read == [ROW + b"\n"]
+
+
+def test_a_pipe_without_a_reader_holds_up_nothing(day: StandIn, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    async def scenario() -> tuple[int, bytes]:
+        async with AsyncClient(day.url, api_key="k", partner="acme") as client:
+            query = client.events(DAY, split="none")
+            given_up = asyncio.create_task(query.write(path, format="jsonl"))
+            writing = asyncio.create_task(query.write(path, format="jsonl"))
+            assert await client.events(DAY, split="none").write(os.devnull, format="jsonl") == 1
+            assert not given_up.done()
+            given_up.cancel()
+            await asyncio.wait([given_up])
+            assert given_up.cancelled()
+            assert not writing.done()
+            # A reader that waits for nobody, in this very thread.
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            written = await writing
+            with os.fdopen(reader, "rb") as file:
+                return written, file.read()
+
+    assert asyncio.run(scenario()) == (1, ROW + b"\n")
+
+
+class OnlyWrites:
+    def __init__(self) -> None:
+        self.pieces: list[Any] = []
+
+    def write(self, piece: Any) -> int:
+        self.pieces.append(piece)
+        return len(piece)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "arrow"])
+def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form: str) -> None:
+    stream, whole = OnlyWrites(), io.BytesIO()
+    assert write(world, stream, format=form) == 1
+    assert {type(each) for each in stream.pieces} == {bytes}
+    write(world, whole, format=form)
+    assert b"".join(stream.pieces) == whole.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("x" * 252 + ".csv", "longer than the file system takes; choose a shorter name"),
+        ("x" * 300 + "/x.csv", "longer than the file system takes"),
+        ("file.csv/", "ends as a folder does; name a file"),
+        ("new.csv/", "ends as a folder does; name a file"),
+        ("circle.csv", "a link that leads back to itself; remove it or name another file"),
+        ("x.gz", "x.gz has no suffix in front of .gz: events are written as"),
+        ("x.tsv.gz", "x.tsv.gz ends in .tsv: events are written as"),
+        ("x.tsv", "x.tsv ends in .tsv: events are written as"),
+    ],
+)
+def test_names_that_cannot_be_a_file(
+    world: World, day: StandIn, tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "file.csv").write_bytes(b"old")
+    (tmp_path / "circle.csv").symlink_to("circle.csv")
+    with pytest.raises(errors.ConfigurationError, match=told):
+        write(world, f"{tmp_path}/{name}")
+    assert day.asked == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["circle.csv", "file.csv"]
+
+
+def test_events_without_a_field_have_one_header(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    rows = [[{}, {}], [{}], [{"odd": 1}]]
+    stand_in.script = lambda asked: say(
+        {"events": rows[int(asked.query["page"]) - 1], "has_more": asked.query["page"] != "3"}
+    )
+    assert write(world, tmp_path / "x.csv") == 4
+    header, *lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert header.startswith("event_id,event_time,")
+    assert header.endswith(",key_values,odd")
+    assert [line.strip(",") for line in lines] == ["", "", "", "1"]
+    assert {line.count(",") for line in lines} == {header.count(",")}
