@@ -24,6 +24,7 @@ from adanalytics_client._effects import (
 )
 from adanalytics_client._exchange import Exchanged, exchange
 from adanalytics_client._export import ExportFile
+from adanalytics_client._file_credential import FileCredential
 from adanalytics_client._hooks import WaitStarted, tell
 from adanalytics_client._instead import Instead, Wanted, came_instead
 from adanalytics_client._part import PartFile
@@ -96,10 +97,6 @@ def fetch_file(
 ) -> Operation[None]:
     """Fetch one file.
 
-    The client's credential stays away at first, since a signed address may refuse one. An address
-    on the base origin gets it after a 401, and where that redirects within the origin, the address
-    behind it only after another 401.
-
     Args:
         session: the client's session.
         file: where it is.
@@ -108,23 +105,18 @@ def fetch_file(
         ready_by: until when a file that is still being made is waited for, on the monotonic clock.
     """
     patience = _Patience(session, ready_by, session.clock.monotonic() + session.config.retry.budget)
-    authorized, carry, renewed = False, False, False
+    credential, renewed = FileCredential(session.config.base, file.url), False
     for sent in count():
         used = Ready(Request("GET", file.url, (_AS_STORED, *part.ranges())))
-        if authorized:
+        if credential.goes:
             used = yield from with_credential(session, used.request)
-        done = yield from _attempt(session, used, part, carry=carry, resends=sent)
-        if _asks_credential(session, file, done):
-            if not authorized:
-                authorized = True
-                continue
-            if not carry and done.url != file.url:
-                carry = True
-                continue
+        done = yield from _attempt(session, used, part, carry=credential.carried, resends=sent)
+        if credential.changed(done):
+            continue
         if not renewed and (yield from renewed_after(session, used, done)):
             renewed = True
             continue
-        problem = yield from _judge(session, done, part, wanted)
+        problem = credential.refused(done) or (yield from _judge(session, done, part, wanted))
         if problem is None:
             return
         complete(session, problem.error, done, sent + 1)
@@ -147,11 +139,6 @@ def _attempt(
         part.restart()
         failure = Failure(Trouble.UNREADABLE, arrived=True, detail=str(error))
         return Exchanged(failure, used.request.url, 0.0)
-
-
-def _asks_credential(session: Session, file: ExportFile, done: Exchanged) -> bool:
-    refused = isinstance(done.outcome, Reply) and done.outcome.status == 401
-    return refused and session.config.base.owns(file.url) and session.config.base.owns(done.url)
 
 
 def _judge(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.client.conftest import Asked, Say, StandIn, World
 
+    from adanalytics_server.local import LocalServer
+
 ANOTHER = FILE.replace(b"1,2", b"3,4")
 
 
@@ -97,6 +99,56 @@ def test_files_of_two_exports_are_never_delivered_as_one(
         world.call("export", "2026-01-01", to=tmp_path)
     assert caught.value.export_id == "e1"
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+
+
+@pytest.mark.parametrize("expired", [True, False], ids=["expired", "refused once"])
+def test_an_address_that_is_refused_with_the_credential_and_without_is_asked_for_anew(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, *, expired: bool
+) -> None:
+    refusals = [say({"error": "Unauthorized"}, status=401)]
+
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"status": "done", "status_url": "/st", "url": "/f.csv?sig=old"})
+        if asked.path == "/st":
+            return say({"status": "done", "url": "/f.csv?sig=new"})
+        if "authorization" in asked.headers:
+            return say({"error": "A signed address takes no credential."}, status=400)
+        if expired and "old" in asked.target:
+            return refusals[0]
+        return refusals.pop() if refusals and not expired else say(FILE, headers=CSV)
+
+    stand_in.script = script
+    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    asked = [each.path for each in stand_in.asked]
+    assert asked[1:] == ["/f.csv"] * 3 + (["/st", "/f.csv"] if expired else [])
+
+
+def test_an_address_that_stays_refused_says_to_start_again(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"status": "done", "url": "/f.csv?sig=old"})
+        return say(status=400 if "authorization" in asked.headers else 401)
+
+    stand_in.script = script
+    with pytest.raises(errors.ExportExpired, match=r"refused \(401\), and takes no credential"):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert len(stand_in.asked) == 4
+
+
+def test_the_real_server_may_refuse_an_address_once(
+    reference: LocalServer, reference_world: World, tmp_path: Path
+) -> None:
+    reference.faults.add("401 once on download")
+    try:
+        reference_world.call("export", "2026-01-15", to=tmp_path / "out.jsonl", format="jsonl")
+        assert [each.struck for each in reference.faults.counts()] == [1]
+    finally:
+        reference.faults.clear()
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 1500
 
 
 def _files(listed: str) -> tuple[ExportFile, ...]:
