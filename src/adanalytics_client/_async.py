@@ -3,11 +3,9 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from typing import TypeVar
 
-import httpx
-
+from adanalytics_client._async_sending import AsyncSender
 from adanalytics_client._effects import (
     Atomic,
     Clock,
@@ -15,7 +13,6 @@ from adanalytics_client._effects import (
     Exclusive,
     Failure,
     Operation,
-    Reply,
     Send,
     Sleep,
     Trouble,
@@ -26,15 +23,12 @@ from adanalytics_client._lent import (
     Defaults,
     borrowed_async,
     own_async_client,
-    read_by_hook,
 )
 from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
-from adanalytics_client._receiving import Receiver, received_by_task
-from adanalytics_client._redact import Redact, quiet_logs
+from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, to_failure
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -58,9 +52,9 @@ class AsyncDriver:
         self._owned = http is None
         self._http = own_async_client() if http is None else borrowed_async(http)
         self._clock = clock
-        self._redact = redact
         self._rooms = Rooms()
-        self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        self._sender = AsyncSender(self._http, defaults, clock, redact, self._rooms)
         self._exclusive = asyncio.Lock()
         self._closed = False
         self._home: tuple[asyncio.AbstractEventLoop, int] | None = None
@@ -182,65 +176,33 @@ class AsyncDriver:
 
     async def _perform(self, effect: Effect) -> object:
         if isinstance(effect, Send):
-            return await self._send(effect)
+            return await self._sender.send(effect)
         if isinstance(effect, Sleep):
             await asyncio.sleep(self._clock.sleeping(effect.seconds))
             return None
         if isinstance(effect, Atomic):
             return effect.action()
         if isinstance(effect, Exclusive):
-            async with self._exclusive:
-                return await self._run(effect.operation())
+            return await self._alone(effect)
         return await self.offload(effect.action)
 
-    async def _send(self, send: Send) -> Reply | Failure:
-        begun = asyncio.get_running_loop().time()
-        limit = asyncio.timeout(None)
-        answered = False
-        with quiet_logs(self._redact):
-            try:
-                left = None if send.deadline is None else send.deadline - self._clock.monotonic()
-                request = self._defaults.dress(send.request, left)
-                async with limit:
-                    _limit(limit, begun, request.extensions[HEAD_WAIT])
-                    response = await self._http.send(
-                        request, stream=True, auth=None, follow_redirects=False
-                    )
-                    answered = True
-                    _limit(limit, begun, request.extensions[WHOLE_WAIT])
-                    # An error report shows what the frames it passed through still hold.
-                    del request
-                    try:
-                        return await self._receive(send, response)
-                    finally:
-                        await response.aclose()
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                return to_failure(error, answered=answered)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
-
-    async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
-        read = read_by_hook(self._http, response)
-        receiver = Receiver(send, response, self._rooms, decoded=read is not None)
-        if receiver.unread:
-            return receiver.finish()
-        async with aclosing(received_by_task(receiver, response, read)) as steps:
-            async for wanted in steps:
-                if not wanted:
-                    break
-                if send.deadline is not None and self._clock.monotonic() > send.deadline:
-                    return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
-        return receiver.finish()
+    async def _alone(self, effect: Exclusive) -> object:
+        left = None
+        if effect.deadline is not None:
+            left = max(0.0, effect.deadline - self._clock.monotonic())
+        try:
+            async with asyncio.timeout(left):
+                await self._exclusive.acquire()
+        except TimeoutError:
+            return Failure(Trouble.TIMEOUT, arrived=False)
+        try:
+            return await self._run(effect.operation())
+        finally:
+            self._exclusive.release()
 
 
 def _here() -> tuple[asyncio.AbstractEventLoop, int]:
     return asyncio.get_running_loop(), os.getpid()
-
-
-def _limit(limit: asyncio.Timeout, begun: float, wait: float | None) -> None:
-    limit.reschedule(None if wait is None else begun + wait)
 
 
 def _outcome(ended: asyncio.Task[Arrived]) -> Arrived | BaseException:

@@ -72,7 +72,9 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
         self.reusable = False
         self._read_wait = waits.get("read")
         framing = Framing()
-        await self._send(framing.sent(request, await request.aread()), waits.get("write"))
+        # A view, since error reports show the bytes of bytes, and so the credential.
+        data = memoryview(framing.sent(request, await request.aread()))
+        await self._send(data, waits.get("write"))
         return await self.run(framing.head()), AsyncDirectBody(self, framing)
 
     async def run(self, steps: Steps[T]) -> T:
@@ -122,7 +124,7 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
         return size
 
-    async def _send(self, data: bytes, wait: float | None) -> None:
+    async def _send(self, data: memoryview, wait: float | None) -> None:
         self._transport.write(data)
         if self._drained is None:
             return

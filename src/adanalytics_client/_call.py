@@ -2,23 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from adanalytics_client._config import Login
-from adanalytics_client._credentials import Credentials, Pass
-from adanalytics_client._effects import (
-    Atomic,
-    Failure,
-    Offload,
-    Operation,
-    Reply,
-    Request,
-    Sink,
-    Sleep,
-)
-from adanalytics_client._exchange import Exchanged, announce, exchange
-from adanalytics_client._hooks import RetryPlanned, tell
+from adanalytics_client._credentials import Credentials, LogIn, Pass
+from adanalytics_client._deadline import Deadline
+from adanalytics_client._effects import Failure, Offload, Operation, Reply, Request, Sink
+from adanalytics_client._exchange import Exchanged, exchange
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._login import login_request, token_of
 from adanalytics_client._problems import (
@@ -28,11 +18,16 @@ from adanalytics_client._problems import (
     of_unreadable,
     request_id_of,
 )
-from adanalytics_client._quota import Hold
+from adanalytics_client._repeating import Tries, before_repeat
 from adanalytics_client._secret import Secret
 from adanalytics_client._session import Session
 from adanalytics_client._url import redact_url, without_user
-from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    ProtocolError,
+    QuotaExceeded,
+    RequestTimeout,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -95,19 +90,27 @@ def read_json(reply: Reply) -> Json:
     return None if reply.status == NO_CONTENT else parse(reply.body)
 
 
-def call(session: Session, ask: Ask, read: Callable[[Reply], T]) -> Operation[Answer[T]]:
+def call(
+    session: Session, ask: Ask, read: Callable[[Reply], T], *, deadline: Deadline | None = None
+) -> Operation[Answer[T]]:
     """Send until answered well; a body that `read` refuses as NotJson is asked for again.
+
+    Args:
+        session: the client's session.
+        ask: what to send.
+        read: makes the value of the answer.
+        deadline: that of the call which needs this one; by default it has its own.
 
     Raises:
         AdAnalyticsError: the last problem, once it may not or need not be tried again.
     """
-    deadline = session.clock.monotonic() + session.config.retry.budget
+    deadline = deadline or session.deadline()
     attempt, renewed = 0, False
     while True:
         attempt += 1
         used = Ready(ask.request)
         if ask.authorized:
-            used = yield from with_credential(session, ask.request)
+            used = yield from with_credential(session, ask.request, deadline)
         try:
             done = yield from exchange(
                 session,
@@ -117,33 +120,33 @@ def call(session: Session, ask: Ask, read: Callable[[Reply], T]) -> Operation[An
                 resends=attempt - 1 + renewed,
             )
         except AdAnalyticsError as error:
-            # A request held back for its quota was not sent this time.
-            sent = attempt - 1 if isinstance(error, QuotaExceeded) else attempt
-            error.attempts = max(error.attempts, sent)
+            # A request held back for its quota or for lack of time was not sent this time.
+            held = isinstance(error, (QuotaExceeded, RequestTimeout))
+            error.attempts += attempt - 1 + renewed if held else attempt
             session.credentials.scrub(error)
             raise
-        deadline += done.waited
-        if not renewed and (yield from renewed_after(session, used, done)):
+        if not renewed and (yield from renewed_after(session, used, done, deadline)):
             renewed, attempt = True, attempt - 1
             continue
-        verdict = yield from _verdict(session, ask, done, read)
+        verdict = yield from _verdict(session, ask, done, read, deadline)
         if isinstance(verdict, Answer):
             return verdict
         complete(session, verdict.error, done, attempt)
         tries = Tries(attempt, attempt, deadline)
-        deadline += yield from before_repeat(session, verdict, done.url, tries)
+        yield from before_repeat(session, verdict, done.url, tries)
 
 
-def log_in(session: Session, login: Login) -> Operation[Secret]:
+def log_in(session: Session, login: Login, deadline: Deadline) -> Operation[Secret]:
     """Exchange an e-mail and password for a token; repeating it harms nobody."""
     request = login_request(session.config.base, login)
-    answer = yield from call(session, Ask(request, authorized=False), read_json)
+    ask = Ask(request, authorized=False)
+    answer = yield from call(session, ask, read_json, deadline=deadline)
     return answer.checked(session.credentials, lambda: token_of(answer.value))
 
 
 def issued_token(session: Session) -> Operation[Secret]:
     """The credential in use; for an account the token of its login, which may happen now."""
-    issued = yield from session.credentials.current(_log_in_of(session))
+    issued = yield from session.credentials.current(_log_in_of(session, session.deadline()))
     return issued.secret
 
 
@@ -155,37 +158,40 @@ class Ready:
     issued: Pass | None = None
 
 
-def with_credential(session: Session, request: Request) -> Operation[Ready]:
+def with_credential(session: Session, request: Request, deadline: Deadline) -> Operation[Ready]:
     """`request` with the client's credential if it goes to the base origin, else as it is."""
     if not session.config.base.owns(request.url):
         return Ready(request)
-    issued = yield from session.credentials.current(_log_in_of(session))
+    issued = yield from session.credentials.current(_log_in_of(session, deadline))
     # httpx would put a user that the address names in the credential's place.
     url = without_user(request.url)
     return Ready(replace(request, url=url, credential=issued.secret), issued)
 
 
-def renewed_after(session: Session, used: Ready, done: Exchanged) -> Operation[bool]:
+def renewed_after(
+    session: Session, used: Ready, done: Exchanged, deadline: Deadline
+) -> Operation[bool]:
     """After a 401 replace the credential that was refused; False when nothing can be done."""
     refused = isinstance(done.outcome, Reply) and done.outcome.status == 401
     home = session.config.base.owns(done.url)
     if used.issued is None or not (refused and home and session.credentials.renewable):
         return False
-    yield from session.credentials.renew(used.issued, _log_in_of(session))
+    yield from session.credentials.renew(used.issued, _log_in_of(session, deadline))
     return True
 
 
-def _log_in_of(session: Session) -> Callable[[Login], Operation[Secret]]:
-    return lambda login: log_in(session, login)
+def _log_in_of(session: Session, deadline: Deadline) -> LogIn:
+    return LogIn(lambda login: log_in(session, login, deadline), session.hurry)
 
 
 def _verdict(
-    session: Session, ask: Ask, done: Exchanged, read: Callable[[Reply], T]
+    session: Session, ask: Ask, done: Exchanged, read: Callable[[Reply], T], deadline: Deadline
 ) -> Operation[Answer[T] | Problem]:
     """Read a good answer; for any other say what the problem is."""
     outcome = done.outcome
     if isinstance(outcome, Failure):
-        return of_failure(outcome, done.url, repeatable=ask.repeatable)
+        within = session.limit_of(deadline)
+        return of_failure(outcome, done.url, repeatable=ask.repeatable, within=within)
     if not 200 <= outcome.status < 300 and outcome.status not in ask.accepted:
         return of_status(
             outcome,
@@ -211,49 +217,3 @@ def complete(session: Session, error: AdAnalyticsError, done: Exchanged, attempt
     if isinstance(done.outcome, Reply):
         error.request_id = request_id_of(done.outcome.head)
     session.credentials.scrub(error)
-
-
-@dataclass(frozen=True, slots=True)
-class Tries:
-    """How far the attempts at one thing have come.
-
-    Attributes:
-        sent: how many there were.
-        failures: how many of the last ones brought nothing.
-        deadline: until when to go on, on the monotonic clock; waits for a rate do not count.
-    """
-
-    sent: int
-    failures: int
-    deadline: float
-
-
-def before_repeat(session: Session, problem: Problem, url: str, tries: Tries) -> Operation[float]:
-    """Wait before sending again, or raise; gives the seconds that the budget does not count."""
-    policy, config = session.config.retry, session.config
-    seconds = policy.wait(max(0, tries.failures - 1), problem.asked, session.jitter)
-    hold = (yield from _held(session, url, seconds)) if problem.limited else None
-    if not problem.again or tries.failures >= policy.attempts:
-        raise problem.error
-    if hold is not None:
-        if config.on_limit == "raise" or seconds > config.max_wait:
-            raise problem.error
-        announce(session, hold)
-        yield Sleep(seconds)
-        return seconds
-    if session.clock.monotonic() + seconds > tries.deadline:
-        raise problem.error
-    told = problem.error.message
-    planned = RetryPlanned(session.shown(url), tries.sent, seconds, told)
-    tell(session.observer.retry, planned)
-    yield Sleep(seconds)
-    return 0.0
-
-
-def _held(session: Session, url: str, seconds: float) -> Operation[Hold]:
-    """Obey a 429: every request with this key waits, not only the one that was refused."""
-    if session.config.base.counts(url):
-        hold: Hold = yield Atomic(lambda: session.quota.hold(seconds))
-        return hold
-    until = datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
-    return Hold(seconds, until, news=True, asked=True)

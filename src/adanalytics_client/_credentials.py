@@ -5,12 +5,29 @@ from copy import copy
 from dataclasses import dataclass
 
 from adanalytics_client._config import Credential, Login
-from adanalytics_client._effects import Exclusive, Operation
+from adanalytics_client._deadline import Deadline
+from adanalytics_client._effects import Exclusive, Failure, Operation
 from adanalytics_client._secret import Secret
 from adanalytics_client.encoding import utf8
-from adanalytics_client.errors import AdAnalyticsError
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    RequestTimeout,
+    ServerError,
+    TransportError,
+)
 
-LogIn = Callable[[Login], Operation[Secret]]
+
+@dataclass(frozen=True, slots=True)
+class LogIn:
+    """How to log in.
+
+    Attributes:
+        operation: exchanges an account for a token.
+        hurry: until when to wait for the login of somebody else; None is without end.
+    """
+
+    operation: Callable[[Login], Operation[Secret]]
+    hurry: Deadline | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +99,14 @@ class Credentials:
         error.request_id = self.redact(error.request_id) if error.request_id else None
 
     def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
-        yield Exclusive(lambda: self._log_in(seen, log_in))
+        hurry = log_in.hurry
+        moment = None if hurry is None else hurry.moment
+        outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
+        if hurry is not None and isinstance(outcome, Failure):
+            raise RequestTimeout(
+                f"A login that another call began is not done within {hurry.name}. "
+                "Try later, or allow more."
+            )
 
     def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:
         if self._round != seen or not isinstance(self._source, Login):
@@ -90,10 +114,17 @@ class Credentials:
                 raise copy(self._failure)
             return
         try:
-            self._secret = yield from log_in(self._source)
+            self._secret = yield from log_in.operation(self._source)
         except AdAnalyticsError as error:
-            self._failure = error
-            self._round += 1
+            if not _lacked_time(error, log_in):
+                self._failure = error
+                self._round += 1
             raise
         self._failure = None
         self._round += 1
+
+
+def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
+    """Whether a login with more time might do better, so that its failure is nobody else's."""
+    hurried = log_in.hurry is not None and isinstance(error, (ServerError, TransportError))
+    return hurried or isinstance(error, RequestTimeout)

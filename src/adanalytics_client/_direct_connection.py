@@ -69,7 +69,9 @@ class DirectConnection:
         framing = Framing()
         read_wait = waits.get("read")
         self._until = _after(begun, request.extensions.get(HEAD_WAIT))
-        self._send(framing.sent(request, request.read()), waits.get("write"))
+        # A view, since error reports show the bytes of bytes, and so the credential.
+        data = memoryview(framing.sent(request, request.read()))
+        self._send(data, waits.get("write"))
         self._socket.settimeout(read_wait)
         head = self.run(framing.head())
         self._until = _after(begun, request.extensions.get(WHOLE_WAIT))
@@ -98,7 +100,7 @@ class DirectConnection:
         """
         return self._read(lambda: self._socket.recv_into(space))
 
-    def _send(self, data: bytes, wait: float | None) -> None:
+    def _send(self, data: memoryview, wait: float | None) -> None:
         self._socket.settimeout(wait)
         try:
             self._socket.sendall(data)

@@ -118,9 +118,14 @@ class Atomic:
 
 @dataclass(frozen=True, slots=True)
 class Exclusive:
-    """Run an operation with no other exclusive operation of this client at the same time."""
+    """Run an operation with no other exclusive operation of this client at the same time.
+
+    Answered by what it returns, or by a `Failure` where the others are not done at `deadline`, on
+    the monotonic clock.
+    """
 
     operation: Callable[[], "Operation[Any]"]
+    deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import (
     Atomic,
     Failure,
@@ -19,8 +20,8 @@ from adanalytics_client._problems import request_id_of
 from adanalytics_client._quota import Hold, Sent
 from adanalytics_client._redirects import is_redirect, redirected
 from adanalytics_client._session import Session
-from adanalytics_client._url import redact_url
-from adanalytics_client.errors import ProtocolError, QuotaExceeded
+from adanalytics_client._url import host_of, redact_url
+from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")
 _MOST_REDIRECTS = 5
@@ -40,7 +41,7 @@ def exchange(
     session: Session,
     request: Request,
     *,
-    deadline: float | None,
+    deadline: Deadline | None,
     sink: Sink | None,
     carry: bool = True,
     resends: int = 0,
@@ -50,23 +51,28 @@ def exchange(
     Args:
         session: the client's session.
         request: what to send first.
-        deadline: on the monotonic clock, without the waits for quota.
+        deadline: once it is over, nothing is sent; waits for quota move it.
         sink: takes the body of the answer that is no redirect.
         carry: whether the credential follows a redirect within the base origin.
         resends: how many requests of the same call went before.
 
     Raises:
         QuotaExceeded: when a hop would have to wait longer than allowed.
+        RequestTimeout: when the deadline is over before a hop.
         ProtocolError: for a redirect that leads nowhere or round in circles.
     """
     waited = 0.0
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
+        if deadline is not None and deadline.over:
+            raise _too_late(request.url, deadline, sent=number > resends)
         shown = session.shown(request.url)
         tell(session.observer.due, RequestDue(request.method, shown))
         sent, held = yield from _pace(session, request.url)
         waited += held
+        if deadline is not None:
+            deadline.put_off(held)
         started = session.clock.monotonic()
-        until = None if deadline is None else deadline + waited
+        until = None if deadline is None else deadline.granted
         outcome: Reply | Failure = yield Send(request, until, sink)
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
@@ -107,6 +113,15 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
         waited += seconds
         # A clock of somebody's own may count in milliseconds or seconds, and not move for less.
         least = min(2 * least, 1.0)
+
+
+def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
+    return RequestTimeout(
+        f"{deadline.name} was over before a request to {host_of(url)}, which was not sent. "
+        "Try later, or allow more.",
+        url=redact_url(url),
+        attempts=int(sent),
+    )
 
 
 def _exceeded(leave: Hold) -> QuotaExceeded:

@@ -5,14 +5,8 @@ from datetime import UTC, datetime
 from itertools import count
 
 from adanalytics_client._body import DamagedBody
-from adanalytics_client._call import (
-    Ready,
-    Tries,
-    before_repeat,
-    complete,
-    renewed_after,
-    with_credential,
-)
+from adanalytics_client._call import Ready, complete, renewed_after, with_credential
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import (
     Failure,
     Offload,
@@ -29,6 +23,7 @@ from adanalytics_client._hooks import WaitStarted, tell
 from adanalytics_client._instead import Instead, Wanted, came_instead
 from adanalytics_client._part import PartFile
 from adanalytics_client._problems import Problem, of_failure, of_status
+from adanalytics_client._repeating import Tries, before_repeat
 from adanalytics_client._retry import pause_before, retry_after
 from adanalytics_client._session import Session
 from adanalytics_client.errors import (
@@ -53,7 +48,7 @@ class _Patience:
 
     session: Session
     ready_by: float
-    deadline: float
+    deadline: Deadline
     farthest: int = 0
     failures: int = 0
     questions: int = 0
@@ -62,17 +57,17 @@ class _Patience:
         self, problem: Problem, done: Exchanged, part: PartFile, sent: int
     ) -> Operation[None]:
         """Wait before asking again, or raise."""
-        session, now = self.session, self.session.clock.monotonic()
-        self.deadline += done.waited
+        session = self.session
+        self.deadline.put_off(done.waited)
         if problem.waiting and (yield from self._until_ready(problem)):
             return
         if part.received > self.farthest:
             self.farthest, self.failures = part.received, 0
-            self.deadline = now + session.config.retry.budget
+            self.deadline = session.deadline()
         else:
             self.failures += 1
         tries = Tries(sent, self.failures, self.deadline)
-        self.deadline += yield from before_repeat(session, problem, done.url, tries)
+        yield from before_repeat(session, problem, done.url, tries)
 
     def _until_ready(self, problem: Problem) -> Operation[bool]:
         """Wait for a file that is still being made; False where there was never time for it."""
@@ -88,7 +83,7 @@ class _Patience:
         told = WaitStarted("the file is not ready yet", seconds, resumes_at)
         tell(self.session.observer.wait, told)
         yield Sleep(seconds)
-        self.deadline += seconds
+        self.deadline.put_off(seconds)
         return True
 
 
@@ -104,16 +99,16 @@ def fetch_file(
         wanted: what it should be.
         ready_by: until when a file that is still being made is waited for, on the monotonic clock.
     """
-    patience = _Patience(session, ready_by, session.clock.monotonic() + session.config.retry.budget)
+    patience = _Patience(session, ready_by, session.deadline())
     credential, renewed = FileCredential(session.config.base, file.url), False
     for sent in count():
         used = Ready(Request("GET", file.url, (_AS_STORED, *part.ranges())))
         if credential.goes:
-            used = yield from with_credential(session, used.request)
+            used = yield from with_credential(session, used.request, patience.deadline)
         done = yield from _attempt(session, used, part, carry=credential.carried, resends=sent)
         if credential.changed(done):
             continue
-        if not renewed and (yield from renewed_after(session, used, done)):
+        if not renewed and (yield from renewed_after(session, used, done, patience.deadline)):
             renewed = True
             continue
         problem = credential.refused(done) or (yield from _judge(session, done, part, wanted))
@@ -157,7 +152,8 @@ def _judge(
                 f"The file broke off after {part.received}{told} bytes; download it again."
             )
             return Problem(error, again=True)
-        return of_failure(outcome, done.url, repeatable=True)
+        within = session.limit_of(None)
+        return of_failure(outcome, done.url, repeatable=True, within=within)
     if part.taken or part.ends_here(outcome.head):
         if outcome.status == 206 and part.short:
             text = f"Only a part of the rest came, up to byte {part.received}; download it again."

@@ -20,8 +20,8 @@ from adanalytics_client.errors import ConfigurationError
 _KEEPALIVE = 4.0
 
 _STEPS = ("connect", "read", "write")
-# A request that is sent at all gets at least this long.
-_LEAST = 1.0
+# No library takes less than nothing.
+_LEAST = 0.001
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds without a byte after which a request is given up, where nobody says otherwise."""

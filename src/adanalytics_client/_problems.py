@@ -56,11 +56,19 @@ def given_up() -> TransportError:
     return TransportError("The work was given up while it was under way.")
 
 
-def of_failure(failure: Failure, url: str, *, repeatable: bool) -> Problem:
-    """The problem of a request to `url` without a whole answer."""
+def of_failure(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
+    """The problem of a request to `url` without a whole answer.
+
+    Args:
+        failure: what happened.
+        url: the address asked.
+        repeatable: whether it may be sent again although it may have arrived.
+        within: the setting that ends what takes too long, as in code, where it is known.
+    """
     host, detail = host_of(url), failure.detail.rstrip(".")
     because = f": {detail}" if detail else ""
     again = repeatable or not failure.arrived
+    time, more = (f"within {within}", "allow more") if within else ("in time", "raise timeout=")
     error: AdAnalyticsError
     match failure.trouble:
         case Trouble.UNREACHABLE:
@@ -70,13 +78,11 @@ def of_failure(failure: Failure, url: str, *, repeatable: bool) -> Problem:
             )
         case Trouble.TIMEOUT if not failure.arrived:
             error = RequestTimeout(
-                f"The client could not connect to {host} in time. "
-                "Check the address and the network, or raise timeout=."
+                f"The client could not connect to {host} {time}. "
+                f"Check the address and the network, or {more}."
             )
         case Trouble.TIMEOUT:
-            error = RequestTimeout(
-                f"{host} did not answer in time{because}. Try later, or raise timeout=."
-            )
+            error = RequestTimeout(f"{host} did not answer {time}{because}. Try later, or {more}.")
         case Trouble.TOO_LARGE:
             size = LARGEST_BODY // (1024 * 1024)
             error = ProtocolError(

@@ -1,6 +1,7 @@
 """Take the body of an answer to where it belongs, on a thread or as a task."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import httpx
@@ -20,6 +21,25 @@ AsyncReceiveInto = Callable[[memoryview], Awaitable[int]]
 """The same, to be awaited."""
 
 
+class SinkError(Exception):
+    """Carries an error of httpx that a sink raised past those of the transport.
+
+    An observer that is told of a piece may send requests of its own.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def _of_a_sink() -> Iterator[None]:
+    try:
+        yield
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise SinkError(error) from None
+
+
 class Receiver:
     """Takes one answer's body, piece by piece, to where it belongs."""
 
@@ -28,7 +48,8 @@ class Receiver:
     ) -> None:
         self.head = _decoded(to_head(response)) if decoded else to_head(response)
         self._sink = send.sink
-        takes = self._sink.accept(self.head) if self._sink else False
+        with _of_a_sink():
+            takes = self._sink.accept(self.head) if self._sink else False
         self.unread = takes is None
         self._body: Body | None = None
         self._damage: Failure | None = None
@@ -54,7 +75,8 @@ class Receiver:
         if self._damage is not None:
             return False
         if self._body is None:
-            return self._sink is None or self._sink.write(piece)
+            with _of_a_sink():
+                return self._sink is None or self._sink.write(piece)
         try:
             self._body.write(piece)
         except DamagedBody as error:

@@ -39,8 +39,9 @@ class RetryPolicy:
         attempts: how many times a request is sent at most, at least 1.
         first_wait: seconds, the bound of the first wait.
         longest_wait: seconds, the bound that later waits grow to.
-        budget: seconds for one request with all its repeats; waits for quota do not count. A step
-            that would outlast it is cut short, so that a long `timeout` does not multiply.
+        budget: seconds for one request with its login, redirects and repeats; waits for quota do
+            not count. A step that would outlast it is cut short, so that a long `timeout` does not
+            multiply, and once it is over nothing is sent.
 
     Raises:
         ConfigurationError: for numbers that make no sense.

@@ -1,10 +1,11 @@
 """What all operations of one client share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adanalytics_client._config import Config
 from adanalytics_client._credentials import Credentials
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import Clock
 from adanalytics_client._hooks import Observer
 from adanalytics_client._quota import Quota, QuotaState
@@ -17,7 +18,7 @@ from adanalytics_client._url import redact_url
 class Session:
     """The settings, the shared state, and the sources of time and chance.
 
-    `jitter` gives numbers from 0 to 1, evenly.
+    `jitter` gives numbers from 0 to 1, evenly; `hurry` ends whatever is longer.
     """
 
     config: Config
@@ -26,6 +27,7 @@ class Session:
     observer: Observer
     clock: Clock
     jitter: Callable[[], float]
+    hurry: Deadline | None = None
 
     @classmethod
     def open(
@@ -45,6 +47,21 @@ class Session:
             now=lambda: Moment(clock.time(), clock.monotonic()),
         )
         return cls(config, Credentials(config.credential), quota, observer, clock, jitter)
+
+    def deadline(self) -> Deadline:
+        """The deadline of a request that begins now."""
+        budget = self.config.retry.budget
+        moment = self.clock.monotonic() + budget
+        if self.hurry is not None and self.hurry.moment < moment:
+            return replace(self.hurry)
+        return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
+
+    def limit_of(self, deadline: Deadline | None) -> str | None:
+        """What ended something for lack of time, as in code; None where a lent client did."""
+        if deadline is not None and deadline.cut:
+            return deadline.name
+        timeout = self.config.timeout
+        return None if timeout is None else f"timeout={timeout:g}"
 
     def address(self, resource: str) -> str:
         """The address of a resource of the partner."""

@@ -7,8 +7,6 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import TypeVar
 
-import httpx
-
 from adanalytics_client._effects import (
     Atomic,
     Clock,
@@ -16,22 +14,20 @@ from adanalytics_client._effects import (
     Exclusive,
     Failure,
     Operation,
-    Reply,
     Send,
     Sleep,
     Trouble,
 )
 from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._forks import renew_in_children
-from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client, read_by_hook
+from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client
 from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
-from adanalytics_client._receiving import Receiver, received
-from adanalytics_client._redact import Redact, quiet_logs
+from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
+from adanalytics_client._sending import Sender
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
-from adanalytics_client._wire import SLOW_BODY, to_failure
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -60,9 +56,9 @@ class SyncDriver:
         self._sockets = Sockets()
         self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
-        self._redact = redact
         self._rooms = Rooms()
-        self._defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        self._sender = Sender(self._http, defaults, clock, redact, self._rooms)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
         self._closed = threading.Event()
@@ -80,7 +76,7 @@ class SyncDriver:
         elif self._owned:
             self._sockets.leave()
             self._sockets = Sockets()
-            self._http = own_client(self._sockets)
+            self._http = self._sender.http = own_client(self._sockets)
 
     def close(self) -> None:
         """Wake every wait and close the connections, if they are ours."""
@@ -172,7 +168,7 @@ class SyncDriver:
 
     def _perform(self, effect: Effect, stop: threading.Event) -> object:
         if isinstance(effect, Send):
-            return self._send(effect, stop)
+            return self._sender.send(effect, stop)
         if isinstance(effect, Sleep):
             _wait(self._clock.sleeping(effect.seconds), stop)
             return None
@@ -180,42 +176,19 @@ class SyncDriver:
             with self._atomic:
                 return effect.action()
         if isinstance(effect, Exclusive):
-            with self._exclusive:
-                return self._run(effect.operation(), stop)
+            return self._alone(effect, stop)
         return effect.action()
 
-    def _send(self, send: Send, stop: threading.Event) -> Reply | Failure:
-        answered = False
-        with quiet_logs(self._redact):
-            try:
-                left = None if send.deadline is None else send.deadline - self._clock.monotonic()
-                request = self._defaults.dress(send.request, left)
-                response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
-                answered = True
-                # An error report shows what the frames it passed through still hold.
-                del request
-                try:
-                    return self._receive(send, response, stop)
-                finally:
-                    response.close()
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                return to_failure(error, answered=answered)
-
-    def _receive(
-        self, send: Send, response: httpx.Response, stop: threading.Event
-    ) -> Reply | Failure:
-        read = read_by_hook(self._http, response)
-        receiver = Receiver(send, response, self._rooms, decoded=read is not None)
-        if receiver.unread:
-            return receiver.finish()
-        for wanted in received(receiver, response, read):
-            if not wanted:
-                break
-            if stop.is_set():
-                raise given_up()
-            if send.deadline is not None and self._clock.monotonic() > send.deadline:
-                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
-        return receiver.finish()
+    def _alone(self, effect: Exclusive, stop: threading.Event) -> object:
+        lock, left = self._exclusive, -1.0
+        if effect.deadline is not None:
+            left = max(0.0, effect.deadline - self._clock.monotonic())
+        if not lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+            return Failure(Trouble.TIMEOUT, arrived=False)
+        try:
+            return self._run(effect.operation(), stop)
+        finally:
+            lock.release()
 
 
 def _wait(seconds: float, stop: threading.Event) -> None:

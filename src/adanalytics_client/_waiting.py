@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from adanalytics_client._checks import check_seconds
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import Operation, Sleep
 from adanalytics_client._export import ExportPhase, ExportStatus
 from adanalytics_client._export_order import ExportOrder
@@ -56,7 +57,8 @@ def wait_for(
         )
         yield Sleep(seconds)
         questions += 1
-        hasty = _within(session, deadline - session.clock.monotonic())
+        left = deadline - session.clock.monotonic()
+        hasty = _within(session, left, f"wait(timeout={timeout:g})")
         try:
             known = yield from ask_again(hasty, order, known)
         except (ServerError, TransportError):
@@ -74,12 +76,12 @@ def questions_within(seconds: float) -> int:
     return asked + int(max(0.0, seconds) // LONGEST_PAUSE)
 
 
-def _within(session: Session, left: float) -> Session:
+def _within(session: Session, left: float, name: str) -> Session:
     """The session for one question that waits and repeats no longer than `left` seconds."""
-    config = session.config
-    retry = replace(config.retry, budget=min(config.retry.budget, max(left, FIRST_PAUSE)))
+    clock, config = session.clock, session.config
+    hurry = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
     max_wait = min(config.max_wait, max(left, 0.0))
-    return replace(session, config=replace(config, retry=retry, max_wait=max_wait))
+    return replace(session, config=replace(config, max_wait=max_wait), hurry=hurry)
 
 
 def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportTimeout:

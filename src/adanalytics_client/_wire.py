@@ -11,6 +11,7 @@ import httpx
 
 from adanalytics_client._effects import Failure, Head, Request, Trouble
 from adanalytics_client._malformed import malformed
+from adanalytics_client._url import redact_url
 
 if TYPE_CHECKING:
     import h11
@@ -33,6 +34,13 @@ SLOW_BODY = "the body came too slowly"
 """What is told of a body that missed the deadline."""
 
 
+class _Asked(httpx.Request):
+    """A request whose repr is safe to show, as error reports do with all local variables."""
+
+    def __repr__(self) -> str:
+        return f"<Request({self.method!r}, {redact_url(str(self.url))!r})>"
+
+
 def to_httpx(
     request: Request,
     headers: dict[str, str],
@@ -53,7 +61,7 @@ def to_httpx(
     Raises:
         httpx.InvalidURL: for an address that httpx cannot read.
     """
-    made = httpx.Request(
+    made = _Asked(
         request.method,
         request.url,
         headers=headers,

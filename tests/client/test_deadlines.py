@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import pickle
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -11,9 +16,24 @@ import pytest
 from adanalytics_client import AsyncExportJob, Client, ExportJob, RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import MovedClock, OpenWorld, World
+    from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
 
 Silent = Callable[..., "tuple[World, list[float]]"]
+
+
+SAVED = (
+    '{"form": 1, "base_url": "%s", "partner": "acme", "order": {"start_date": "2026-01-01",'
+    ' "end_date": "2026-01-01", "format": "csv", "compression": null}, "status": {"phase":'
+    ' "working", "word": null, "export_id": null, "files": [], "reason": null, "row_count":'
+    ' null, "poll_url": "%s/st", "keys": [], "repeats": false, "answer": {}}}'
+)
+
+
+def job_of(world: World) -> Any:
+    """A job that waits for an export which was ordered elsewhere."""
+    base = world.client._session.config.base.text
+    kind = ExportJob if isinstance(world.client, Client) else AsyncExportJob
+    return kind.from_json(world.client, SAVED % (base, base))
 
 
 @pytest.fixture
@@ -24,7 +44,9 @@ def silent(
     asynchronous = request.node.callspec.params["open_world"] == "async"
     lent: list[tuple[World, Any]] = []
 
-    def open_one(*, own: float | None, budget: float) -> tuple[World, list[float]]:
+    def open_one(
+        *, own: float | None, budget: float, timeout: float | None = None
+    ) -> tuple[World, list[float]]:
         lasted: list[float] = []
 
         def wait_out(asked: httpx.Request) -> httpx.Response:
@@ -36,7 +58,7 @@ def silent(
         settings: dict[str, Any] = {"transport": transport, "timeout": own}
         http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
         policy = RetryPolicy(attempts=9, first_wait=1.0, budget=budget)
-        lent.append((open_world(http=http, timeout=None, retry=policy), http))
+        lent.append((open_world(http=http, timeout=timeout, retry=policy), http))
         return lent[-1][0], lasted
 
     yield open_one
@@ -69,16 +91,130 @@ def test_the_last_wait_of_an_export_is_within_its_timeout(
 ) -> None:
     """Asking for the status may be slow as well; the timeout of the wait holds for all of it."""
     world, _ = silent(own=60.0, budget=300.0)
-    saved = (
-        '{"form": 1, "base_url": "%s", "partner": "acme", "order": {"start_date": "2026-01-01",'
-        ' "end_date": "2026-01-01", "format": "csv", "compression": null}, "status": {"phase":'
-        ' "working", "word": null, "export_id": null, "files": [], "reason": null, "row_count":'
-        ' null, "poll_url": "%s/st", "keys": [], "repeats": false, "answer": {}}}'
-    )
-    base = world.client._session.config.base.text
-    kind = ExportJob if isinstance(world.client, Client) else AsyncExportJob
-    job = kind.from_json(world.client, saved % (base, base))
+    job = job_of(world)
     began = clock.now
     with pytest.raises(errors.RequestTimeout):
         world.on(job, "wait", timeout=45)
     assert clock.now - began == 45
+
+
+TWO_SECONDS = RetryPolicy(budget=2, first_wait=0.1)
+DATES = {"dates": ["2026-01-15"]}
+
+
+def test_no_redirect_is_followed_once_the_budget_is_over(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    def slow(asked: Asked) -> Say:
+        clock.now += 0.8
+        return say(status=302, headers={"Location": f"{asked.path}a"})
+
+    stand_in.script = slow
+    with pytest.raises(errors.RequestTimeout) as caught:
+        open_world(retry=TWO_SECONDS).call("dates")
+    assert "RetryPolicy(budget=2) was over before a request" in caught.value.message
+    assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("login", "sent", "attempts"), [(2.0, ["login"], 0), (0.9, ["login", "dates", "login"], 1)]
+)
+def test_a_login_counts_and_its_request_is_not_sent_too_late(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    clock: MovedClock,
+    login: float,
+    sent: list[str],
+    attempts: int,
+) -> None:
+    def slow(asked: Asked) -> Say:
+        if asked.path == "/api/auth/login":
+            clock.now += login
+            return say({"token": "t1"})
+        clock.now += 0.5
+        return say({"error": "Unauthorized"}, status=401)
+
+    stand_in.script = slow
+    world = open_world(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
+    with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) was over") as caught:
+        world.call("dates")
+    assert caught.value.attempts == attempts
+    assert [asked.path.rpartition("/")[2] for asked in stand_in.asked] == sent
+    assert world.client.quota.remaining == 1000 - sent.count("dates")
+
+
+def test_what_is_sent_in_time_has_a_second(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    """An answer that comes then is taken, and not thrown away for being a little late."""
+
+    def slow(asked: Asked) -> Say:
+        first = len(stand_in.asked) == 1
+        clock.now += 1.9 if first else 0.5
+        return say(status=302, headers={"Location": f"{asked.path}a"}) if first else say(DATES)
+
+    stand_in.script = slow
+    assert len(open_world(retry=TWO_SECONDS).call("dates")) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "budget", "told"),
+    [
+        (None, 20.0, "within RetryPolicy(budget=20). Try later, or allow more."),
+        (9.0, 9.5, "within timeout=9. Try later, or allow more. RetryPolicy(budget=9.5) leaves no"),
+    ],
+)
+def test_the_setting_that_ended_it_is_told(
+    silent: Silent, own: float | None, budget: float, told: str
+) -> None:
+    world, _ = silent(own=None, budget=budget, timeout=own)
+    with pytest.raises(errors.RequestTimeout) as caught:
+        world.call("dates")
+    assert told in caught.value.message
+
+
+def test_a_wait_that_the_service_asks_for_is_told(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    clock.now = 1_768_478_400.0
+    stand_in.says(say(status=503, headers={"Retry-After": "30"}))
+    with pytest.raises(errors.ServerError) as caught:
+        open_world(retry=TWO_SECONDS).call("dates")
+    told = (
+        "The service asks to wait 30 s, until 2026-01-15 12:00:30 UTC; "
+        "RetryPolicy(budget=2) leaves less."
+    )
+    assert told in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).args == (caught.value.message,)
+
+
+def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    """The login of the other then ends as it would have, and is its own business."""
+    held = threading.Event()
+    stand_in.says_by_name(login=[say({"token": "t1"}, gate=held)], dates=[say(DATES)])
+    world = open_world(email="a@b.example", password="pass-word")
+    job = job_of(world)
+
+    def with_threads() -> object:
+        with ThreadPoolExecutor() as pool:
+            other = pool.submit(world.client.dates)
+            assert stand_in.reached.wait(20)
+            with pytest.raises(errors.RequestTimeout, match=told):
+                job.wait(timeout=0.2)
+            held.set()
+            return other.result()
+
+    async def with_tasks() -> object:
+        other = asyncio.create_task(world.client.dates())
+        assert await asyncio.to_thread(stand_in.reached.wait, 20)
+        with pytest.raises(errors.RequestTimeout, match=told):
+            await job.wait(timeout=0.2)
+        held.set()
+        return await other
+
+    told = r"another call began is not done within wait\(timeout=0.2\)"
+    both = with_threads if isinstance(world.client, Client) else with_tasks
+    assert world.on(SimpleNamespace(both=both), "both")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 import traceback
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
 
 KEY = "aak_s3cret-key"
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
@@ -78,6 +82,41 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
         with pytest.raises(errors.ProtocolError) as caught:
             open_world(api_key=KEY).call(name, *arguments)
         assert "s3cret" not in shown_locals(caught.value)
+
+
+def test_no_frame_of_an_interrupted_wait_shows_a_signature(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """Neither ours nor those of httpx, which all hold the request until its answer comes."""
+    held = threading.Event()
+    world = open_world(api_key=KEY)
+    tasks: list[asyncio.Task[Any]] = []
+
+    def interrupting(asked: Asked) -> Say:
+        if asked.path != "/f.csv":
+            return say({"status": "done", "url": SIGNED})
+        if tasks:
+            tasks[0].get_loop().call_soon_threadsafe(tasks[0].cancel)
+        else:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        return say(gate=held)
+
+    async def with_tasks() -> None:
+        tasks.append(asyncio.create_task(world.client.export("2026-01-15", to=tmp_path / "o.csv")))
+        await tasks[0]
+
+    def with_threads() -> None:
+        world.client.export("2026-01-15", to=tmp_path / "o.csv")
+
+    stand_in.script = interrupting
+    work = with_threads if isinstance(world.client, Client) else with_tasks
+    with pytest.raises((KeyboardInterrupt, asyncio.CancelledError)) as caught:
+        world.on(SimpleNamespace(work=work), "work")
+    held.set()
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    shown = [f"{each.name} {each.locals}" for each in told.stack if __file__ != each.filename]
+    assert any(each.startswith("handle_") for each in shown)
+    assert [each for each in shown if "s3cret" in each] == []
 
 
 @pytest.mark.parametrize("name", ["url", "status_url"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from adanalytics_client import Observer
@@ -65,3 +66,21 @@ def test_any_other_error_comes_as_it_is(
     stand_in.says(say(DATES))
     with pytest.raises(LookupError, match="mine"):
         open_world(observer=raising("due", LookupError("mine"))).call("dates")
+
+
+def test_an_error_of_httpx_is_no_trouble_of_the_service(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """An observer may send what it is told to somewhere, by httpx, too."""
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "url": "/f.csv"})], f_csv=[say(b"a\r\n")]
+    )
+    cause = OSError("cause")
+    theirs = httpx.ConnectError("metrics are down")
+    theirs.__cause__ = cause
+    world = open_world(observer=raising("bytes", theirs))
+    with pytest.raises(httpx.ConnectError) as caught:
+        world.call("export", DAY, to=tmp_path / "out.csv")
+    assert caught.value is theirs
+    assert (theirs.__cause__, theirs.__context__) == (cause, None)
+    assert len(stand_in.asked) == 2

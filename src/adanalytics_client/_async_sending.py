@@ -1,0 +1,72 @@
+"""Send one request as a task and receive its answer."""
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import httpx
+
+from adanalytics_client._effects import Clock, Failure, Reply, Send, Trouble
+from adanalytics_client._lent import Defaults, read_by_hook
+from adanalytics_client._receiving import Receiver, SinkError, received_by_task
+from adanalytics_client._redact import Redact, quiet_logs
+from adanalytics_client._rooms import Rooms
+from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, to_failure
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSender:
+    """Turns `Send` into what came of it; a cancellation ends it at once."""
+
+    http: httpx.AsyncClient
+    defaults: Defaults
+    clock: Clock
+    redact: Redact
+    rooms: Rooms
+
+    async def send(self, send: Send) -> Reply | Failure:
+        """Send and receive."""
+        begun = asyncio.get_running_loop().time()
+        limit = asyncio.timeout(None)
+        answered = False
+        with quiet_logs(self.redact):
+            try:
+                left = None if send.deadline is None else send.deadline - self.clock.monotonic()
+                request = self.defaults.dress(send.request, left)
+                async with limit:
+                    _limit(limit, begun, request.extensions[HEAD_WAIT])
+                    response = await self.http.send(
+                        request, stream=True, auth=None, follow_redirects=False
+                    )
+                    answered = True
+                    _limit(limit, begun, request.extensions[WHOLE_WAIT])
+                    try:
+                        return await self._receive(send, response)
+                    finally:
+                        await response.aclose()
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return to_failure(error, answered=answered)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
+            except SinkError as told:
+                theirs = told.error
+        raise theirs
+
+    async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
+        read = read_by_hook(self.http, response)
+        receiver = Receiver(send, response, self.rooms, decoded=read is not None)
+        if receiver.unread:
+            return receiver.finish()
+        async with aclosing(received_by_task(receiver, response, read)) as steps:
+            async for wanted in steps:
+                if not wanted:
+                    break
+                if send.deadline is not None and self.clock.monotonic() > send.deadline:
+                    return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
+        return receiver.finish()
+
+
+def _limit(limit: asyncio.Timeout, begun: float, wait: float | None) -> None:
+    limit.reschedule(None if wait is None else begun + wait)

@@ -1,0 +1,60 @@
+"""Send one request on a thread and receive its answer."""
+
+import threading
+from dataclasses import dataclass
+
+import httpx
+
+from adanalytics_client._effects import Clock, Failure, Reply, Send, Trouble
+from adanalytics_client._lent import Defaults, read_by_hook
+from adanalytics_client._problems import given_up
+from adanalytics_client._receiving import Receiver, SinkError, received
+from adanalytics_client._redact import Redact, quiet_logs
+from adanalytics_client._rooms import Rooms
+from adanalytics_client._wire import SLOW_BODY, to_failure
+
+
+@dataclass(slots=True)
+class Sender:
+    """Turns `Send` into what came of it."""
+
+    http: httpx.Client
+    defaults: Defaults
+    clock: Clock
+    redact: Redact
+    rooms: Rooms
+
+    def send(self, send: Send, stop: threading.Event) -> Reply | Failure:
+        """Send and receive; `stop` ends it between two pieces of a body."""
+        answered = False
+        with quiet_logs(self.redact):
+            try:
+                left = None if send.deadline is None else send.deadline - self.clock.monotonic()
+                request = self.defaults.dress(send.request, left)
+                response = self.http.send(request, stream=True, auth=None, follow_redirects=False)
+                answered = True
+                try:
+                    return self._receive(send, response, stop)
+                finally:
+                    response.close()
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return to_failure(error, answered=answered)
+            except SinkError as told:
+                theirs = told.error
+        raise theirs
+
+    def _receive(
+        self, send: Send, response: httpx.Response, stop: threading.Event
+    ) -> Reply | Failure:
+        read = read_by_hook(self.http, response)
+        receiver = Receiver(send, response, self.rooms, decoded=read is not None)
+        if receiver.unread:
+            return receiver.finish()
+        for wanted in received(receiver, response, read):
+            if not wanted:
+                break
+            if stop.is_set():
+                raise given_up()
+            if send.deadline is not None and self.clock.monotonic() > send.deadline:
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY)
+        return receiver.finish()
