@@ -91,10 +91,17 @@ class _Counted:
 def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
     """Rows with `columns` only, or all of a row where none are named.
 
-    Raises ConfigurationError for a column that is neither documented nor in the first event.
+    Raises ConfigurationError for a column that is neither documented nor in any event.
     """
     if not columns:
         return rows
-    first = list(islice(rows, 1))
-    names = Columns(columns).choose(first)
-    return ({name: row.get(name) for name in names} for row in chain(first, rows))
+    chosen, first = Columns(columns), list(islice(rows, 1))
+    # Before anything is written, so that most mistakes leave nothing behind.
+    chosen.choose(first)
+    return _chosen(chain(first, rows), chosen)
+
+
+def _chosen(rows: Iterable[Row], chosen: Columns) -> Iterator[Row]:
+    for row in rows:
+        yield {name: row.get(name) for name in chosen.choose([row])}
+    chosen.check()

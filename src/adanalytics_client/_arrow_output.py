@@ -61,7 +61,8 @@ class ArrowOutput:
         return self._hold(self._rows.batch(rows))
 
     def commit(self) -> None:
-        """Write what is held and the footer, and make the file visible."""
+        """Check the columns, write what is held and the footer, and make the file visible."""
+        self._rows.check()
         self._write_group().close()
         self._target.commit()
 

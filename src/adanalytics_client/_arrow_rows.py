@@ -43,7 +43,7 @@ class ArrowRows:
 
         Raises:
             ProtocolError: for a value that its column cannot hold exactly.
-            ConfigurationError: for a chosen column that nobody knows.
+            ConfigurationError: for a chosen column that is almost the name of another one.
         """
         if page.lines is not None and (known := self._quickly(page.jsonl(most))) is not None:
             return known
@@ -86,6 +86,24 @@ class ArrowRows:
         arrow = import_extra("pyarrow", extra="arrow")
         table: pa.Table = arrow.Table.from_batches(map(self.widened, batches), schema=self.schema)
         return table
+
+    def whole(self, batches: Sequence["pa.RecordBatch"]) -> "pa.Table":
+        """One table of all batches that were made here.
+
+        Raises:
+            ConfigurationError: for a chosen column that was in none.
+        """
+        self.check()
+        return self.table(batches)
+
+    def check(self) -> None:
+        """See, after the last events, that each chosen column came.
+
+        Raises:
+            ConfigurationError: for one that did not.
+        """
+        if self._chosen is not None:
+            self._chosen.check()
 
     def _quickly(self, lines: bytes) -> "pa.RecordBatch | None":
         if not self._quick:

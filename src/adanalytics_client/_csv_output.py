@@ -46,7 +46,9 @@ class CsvOutput:
         return len(rows)
 
     def commit(self) -> None:
-        """Complete the header where columns came late, and make the file visible."""
+        """Check the columns, complete the header where some came late; make the file visible."""
+        if self._chosen is not None:
+            self._chosen.check()
         if not self._header:
             self._target.file.write(_records([self._order or list(EVENT_COLUMNS)]))
         elif len(self._columns) > self._header:

@@ -32,7 +32,9 @@ class JsonlOutput:
         return len(rows)
 
     def commit(self) -> None:
-        """Make the file visible."""
+        """Check the columns, and make the file visible."""
+        if self._columns is not None:
+            self._columns.check()
         self._target.commit()
 
     def abort(self) -> None:

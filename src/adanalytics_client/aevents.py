@@ -140,7 +140,7 @@ class AsyncEventQuery(Generic[M]):
 
         table, sieve = ArrowRows(columns), self._pull.sieve()
         async with aclosing(self._cut(table.page, sieve)) as batches:
-            made = table.table([batch async for batch in batches])
+            made = table.whole([batch async for batch in batches])
         sieve.settle()
         return made
 
@@ -164,6 +164,7 @@ class AsyncEventQuery(Generic[M]):
             async for batch in batches:
                 given = True
                 yield batch
+        table.check()
         if not given:
             yield table.batch([])
 
@@ -207,7 +208,7 @@ class AsyncEventQuery(Generic[M]):
 
         Raises:
             ConfigurationError: for an unknown format, a path that cannot be a file or a missing
-                library, before anything is sent; for an unknown column, after the first page.
+                library, before anything is sent; for a column that no event has, at the end.
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
 

@@ -26,8 +26,15 @@ SUMMARY_COLUMNS = (
 """The documented fields of a row of a summary, in their order."""
 
 
+# A name of at least five letters with one wrong has more in common with the right one.
+_NEAR = 0.8
+
+
 class Columns:
-    """Chosen columns, checked against the first events: a name that nobody knows is a mistake.
+    """Chosen columns, checked against the events: a name that none of them has is a mistake.
+
+    One that is almost the name of another column is taken for a mistake after the first events,
+    before a long pull is paid for; any other may still come, and is checked at the end.
 
     Args:
         chosen: the names, in the order of the output.
@@ -47,26 +54,56 @@ class Columns:
     def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
         self.names = tuple(dict.fromkeys(_names(chosen)))
         self._known = tuple(known)
-        self._checked = False
+        self._missing = set(self.names).difference(self._known)
+        self._first: dict[str, None] = {}
 
     def choose(self, rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
-        """The chosen names, once the first page has shown that each of them exists.
+        """The chosen names; of the first rows it is checked that none is almost one of theirs.
 
         Raises:
-            ConfigurationError: for a name that is neither documented nor in that page.
+            ConfigurationError: for a name that is neither documented nor in the first rows, but
+                almost is.
 
         Example:
             >>> Columns(["revnue"]).choose([{"event_id": "a"}])
             Traceback (most recent call last):
             ConfigurationError: ...revnue...
         """
-        if not self._checked and rows:
-            known = dict.fromkeys((*self._known, *(name for row in rows for name in row)))
-            for name in self.names:
-                if name not in known:
-                    raise ConfigurationError(_unknown(name, list(known)))
-            self._checked = True
+        if self._missing and rows:
+            found = dict.fromkeys(name for row in rows for name in row)
+            self._missing.difference_update(found)
+            if not self._first:
+                self._first = dict.fromkeys((*self._known, *found))
+                self._see_near()
         return self.names
+
+    def check(self) -> None:
+        """See, after the last rows, that each name was documented or in one of them.
+
+        Raises:
+            ConfigurationError: for a name that was in none.
+
+        Example:
+            >>> columns = Columns(["late"])
+            >>> columns.choose([{"event_id": "a"}]), columns.choose([{"late": 1}])
+            (('late',), ('late',))
+            >>> columns.check()
+        """
+        for name in self.names:
+            if self._first and name in self._missing:
+                known = ", ".join(self._first)
+                raise ConfigurationError(
+                    f"columns: no event of this pull has '{name}'. There are: {known}."
+                )
+
+    def _see_near(self) -> None:
+        for name in self.names:
+            near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
+            if name in self._missing and near:
+                raise ConfigurationError(
+                    f"columns: no event so far has '{name}'. Did you mean '{near[0]}'? "
+                    "To wait for it, leave columns out: all columns come then, late ones, too."
+                )
 
 
 def _names(chosen: object) -> list[str]:
@@ -82,9 +119,3 @@ def _names(chosen: object) -> list[str]:
     raise ConfigurationError(
         f"columns={chosen!r}: pass a list of names, such as ['event_time', 'revenue']."
     )
-
-
-def _unknown(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
-    return f"columns: no column '{name}'. {hint}"

@@ -139,7 +139,7 @@ class EventQuery(Generic[M]):
 
         table, sieve = ArrowRows(columns), self._pull.sieve()
         with closing(self._cut(table.page, sieve)) as batches:
-            made = table.table(list(batches))
+            made = table.whole(list(batches))
         sieve.settle()
         return made
 
@@ -163,6 +163,7 @@ class EventQuery(Generic[M]):
             for batch in batches:
                 given = True
                 yield batch
+        table.check()
         if not given:
             yield table.batch([])
 
@@ -206,7 +207,7 @@ class EventQuery(Generic[M]):
 
         Raises:
             ConfigurationError: for an unknown format, a path that cannot be a file or a missing
-                library, before anything is sent; for an unknown column, after the first page.
+                library, before anything is sent; for a column that no event has, at the end.
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
 

@@ -47,7 +47,10 @@ def event_batch(
         >>> event_batch([{"event_id": "a", "event_hour": 13}], ["event_id", "event_hour"]).num_rows
         1
     """
-    return ArrowRows(columns).batch(rows)
+    table = ArrowRows(columns)
+    batch = table.batch(rows)
+    table.check()
+    return batch
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
@@ -65,4 +68,7 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
         >>> jsonl_batch(b'{"event_id":"a","key_values":{}}\\n', ["event_id"]).num_rows
         1
     """
-    return ArrowRows(columns).jsonl(lines)
+    table = ArrowRows(columns)
+    batch = table.jsonl(lines)
+    table.check()
+    return batch

@@ -247,14 +247,52 @@ def test_chosen_columns(
     assert (tmp_path / name).read_bytes() == expected
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "x.arrow", "x.csv.gz"])
 def test_a_chosen_column_that_nobody_knows(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
 ) -> None:
-    for name in ("x.jsonl", "x.csv", "x.parquet"):
-        stand_in.says(*pages(say, '{"a": 1}'))
-        with pytest.raises(errors.ConfigurationError, match="Did you mean 'revenue'"):
-            write(world, tmp_path / name, columns=["revenu"])
-    assert list(tmp_path.iterdir()) == []
+    """It is told after the first page where it is almost a known one, else at the end."""
+    for column, told, requests in (
+        ("revenu", "so far has 'revenu'. Did you mean 'revenue'", 1),
+        ("late", "no event of this pull has 'late'. There are: event_id, .*, key_values, a", 2),
+    ):
+        stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+        stand_in.asked.clear()
+        with pytest.raises(errors.ConfigurationError, match=told):
+            write(world, tmp_path / name, columns=["a", column])
+        assert list(tmp_path.iterdir()) == []
+        assert len(stand_in.asked) >= requests
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x.jsonl", b'{"late":null,"a":1}\n{"late":null,"a":2}\n{"late":[1],"a":null}\n'),
+        ("x.csv", b"late,a\r\n,1\r\n,2\r\n[1],\r\n"),
+    ],
+)
+def test_a_chosen_column_that_comes_late(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, expected: bytes
+) -> None:
+    found = pages(say, '{"a": 1}', '{"a": 2}', '{"late": [1]}')
+    stand_in.says(*found)
+    write(world, tmp_path / name, columns=["late", "a"])
+    assert (tmp_path / name).read_bytes() == expected
+    stand_in.says(*found)
+    table = world.on(world.client.events(DAY, split="none"), "to_arrow", columns=["late"])
+    assert table["late"].to_pylist() == [None, None, "[1]"]
+
+
+def test_batches_with_a_column_that_never_comes(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+    query = world.client.events(DAY, split="none", per_page=2)
+    with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
+        world.all_of(query.to_arrow_batches(columns=["late"]))
+    stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
+    with pytest.raises(errors.ConfigurationError, match="of this pull has 'late'"):
+        world.on(query, "to_arrow", columns=["late"])
 
 
 @pytest.mark.parametrize("wrong", ["revenue", b"revenue", 5, ["revenue", 5]])
