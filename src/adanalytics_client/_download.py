@@ -25,6 +25,9 @@ from adanalytics_client.errors import (
     ConfigurationError,
     DownloadError,
     ExportExpired,
+    RateLimited,
+    StatusError,
+    TransportError,
 )
 
 
@@ -47,7 +50,10 @@ class Delivery:
             ConfigurationError: when `path` does not fit the number of files.
             OSError: when nothing can be written there; seen before it waits.
             ExportError: when the export does not end well in time, or a file is no longer offered.
-            DownloadError: when a file does not arrive whole.
+            DownloadError: when a file does not arrive whole, whatever ended it, if that is kept.
+            StatusError, TransportError: when nothing that arrived is kept.
+            RateLimited: also when something is, where the caller wants to wait for himself.
+            AuthenticationError: also when something is.
         """
         yield Atomic(lambda: check_arrival(path))
         ready_by = self.session.clock.monotonic() + timeout
@@ -64,13 +70,22 @@ class Delivery:
             for part in parts:
                 yield Offload(part.commit)
         except DownloadError as error:
-            kept = part.kept if part else None
-            error.part = None if kept is None else str(kept)
+            error.part = _kept(part, parts)
             raise
+        except (StatusError, TransportError) as error:
+            kept = _kept(part, parts)
+            if kept is None or self._is_for_the_caller(error):
+                raise
+            raise _broken_off(error, kept, sum(each.received for each in parts)) from error
         finally:
             for part in parts:
                 part.leave()
         return path
+
+    def _is_for_the_caller(self, error: StatusError | TransportError) -> bool:
+        """Whether it says what to do before going on; one without an attempt is of `close`."""
+        asked_for = isinstance(error, RateLimited) and self.session.config.on_limit == "raise"
+        return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
 
     def _opening(self, target: Path, number: int) -> Callable[[], PartFile]:
         file, observer = self.status.files[number], self.session.observer
@@ -105,6 +120,23 @@ class Delivery:
             reached = part.received
             self.status = fresh
             part.expect(fresh.files[number])
+
+
+def _kept(part: PartFile | None, parts: list[PartFile]) -> str | None:
+    """What is kept of the present file, else of the one before it."""
+    found = (each.kept for each in (part, *reversed(parts)) if each is not None)
+    return next((str(kept) for kept in found if kept is not None), None)
+
+
+def _broken_off(error: StatusError | TransportError, kept: str, received: int) -> DownloadError:
+    return DownloadError(
+        f"The download broke off after {received} bytes: {error.message} "
+        f"What arrived is kept in {kept}, and the same call goes on from there.",
+        part=kept,
+        request_id=error.request_id,
+        attempts=error.attempts,
+        url=error.url,
+    )
 
 
 def _targets(status: ExportStatus, path: Path) -> list[Path]:

@@ -246,7 +246,7 @@ class Client(Connection[HttpClient, SyncDriver]):
             ConfigurationError: for a wrong day, path or timeout; nothing is sent.
             OSError: when `to` cannot be written; seen before anything is sent.
             ExportError: when the export does not end well in time.
-            DownloadError: when the file does not arrive whole.
+            DownloadError, StatusError, TransportError: as for `ExportJob.download`.
 
         Example:
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")

@@ -68,6 +68,8 @@ class ExportExpired(ExportError):
 class DownloadError(AdAnalyticsError):
     """A file did not arrive whole; an older file of the same name is untouched.
 
+    Where the service failed after some of it had arrived, its error is the cause (`__cause__`).
+
     Attributes:
         part: where what has arrived is kept; the same download goes on from there. None when
             nothing of it can be used.

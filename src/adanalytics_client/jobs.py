@@ -89,7 +89,11 @@ class ExportJob(KeptJob[SyncDriver]):
             ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
             OSError: when `path` cannot be written; seen before it waits.
             ExportError: when the export did not end well.
-            DownloadError: when the file does not arrive whole; `part` tells what is kept of it.
+            DownloadError: when the file does not arrive whole; `part` tells what is kept of it. Its
+                cause is the service's error where there was one, such as a 503 in the middle.
+            StatusError, TransportError: when the service fails or refuses and nothing is kept.
+            AuthenticationError, QuotaExceeded, and RateLimited with `on_limit="raise"`: also when
+                something is kept, which the same call goes on from.
 
         Example:
             >>> job.download("day.csv").stat().st_size

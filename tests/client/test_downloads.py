@@ -122,8 +122,9 @@ def test_the_attempts_of_a_download_are_counted_as_they_were_sent(
         f_csv=[gone, gone, say(FILE, headers=whole, cut=100), gone],
     )
     planned = Planned()
-    with pytest.raises(errors.ServerError) as caught:
+    with pytest.raises(errors.DownloadError) as caught:
         fetch(open_world(observer=planned), tmp_path / "out.csv")
+    assert isinstance(caught.value.__cause__, errors.ServerError)
     assert caught.value.attempts == len(stand_in.asked) - 1 == 6
     assert planned.attempts == [1, 2, 3, 4, 5]
     assert clock.sleeps == [0.5, 1.0, 0.5, 0.5, 1.0]
