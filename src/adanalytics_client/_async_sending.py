@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
@@ -28,7 +28,7 @@ class AsyncSender:
         """Send and receive."""
         begun = asyncio.get_running_loop().time()
         limit = asyncio.timeout(None)
-        answered = False
+        answered, proxy = False, self.defaults.proxies.of(send.request.url)
         with quiet_logs(self.redact):
             try:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
@@ -45,11 +45,12 @@ class AsyncSender:
                     finally:
                         await response.aclose()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                return to_failure(error, answered=answered)
+                return replace(to_failure(error, answered=answered), proxy=proxy)
             except TimeoutError:
                 if not limit.expired():
                     raise
-                return Failure(Trouble.TIMEOUT, arrived=True, detail=SLOW_BODY if answered else "")
+                detail = SLOW_BODY if answered else ""
+                return Failure(Trouble.TIMEOUT, arrived=True, detail=detail, proxy=proxy)
             except SinkError as told:
                 theirs = told.error
         raise theirs

@@ -66,6 +66,8 @@ class Trouble(Enum):
     """Why no whole answer arrived."""
 
     UNREACHABLE = "no connection"
+    UNTRUSTED = "the certificate is not trusted"
+    PROXY_LOGIN = "a proxy asks for a login"
     TIMEOUT = "no answer in time"
     BROKEN = "the connection broke before an answer"
     MALFORMED = "what came is no proper answer of HTTP"
@@ -76,11 +78,19 @@ class Trouble(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No whole answer. `arrived` is False only when the service cannot have seen the request."""
+    """No whole answer.
+
+    Attributes:
+        trouble: why.
+        arrived: False only when the service cannot have seen the request.
+        detail: what is known beside that.
+        proxy: what the request went through, where that is known.
+    """
 
     trouble: Trouble
     arrived: bool
     detail: str = field(default="", repr=False)
+    proxy: str | None = None
 
 
 class Sink(Protocol):

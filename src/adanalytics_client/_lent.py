@@ -4,12 +4,12 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
-from urllib.request import getproxies
 
 import httpx
 
 from adanalytics_client._body import ACCEPT_ENCODING
 from adanalytics_client._effects import Request
+from adanalytics_client._proxies import Proxies
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._version import __version__
@@ -71,9 +71,10 @@ def own_client(sockets: Sockets) -> httpx.Client:
     from adanalytics_client._direct_transport import DirectTransport
     from adanalytics_client._trust import trust
 
-    if getproxies():
+    if proxies := Proxies.of_environment():
         hooks = {"request": [sockets.watch]}
-        return httpx.Client(verify=trust(), limits=_LIMITS, event_hooks=hooks)
+        with proxies.usable():
+            return httpx.Client(verify=trust(), limits=_LIMITS, event_hooks=hooks)
     return httpx.Client(transport=DirectTransport(sockets.add, keepalive=_KEEPALIVE))
 
 
@@ -82,8 +83,9 @@ def own_async_client() -> httpx.AsyncClient:
     from adanalytics_client._async_direct_transport import AsyncDirectTransport
     from adanalytics_client._trust import trust
 
-    if getproxies():
-        return httpx.AsyncClient(verify=trust(), limits=_LIMITS)
+    if proxies := Proxies.of_environment():
+        with proxies.usable():
+            return httpx.AsyncClient(verify=trust(), limits=_LIMITS)
     return httpx.AsyncClient(transport=AsyncDirectTransport(keepalive=_KEEPALIVE))
 
 
@@ -118,11 +120,13 @@ class Defaults:
         base: the service; a lent client's headers go to its origin only.
         headers: a lent client's headers, without those that this library decides.
         waits: seconds for each step of a request, by httpx's names; None is without end.
+        proxies: those on the way; what a lent client uses is not known.
     """
 
     base: BaseUrl
     headers: Mapping[str, str] = field(repr=False)
     waits: Mapping[str, float | None]
+    proxies: Proxies
 
     @classmethod
     def of(
@@ -145,7 +149,8 @@ class Defaults:
         headers = {name: text for name, text in http.headers.items() if name not in _NOT_LENT}
         if headers.get("user-agent") == _UNNAMED:
             del headers["user-agent"]
-        return cls(base, headers if lent else {}, {**waits, "pool": None})
+        proxies = Proxies({}) if lent else Proxies.of_environment()
+        return cls(base, headers if lent else {}, {**waits, "pool": None}, proxies)
 
     def dress(self, request: Request, left: float | None) -> httpx.Request:
         """The request as httpx sends it; the credential enters here and nowhere before.

@@ -32,6 +32,12 @@ _AWAY = (
 )
 
 
+_PROXY_LOGIN = "A proxy asks for a login (407)"
+_PROXY_ADVICE = (
+    "Put it into the proxy's address, such as HTTP_PROXY=http://USER:PASSWORD@HOST:PORT."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """An error that may still be avoided by sending again.
@@ -66,6 +72,8 @@ def of_failure(failure: Failure, url: str, *, repeatable: bool, within: str | No
         within: the setting that ends what takes too long, as in code, where it is known.
     """
     host, detail = host_of(url), failure.detail.rstrip(".")
+    if failure.proxy is not None:
+        host += f" through the proxy {failure.proxy} of the environment"
     because = f": {detail}" if detail else ""
     again = repeatable or not failure.arrived
     time, more = (f"within {within}", "allow more") if within else ("in time", "raise timeout=")
@@ -76,6 +84,15 @@ def of_failure(failure: Failure, url: str, *, repeatable: bool, within: str | No
                 f"The client could not connect to {host}{because}. "
                 "Check the address and the network, or try later."
             )
+        case Trouble.UNTRUSTED:
+            error = TransportError(
+                f"The certificate of {host} is not trusted{because}. Check the address; of an "
+                "authority of your own, name the file of certificates in SSL_CERT_FILE."
+            )
+            again = False
+        case Trouble.PROXY_LOGIN:
+            error = TransportError(f"{_PROXY_LOGIN}, on the way to {host}. {_PROXY_ADVICE}")
+            again = False
         case Trouble.TIMEOUT if not failure.arrived:
             error = RequestTimeout(
                 f"The client could not connect to {host} {time}. "
@@ -196,6 +213,8 @@ def _status_error(status: int, reason: str, advice: str) -> StatusError:
     if status == 403:
         advice = _AWAY if advice is _AWAY else "Ask an admin for access to this partner."
         return PermissionDenied(f"Access was refused{told}. {advice}", status=status, reason=reason)
+    if status == 407:
+        return InvalidRequest(f"{_PROXY_LOGIN}. {_PROXY_ADVICE}", status=status, reason=reason)
     if status in {404, 405, 410}:
         return NotFound(
             f"Not found{told}. Check the partner and base_url.", status=status, reason=reason

@@ -1,7 +1,7 @@
 """Send one request on a thread and receive its answer."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
@@ -26,7 +26,7 @@ class Sender:
 
     def send(self, send: Send, stop: threading.Event) -> Reply | Failure:
         """Send and receive; `stop` ends it between two pieces of a body."""
-        answered = False
+        answered, proxy = False, self.defaults.proxies.of(send.request.url)
         with quiet_logs(self.redact):
             try:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
@@ -38,7 +38,7 @@ class Sender:
                 finally:
                     response.close()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                return to_failure(error, answered=answered)
+                return replace(to_failure(error, answered=answered), proxy=proxy)
             except SinkError as told:
                 theirs = told.error
         raise theirs

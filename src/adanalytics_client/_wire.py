@@ -3,7 +3,7 @@
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from errno import errorcode
 from typing import TYPE_CHECKING
 
@@ -107,6 +107,10 @@ def to_failure(error: Exception, *, answered: bool) -> Failure:
     """What a transport error means; `answered` tells that the head of an answer had arrived."""
     if isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
         return Failure(Trouble.TIMEOUT, arrived=False)
+    if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
+        return Failure(Trouble.PROXY_LOGIN, arrived=False)
+    if isinstance(error, httpx.ConnectError) and (refused := _refused_certificate(error)):
+        return Failure(Trouble.UNTRUSTED, arrived=False, detail=refused)
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol)):
         return Failure(Trouble.UNREACHABLE, arrived=False, detail=_cause(error))
     if isinstance(error, (httpx.InvalidURL, httpx.LocalProtocolError)):
@@ -121,18 +125,30 @@ def to_failure(error: Exception, *, answered: bool) -> Failure:
     return Failure(trouble, arrived=True, detail=_cause(error))
 
 
+def _below(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came of."""
+    each: BaseException | None = error
+    while each is not None:
+        yield each
+        each = each.__cause__ or each.__context__
+
+
+def _refused_certificate(error: BaseException) -> str:
+    """What TLS has against a certificate; empty for any other trouble."""
+    told = (each for each in _below(error) if isinstance(each, ssl.SSLCertVerificationError))
+    return next((each.verify_message for each in told), "")
+
+
 def _cause(error: BaseException) -> str:
     """What the operating system said at the bottom of it, else the error's own words."""
     told = str(error)
-    below: BaseException | None = error
-    while below is not None:
+    for below in _below(error):
         if isinstance(below, OSError) and below.strerror:
             told = below.strerror
             # asyncio puts words of its own in strerror; TLS has other numbers of its own.
             number = below.errno or 0
             if number in errorcode and not isinstance(below, ssl.SSLError):
                 told = os.strerror(number)
-        below = below.__cause__ or below.__context__
     return told
 
 

@@ -1,0 +1,136 @@
+"""What lies between the client and the service is told: proxies and certificates; both worlds."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.wire import Wire, served_with, sized
+
+from adanalytics_client import errors
+from adanalytics_client._proxies import Proxies
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn
+
+DATES = {"dates": ["2026-01-15"]}
+REFUSING = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().endswith("_PROXY"):
+            monkeypatch.delenv(name)
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def test_a_proxy_that_is_not_there_is_told_without_its_password(
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"127.0.0.1:{closed_port()}"
+    monkeypatch.setenv("HTTP_PROXY", f"http://user:s3cret@{address}")
+    with pytest.raises(errors.TransportError) as caught:
+        open_world("http://stats.example").call("dates")
+    told = f"connect to stats.example through the proxy http://{address} of the environment: Conn"
+    assert told in caught.value.message
+    assert "s3cret" not in f"{caught.value!r}{vars(caught.value)}"
+
+
+def test_a_request_past_the_proxies_tells_of_none(
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "other.example, 127.0.0.1")
+    with pytest.raises(errors.TransportError) as caught:
+        open_world(f"http://127.0.0.1:{closed_port()}").call("dates")
+    assert "proxy" not in caught.value.message
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_asks_for_a_login(
+    open_world: OpenWorld,
+    wire: Callable[..., Wire],
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+) -> None:
+    proxy = wire([REFUSING], [REFUSING])
+    monkeypatch.setenv("ALL_PROXY", proxy.url)
+    with pytest.raises(errors.AdAnalyticsError) as caught:
+        open_world(f"{scheme}://stats.example").call("dates")
+    assert "A proxy asks for a login (407)" in caught.value.message
+    assert "HTTP_PROXY=http://USER:PASSWORD@HOST:PORT" in caught.value.message
+    assert (len(proxy.heads), caught.value.attempts) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "told"),
+    [
+        ("socks5://127.0.0.1:9", r"needs socksio; install it with: pip install 'httpx\[socks\]'"),
+        ("gopher://user:s3cret@127.0.0.1:9", "is no address of a proxy"),
+        ("http://127.0.0.1:port", "is no address of a proxy"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch, proxy: str, told: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(errors.ConfigurationError, match=told) as caught:
+        open_world("http://stats.example")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_certificate_that_is_not_trusted_is_asked_for_once(
+    open_world: OpenWorld, wire: Callable[..., Wire], certificate: Path
+) -> None:
+    server = wire(*[[sized(b"")]] * 3, context=served_with(certificate))
+    with pytest.raises(errors.TransportError, match="is not trusted: self-signed certificate") as e:
+        open_world(server.url).call("dates")
+    assert "SSL_CERT_FILE" in e.value.message
+    assert (len(server.heads), e.value.attempts) == (1, 1)
+
+
+def test_a_certificate_of_another_host_is_told(
+    open_world: OpenWorld, wire: Callable[..., Wire], trusted: ssl.SSLContext
+) -> None:
+    server = wire([sized(b"")], context=trusted)
+    with pytest.raises(errors.TransportError, match="not valid for 'localhost'") as caught:
+        open_world(server.url.replace("127.0.0.1", "localhost")).call("dates")
+    assert caught.value.attempts == 1
+
+
+def test_a_proxy_that_works_is_used(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", stand_in.url.removeprefix("http://"))
+    stand_in.says(say(DATES))
+    assert len(open_world("http://stats.example").call("dates")) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("http://a.example/x", "http://one:1"),
+        ("https://a.example/x", "http://all:2"),
+        ("http://A.spared.example/x", None),
+        ("http://[::1]:80/x", None),
+    ],
+)
+def test_which_proxy_a_request_goes_through(url: str, proxy: str | None) -> None:
+    known = {"http": "u:p@one:1", "all": "http://all:2", "no": " .Spared.example,::1"}
+    assert Proxies(known).of(url) == proxy
+    assert "u:p" not in repr(Proxies(known))
+
+
+def test_exceptions_may_be_all() -> None:
+    assert Proxies({"http": "one:1", "no": "a, *"}).of("http://b.example") is None
