@@ -57,7 +57,9 @@ class Delivery:
         """
         yield Atomic(lambda: check_arrival(path))
         ready_by = self.session.clock.monotonic() + timeout
-        self.status = yield from wait_for(self.session, self.order, self.status, timeout=timeout)
+        self.status = yield from wait_for(
+            self.session, self.order, self.status, timeout=timeout, heard=self._learn
+        )
         parts: list[PartFile] = []
         part: PartFile | None = None
         try:
@@ -86,6 +88,9 @@ class Delivery:
         """Whether it says what to do before going on; one without an attempt is of `close`."""
         asked_for = isinstance(error, RateLimited) and self.session.config.on_limit == "raise"
         return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
+
+    def _learn(self, status: ExportStatus) -> None:
+        self.status = status
 
     def _opening(self, target: Path, number: int) -> Callable[[], PartFile]:
         file, observer = self.status.files[number], self.session.observer

@@ -1,6 +1,7 @@
 """What is known of a bulk export: its state, its files, and where to ask next."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 
 from adanalytics_client._json import Json
@@ -51,9 +52,10 @@ class ExportStatus:
         word: the service's own word, or None when it gave none.
         export_id: the service's id, where it gave one.
         files: what can be downloaded; while working, what will be.
-        reason: why it failed, in the service's words.
+        reason: why it failed or is not done, mostly in the service's words.
         row_count: events in the export, where known.
         retry_after: seconds after which to ask again, where the service said so.
+        told_at: when the service said this, in UTC.
         poll_url: where to ask again.
         keys: the names that the answer had, for error messages.
         repeats: whether a repeated order was answered with this same export.
@@ -72,6 +74,7 @@ class ExportStatus:
     reason: str | None = None
     row_count: int | None = None
     retry_after: float | None = None
+    told_at: datetime | None = field(default=None, repr=False, compare=False)
     poll_url: str | None = field(default=None, repr=False)
     keys: tuple[str, ...] = field(default=(), repr=False)
     repeats: bool = False

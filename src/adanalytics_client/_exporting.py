@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from adanalytics_client._call import Answer, Ask, call
 from adanalytics_client._effects import Operation, Request
@@ -22,14 +23,17 @@ from adanalytics_client.errors import (
     ExportExpired,
     ExportFailed,
     InvalidRequest,
-    NotFound,
     PermissionDenied,
     ProtocolError,
+    StatusError,
 )
 
 _BAD_REQUEST = 400
 _UNAUTHORIZED = 401
+_NOT_FOUND = 404
 _GONE = 410
+# What stores answer for a file that is still being written.
+_NOT_YET = frozenset({403, _NOT_FOUND, 409, 423, 425})
 
 
 def order_export(
@@ -68,10 +72,11 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
     # Of several files that are there already, nobody knows whether more are to come.
     if known.poll_url is None and len(known.files) != 1:
         return (yield from _ordered_again(session, order, known))
-    if known.poll_url is not None:
-        answer = yield from look(session, known.poll_url, authorized=True)
-    else:
-        answer = yield from _look_at_file(session, known)
+    place = known.poll_url or known.files[0].url
+    try:
+        answer = yield from look(session, place, authorized=known.poll_url is not None)
+    except StatusError as error:
+        return _without(error, known)
     if answer.reply.status == 200 and _is_file(answer, order):
         file = known.files or (ExportFile(known.poll_url or ""),)
         return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
@@ -117,14 +122,31 @@ def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Js
     return (yield from call(session, ask, sink.read))
 
 
-def _look_at_file(session: Session, known: ExportStatus) -> Operation[Answer[Json]]:
-    """Ask the file's own address whether it is there."""
-    try:
-        return (yield from look(session, known.files[0].url, authorized=False))
-    except (PermissionDenied, NotFound) as error:
-        if isinstance(error, NotFound) and error.status != _GONE:
-            raise
-        raise described(ExportExpired("The export has expired; start it again."), known) from None
+def _without(error: StatusError, known: ExportStatus) -> ExportStatus:
+    """What a refusal of the address says of the export; of a file, that it may be to come.
+
+    Raises:
+        ExportExpired: when it is gone.
+        StatusError: when it tells nothing of the export.
+    """
+    of_file = known.poll_url is None
+    if of_file and known.word is not None and error.status in _NOT_YET:
+        told = f"its file is not there ({error.status}: {error.reason.rstrip('.')})"
+        return replace(known, retry_after=None, reason=told)
+    if of_file and isinstance(error, PermissionDenied):
+        expired = ExportExpired("The export has expired; start it again.")
+    elif error.status in {_NOT_FOUND, _GONE}:
+        named = f" {known.export_id}" if known.export_id else ""
+        expired = ExportExpired(
+            f"The service knows no export{named} at the address that it gave for it "
+            f"({error.status}). Wait again where it was started just now, else start it again.",
+            request_id=error.request_id,
+            attempts=error.attempts,
+            url=error.url,
+        )
+    else:
+        raise error
+    raise described(expired, known) from None
 
 
 def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
@@ -142,6 +164,7 @@ def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
         export_id=shown(found.export_id) if found.export_id else None,
         files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
         reason=shown(found.reason) if found.reason else None,
+        told_at=datetime.fromtimestamp(session.clock.time(), tz=UTC),
         keys=tuple(map(shown, found.keys)),
         answer=_redacted(found.answer, redact),
     )

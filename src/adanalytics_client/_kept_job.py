@@ -68,6 +68,9 @@ class KeptJob(Generic[D]):
     def _saved(self) -> SavedExport:
         return SavedExport(*self._place, self._order, self._status)
 
+    def _learn(self, status: ExportStatus) -> None:
+        self._status = status
+
     def _client(self) -> tuple[Session, D]:
         if self._bound is None:
             raise ConfigurationError(

@@ -153,10 +153,9 @@ def of_unreadable(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
         told = "an empty body came instead of JSON"
     else:
         told = f"{len(reply.body)} bytes of {kind} came that are not JSON: {error}"
-    return Problem(
-        ProtocolError(f"Status {reply.status}, but {told}. Check base_url, or try later."),
-        repeatable,
-    )
+    problem = ProtocolError(f"Status {reply.status}, but {told}. Check base_url, or try later.")
+    problem.unreadable = True
+    return Problem(problem, repeatable)
 
 
 def stated_reason(reply: Reply, credentials: Credentials) -> str:

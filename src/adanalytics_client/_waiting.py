@@ -1,5 +1,6 @@
 """Wait for a bulk export until it is done, has failed, or the time is over."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -26,9 +27,21 @@ ONE_HOUR = 3600.0
 
 
 def wait_for(
-    session: Session, order: ExportOrder, known: ExportStatus, *, timeout: float
+    session: Session,
+    order: ExportOrder,
+    known: ExportStatus,
+    *,
+    timeout: float,
+    heard: Callable[[ExportStatus], None] | None = None,
 ) -> Operation[ExportStatus]:
     """Ask until the export is done. A service that fails meanwhile is asked again, too.
+
+    Args:
+        session: the client's session.
+        order: what was ordered.
+        known: what was last learned.
+        timeout: seconds to wait at most.
+        heard: told what each answer says, so that it is known even if the wait ends with an error.
 
     Raises:
         ExportFailed: with the service's reason.
@@ -36,14 +49,15 @@ def wait_for(
         ExportTimeout: after `timeout` seconds, with the last status word.
         ServerError, TransportError: when the service still fails then.
         QuotaExceeded: when the requests of the hour are used up for longer than that.
-        ProtocolError: when it is done without a file.
+        ProtocolError: when it is done without a file, or a page comes instead of an answer to the
+            end.
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     questions, over = 0, False
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
-        asked = known.retry_after or 0.0
+        asked = _still_asked(session, known)
         if over or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
         # "At once" is no answer to how soon: without a pause the hour's requests would be gone.
@@ -61,10 +75,13 @@ def wait_for(
         hasty = _within(session, left, f"wait(timeout={timeout:g})")
         try:
             known = yield from ask_again(hasty, order, known)
-        except (ServerError, TransportError):
-            if over or session.clock.monotonic() >= deadline:
+        except (ServerError, TransportError, ProtocolError) as error:
+            passing = not isinstance(error, ProtocolError) or error.unreadable
+            if not passing or over or session.clock.monotonic() >= deadline:
                 raise
             known = replace(known, retry_after=None)
+        if heard is not None:
+            heard(known)
     return _finished(known)
 
 
@@ -74,6 +91,14 @@ def questions_within(seconds: float) -> int:
     while pause < LONGEST_PAUSE and seconds > pause:
         seconds, pause, asked = seconds - pause, pause_before(asked), asked + 1
     return asked + int(max(0.0, seconds) // LONGEST_PAUSE)
+
+
+def _still_asked(session: Session, known: ExportStatus) -> float:
+    """Seconds that are left of the pause that the service asked for, maybe some time ago."""
+    if known.retry_after is None or known.told_at is None:
+        return known.retry_after or 0.0
+    passed = session.clock.time() - known.told_at.timestamp()
+    return max(0.0, known.retry_after - max(0.0, passed))
 
 
 def _within(session: Session, left: float, name: str) -> Session:
@@ -86,9 +111,10 @@ def _within(session: Session, left: float, name: str) -> Session:
 
 def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportTimeout:
     told = f"; the service says to ask again in {asked:.0f} s" if asked else ""
+    because = f", and {known.reason}" if known.reason else ""
     return ExportTimeout(
         f"The export is not done within {timeout:g} s; its last status is "
-        f"{known.word or 'unknown'!r}{told}. Wait longer, or wait again later."
+        f"{known.word or 'unknown'!r}{because}{told}. Wait longer, or wait again later."
     )
 
 
@@ -104,6 +130,8 @@ def _finished(known: ExportStatus) -> ExportStatus:
     if not known.files:
         raise ProtocolError(
             "The export is done, but the answer names no file to download. "
-            f"Keys seen: {', '.join(known.keys) or 'none'}."
+            f"Keys seen: {', '.join(known.keys) or 'none'}. The whole answer is last_status.answer "
+            "of the job that start_export gives: fetch the file from the address that it holds, or "
+            "ask the service where its address is."
         )
     return known

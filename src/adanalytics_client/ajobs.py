@@ -72,15 +72,15 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             ExportExpired: when its files are no longer offered.
             ExportTimeout: when it is not done in time; waiting again goes on.
             ServerError, TransportError: when the service still fails at the end of that time.
+            ProtocolError: when its answers make no sense, or name no file in the end.
 
         Example:
             >>> (await job.wait(timeout=600)).done
             True
         """
         session, driver = self._client()
-        self._status = await driver.run(
-            wait_for(session, self._order, self._status, timeout=timeout)
-        )
+        waiting = wait_for(session, self._order, self._status, timeout=timeout, heard=self._learn)
+        self._status = await driver.run(waiting)
         return self._status
 
     async def download(self, path: str | os.PathLike[str]) -> Path:

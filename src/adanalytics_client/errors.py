@@ -203,11 +203,16 @@ class ServerError(StatusError):
 class ProtocolError(AdAnalyticsError):
     """An answer arrived whole but is not what was promised, for example without rows.
 
+    Attributes:
+        unreadable: whether it was no JSON at all, such as a proxy's page; asking later may help.
+
     Example:
         >>> next(client.events("2026-01-15", rows_key="logs").rows())
         Traceback (most recent call last):
         ProtocolError: No list of objects is named 'logs'; name it with rows_key=, such as ...
     """
+
+    unreadable = False
 
 
 class QuotaExceeded(AdAnalyticsError):

@@ -68,13 +68,15 @@ class ExportJob(KeptJob[SyncDriver]):
             ExportExpired: when its files are no longer offered.
             ExportTimeout: when it is not done in time; waiting again goes on.
             ServerError, TransportError: when the service still fails at the end of that time.
+            ProtocolError: when its answers make no sense, or name no file in the end.
 
         Example:
             >>> job.wait(timeout=600).done
             True
         """
         session, driver = self._client()
-        self._status = driver.run(wait_for(session, self._order, self._status, timeout=timeout))
+        waiting = wait_for(session, self._order, self._status, timeout=timeout, heard=self._learn)
+        self._status = driver.run(waiting)
         return self._status
 
     def download(self, path: str | os.PathLike[str]) -> Path:
