@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.worlds import SyncWorld
 
 from adanalytics_client import AsyncExportJob, ExportJob, errors
 
@@ -71,6 +72,32 @@ def test_a_text_that_does_not_fit_is_refused(
         with pytest.raises(errors.ConfigurationError, match="saved export"):
             again(world, job, text)
     assert again(world, job, json.dumps(said | {"since_then": 1})).last_status == job.last_status
+
+
+@pytest.mark.parametrize(
+    ("spelled", "same"),
+    [
+        ("http://STATS.example/v2", True),
+        ("http://stats.example:80/v2", True),
+        ("https://stats.example/v2", False),
+        ("http://stats.example:8080/v2", False),
+        ("http://stats.example/V2", False),
+        ("http://[", False),
+    ],
+)
+def test_a_service_is_known_however_its_address_is_spelled(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], spelled: str, *, same: bool
+) -> None:
+    stand_in.says(say({"url": "/f"}))
+    kept = json.loads(open_world().call("start_export", "2026-01-01").to_json())
+    world = open_world("http://stats.example/v2")
+    kind = ExportJob if isinstance(world, SyncWorld) else AsyncExportJob
+    text = json.dumps(kept | {"base_url": spelled})
+    if same:
+        assert kind.from_json(world.client, text).last_status.files
+    else:
+        with pytest.raises(errors.ConfigurationError, match="saved export is of partner 'acme'"):
+            kind.from_json(world.client, text)
 
 
 def test_a_pickled_job_leaves_its_client_behind(
