@@ -11,6 +11,8 @@ _PLAIN = (
     ("bad Content-Length", "its Content-Length is no length"),
     ("illegal header line", "a line among its headers is no header"),
     ("continuation line", "a line among its headers is no header"),
+    ("InformationalResponse status_code", "its status is below 100"),
+    ("Received server _SWITCH_UPGRADE", "it changes to another protocol unasked (101)"),
     ("Only Transfer-Encoding", "its Transfer-Encoding is not chunked"),
     ("multiple Transfer-Encoding", "its Transfer-Encoding came several times"),
     ("illegal chunk header", "its chunks are damaged"),

@@ -287,6 +287,28 @@ def test_an_answer_without_a_file_is_no_refusal_of_parameters(
         fetch(world, tmp_path / "out.csv")
 
 
+def test_a_redirect_without_an_address_is_no_refusal_of_parameters(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    ordered = [say({"download_url": "/f.csv"})]
+    stand_in.says_by_name(bulk_export=ordered, f_csv=[say(status=302), say(FILE, headers=CSV)])
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    stand_in.says_by_name(bulk_export=ordered, f_csv=[say(status=302)])
+    with pytest.raises(errors.DownloadError, match="came status 302 without an address; try"):
+        fetch(world, tmp_path / "out.csv")
+
+
+def test_an_encoding_that_cannot_be_undone_says_what_to_do(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv"})],
+        f_csv=[say(FILE, headers={"Content-Encoding": "br", **CSV})],
+    )
+    with pytest.raises(errors.DownloadError, match=r"'br', which was not asked for\. Have the"):
+        fetch(world, tmp_path / "out.csv")
+
+
 def test_several_files_all_arrive_or_none(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
-from adanalytics_client import Observer
+from adanalytics_client import BytesReceived, Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,3 +85,35 @@ def test_an_error_of_httpx_is_no_trouble_of_the_service(
     assert caught.value is theirs
     assert (theirs.__cause__, theirs.__context__) == (cause, None)
     assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("announced", "packed", "expected"),
+    [({"size_bytes": 3000}, False, 3000), ({}, False, None), ({"size_bytes": 3000}, True, None)],
+    ids=["announced", "not announced", "announced of what is packed"],
+)
+def test_the_size_announced_is_expected_of_a_body_without_a_length(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    announced: dict[str, int],
+    *,
+    packed: bool,
+    expected: int | None,
+) -> None:
+    content, told = b"a,b\r\n" * 600, []
+
+    class Progress(Observer):
+        def bytes(self, info: BytesReceived) -> None:
+            told.append(info)
+
+    headers = {"Content-Type": "text/csv"} | ({"Content-Encoding": "gzip"} if packed else {})
+    body = gzip.compress(content) if packed else content
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "url": "/f.csv", **announced})],
+        f_csv=[say(body, headers=headers, chunked=True)],
+    )
+    open_world(observer=Progress()).call("export", DAY, to=tmp_path / "out.csv")
+    assert {info.expected for info in told} == {expected}
+    assert told[-1].received == len(body)
