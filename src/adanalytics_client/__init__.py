@@ -28,10 +28,11 @@ if TYPE_CHECKING:
         WaitStarted,
     )
     from adanalytics_client._page import Page, TextPage
-    from adanalytics_client._plan import Plan, Slice, Stretch
+    from adanalytics_client._plan import Plan
     from adanalytics_client._quota import QuotaState
     from adanalytics_client._retry import RetryPolicy
     from adanalytics_client._seen import SeenEvents
+    from adanalytics_client._slices import Slice, Stretch
     from adanalytics_client.aclient import AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
@@ -134,8 +135,8 @@ _HOMES = {
     "Page": "_page",
     "TextPage": "_page",
     "Plan": "_plan",
-    "Slice": "_plan",
-    "Stretch": "_plan",
+    "Slice": "_slices",
+    "Stretch": "_slices",
     "QuotaState": "_quota",
     "RetryPolicy": "_retry",
     "SeenEvents": "_seen",

@@ -11,9 +11,10 @@ from adanalytics_client._effects import Operation
 from adanalytics_client._following import following
 from adanalytics_client._operations import PageReader, dates, summary
 from adanalytics_client._pages import Cursor, Fetched
-from adanalytics_client._plan import Division, Plan, Stretch, slices_of
+from adanalytics_client._plan import Division, Plan
 from adanalytics_client._session import Session
 from adanalytics_client._signals import Signals
+from adanalytics_client._slices import Stretch, check_slices, slices_of
 from adanalytics_client.errors import (
     AuthenticationError,
     ProtocolError,
@@ -68,6 +69,7 @@ class Scout:
         # Events that the summary leaves out may be those of a day that nobody knows of.
         if page.signals.total in {None, sum(known.values())}:
             stretches = yield from _without_nothing(session, stretches, counts)
+        check_slices(stretches, self.plan.hour)
         return Division(tuple(stretches), slices_of(stretches, self.plan.hour))
 
     def _wanted(self, page: Fetched) -> int | None:

@@ -153,7 +153,8 @@ def make_config(
     return Config(
         base=BaseUrl.parse(base_url),
         credential=credential,
-        partner=partner,
+        # As keys are: what was copied with a space or a line break around it.
+        partner=partner and partner.strip(),
         timeout=timeout,
         retry=retry or RetryPolicy(),
         limit=limit,

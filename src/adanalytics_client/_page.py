@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from adanalytics_client._hooks import PageDrift, PartialAnswer
 from adanalytics_client._json import Json
-from adanalytics_client._plan import Slice
+from adanalytics_client._slices import Slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from adanalytics_client._hooks import PartialAnswer
 from adanalytics_client._json import Json, NotJson, parse_text
 from adanalytics_client._lines import Lines
-from adanalytics_client._plan import Slice
 from adanalytics_client._rows import Found, with_money
 from adanalytics_client._signals import Signals, signals
+from adanalytics_client._slices import Slice
 from adanalytics_client.errors import ProtocolError
 
 

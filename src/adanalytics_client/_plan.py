@@ -7,19 +7,14 @@ from typing import Literal, Self
 
 from adanalytics_client._checks import is_whole
 from adanalytics_client._dates import Day, days_between, to_day
+from adanalytics_client._slices import Cut, Slice, Stretch, check_slices, runs_of, slices_of
 from adanalytics_client.errors import ConfigurationError
 
 Split = Literal["hourly", "daily", "none", "auto"]
 """How a range is cut: a query an hour, a day, one for all, or what costs the fewest requests."""
 
-Cut = Literal["hour", "day", "whole"]
-"""How one stretch of days is cut."""
-
 LARGEST_PAGE = 10_000
 """The most events a page may hold; the service's own bound on `per_page`."""
-
-MOST_SLICES = 200_000
-"""The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
 
 _SPLITS: dict[str, tuple[Split, Cut]] = {
     "hourly": ("hourly", "hour"),
@@ -27,70 +22,6 @@ _SPLITS: dict[str, tuple[Split, Cut]] = {
     "none": ("none", "whole"),
     "auto": ("auto", "whole"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """One query of a plan: days from `start` to `end`, both included, and one hour or all.
-
-    Example:
-        >>> str(Slice(date(2026, 1, 15), date(2026, 1, 15), 3))
-        '2026-01-15 hour 3'
-    """
-
-    start: date
-    end: date
-    hour: int | None = None
-
-    def __str__(self) -> str:
-        days = str(self.start) if self.start == self.end else f"{self.start}..{self.end}"
-        return days if self.hour is None else f"{days} hour {self.hour}"
-
-    def parameters(self) -> dict[str, str]:
-        """The query parameters that name this slice."""
-        named = {"start_date": str(self.start), "end_date": str(self.end)}
-        return named if self.hour is None else {**named, "hour": str(self.hour)}
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Days from `start` to `end`, both included, that are all cut in the same way.
-
-    A plan of years is a few of them, so they are what a resume token carries.
-
-    Attributes:
-        start, end: the days, both included.
-        cut: `hour`, `day`, or `whole` for one query of all its days.
-
-    Example:
-        >>> week = Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour")
-        >>> len(list(week.slices(hour=None))), len(list(week.slices(hour=20)))
-        (168, 7)
-    """
-
-    start: date
-    end: date
-    cut: Cut
-
-    def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Its queries in order; with an hour, only that hour of each day.
-
-        Example:
-            >>> month = Stretch(date(2026, 1, 1), date(2026, 1, 31), "whole")
-            >>> [str(each) for each in month.slices(hour=None)]
-            ['2026-01-01..2026-01-31']
-        """
-        if self.cut == "whole":
-            yield Slice(self.start, self.end, hour)
-            return
-        hours = range(24) if self.cut == "hour" and hour is None else (hour,)
-        for day in days_between(self.start, self.end):
-            yield from (Slice(day, day, each) for each in hours)
-
-
-def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ...]:
-    """The queries of several stretches in order."""
-    return tuple(each for stretch in stretches for each in stretch.slices(hour))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +151,10 @@ def make_plan(
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
-    queries = 1 if split == "none" else (end - start).days + 1
-    queries *= 24 if split in {"hourly", "auto"} and hour is None else 1
-    if queries > MOST_SLICES:
-        raise ConfigurationError(
-            f"{start} to {end} would take {queries} requests, more than {MOST_SLICES}; "
-            "check the days, pull a shorter range, or choose split='none'."
-        )
     name, cut = chosen
     stretches = (Stretch(start, end, cut),)
+    # What it may be cut to is checked when that is known; to decide it, days are looked at.
+    check_slices([Stretch(start, end, "day")] if name == "auto" else stretches, hour)
     slices = slices_of(stretches, hour)
     return Plan(start, end, name, size, slices, stretches, hour=hour, max_events=max_events)
 
@@ -242,15 +168,3 @@ def _among(stretches: Iterable[Stretch], days: frozenset[date]) -> Iterator[Stre
             continue
         for run in runs_of(kept):
             yield Stretch(run[0], run[-1], stretch.cut)
-
-
-def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
-    """Ordered days in groups without gaps."""
-    run: list[date] = []
-    for day in days:
-        if run and (day - run[-1]).days > 1:
-            yield run
-            run = []
-        run.append(day)
-    if run:
-        yield run

@@ -11,7 +11,8 @@ from typing import Any
 
 from adanalytics_client._event_ids import DIGEST, tail_of
 from adanalytics_client._pages import Cursor
-from adanalytics_client._plan import Plan, Slice, Stretch, slices_of
+from adanalytics_client._plan import Plan
+from adanalytics_client._slices import Slice, Stretch, slices_of
 from adanalytics_client.errors import ConfigurationError
 
 _PREFIX = "adanalytics-1."

@@ -29,6 +29,7 @@ _NO_OBJECTS = frozenset(
     | {"date", "datetime", "time", "timedelta", "uuid", "url"}
     | {"list", "tuple", "set", "frozenset"}
 )
+_LONGEST_NAME = 60
 _REPEATED = '[{"os":"first","os":"second","os":"last"}]'
 
 
@@ -107,7 +108,9 @@ def _unfit(error: "ValidationError", page: Fetched) -> str:
 
 
 def _refusal(model: object, why: str) -> ConfigurationError:
-    shown = getattr(model, "__name__", repr(model))
+    shown = getattr(model, "__name__", None) or repr(model)
+    if len(shown) > _LONGEST_NAME:
+        shown = f"{type(model).__name__}(...)"
     if why == "typed-dict-version":
         why = "before Python 3.12 that of typing_extensions, with which pydantic can work"
     return ConfigurationError(

@@ -6,7 +6,7 @@ For programs that plan pulls of their own, as `adanalytics sync` does.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
-from adanalytics_client._plan import Stretch, runs_of
+from adanalytics_client._slices import Stretch, runs_of
 
 __all__ = ["DEEPEST", "Stretch", "lay_out", "requests_of"]
 

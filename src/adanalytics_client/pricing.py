@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
-from adanalytics_client._plan import LARGEST_PAGE, Stretch
+from adanalytics_client._plan import LARGEST_PAGE
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_records import WINDOW
+from adanalytics_client._slices import Stretch
 from adanalytics_client._waiting import questions_within
 from adanalytics_client.layout import DEEPEST, lay_out, requests_of
 

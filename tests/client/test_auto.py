@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
-from adanalytics_client._plan import Stretch
-from adanalytics_client.errors import AuthenticationError
+from adanalytics_client._slices import Stretch
+from adanalytics_client.errors import AuthenticationError, ConfigurationError
 from adanalytics_client.layout import lay_out, requests_of
 from adanalytics_server.local import LocalServer, Sample
 
@@ -287,3 +287,17 @@ def test_how_days_are_laid_out() -> None:
     assert requests_of(laid, counts, size=10) == 20 + 1 + 68 + 72 + 1
     assert [each.cut for each in lay_out(days, counts, size=10, hour=3)] == ["whole"] * 5
     assert requests_of([Stretch(days[0], days[5], "day")], counts, size=10) == 10 + 10 + 1 + 111
+
+
+def test_a_range_is_refused_by_what_it_comes_to_and_not_by_what_it_might() -> None:
+    """23 years are one request where they hold a few events, and too many where each hour has."""
+    end = FIRST + timedelta(days=23 * 365)
+    few = Service([5])
+    assert pull(few, FIRST, end, split="auto") == few.ids(FIRST, end)
+    assert len(few.asked) == 1
+    many = Service([400_000], counts="none")
+    with pytest.raises(ConfigurationError, match="take 201504 requests, more than"):
+        pull(many, FIRST, end, split="auto", per_page=1)
+    assert len(many.asked) == 2
+    with pytest.raises(ConfigurationError, match="would take 2913903 requests"):
+        pull(few, FIRST, FIRST + timedelta(days=2_913_902), split="auto")

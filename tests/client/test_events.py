@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from adanalytics_client import Event
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
@@ -258,6 +259,7 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"model": int}, "model=int: pass a pydantic model"),
         ({"model": list[str]}, "model=list: pass a pydantic model"),
         ({"model": "Mine"}, "model='Mine': pass a pydantic model"),
+        ({"model": Event(event_id="e1")}, r"^model=Event\(\.\.\.\): pass a pydantic model"),
         ({"end": "9999-12-31"}, "would take 69898296 requests"),
         ({"end": "2026-01-14"}, "before start"),
         ({"end": "2026-02-30"}, "calendar"),
@@ -279,3 +281,13 @@ def test_a_typed_dict_that_pydantic_cannot_work_with(world: World) -> None:
 
     with pytest.raises(ConfigurationError, match=r"model=Mine: .*that of typing_extensions"):
         world.client.events(DAY, model=Mine)
+
+
+def test_a_partner_is_read_without_what_stands_around_it(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"dates": []}))
+    open_world(partner=" acme\n").call("dates")
+    assert stand_in.asked[0].path == "/api/partners/acme/ad-analytics/dates"
+    with pytest.raises(ConfigurationError, match="No partner is set"):
+        open_world(partner=" ").call("dates")
