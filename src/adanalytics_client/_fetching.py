@@ -195,9 +195,11 @@ def _refusal(session: Session, reply: Reply, url: str, part: PartFile) -> Proble
         part.restart()
         error = DownloadError("The service does not have the rest of the file; download it again.")
         return Problem(error, again=True)
-    if 200 <= reply.status < 300 and reply.status != 202:
+    if 200 <= reply.status < 400 and reply.status != 202:
         kinds = {200: "an HTML page", 206: "another part"}
-        kind = kinds.get(reply.status, f"status {reply.status}")
+        # One that names where to go was followed.
+        other = " without an address" if reply.status >= 300 else ""
+        kind = kinds.get(reply.status, f"status {reply.status}{other}")
         error = DownloadError(f"Instead of the file came {kind}; try the download later.")
         return Problem(error, again=True)
     if reply.status == 202:

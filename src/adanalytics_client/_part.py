@@ -125,7 +125,10 @@ class PartFile:
             raise DamagedBody(f"more than the {self._until} bytes told before")
         if not self.inherited:
             self._sha256.update(piece)
-        tell(self._observer.bytes, BytesReceived(self.received, self.total))
+        # The size announced may be of what is packed in the bytes that come.
+        announced = None if self._unpacking else self._expected.size_bytes
+        expected = announced if self.total is None else self.total
+        tell(self._observer.bytes, BytesReceived(self.received, expected))
         return True
 
     def verify(self) -> bool:
@@ -217,7 +220,10 @@ class PartFile:
         self._until = self._expected.size_bytes
         if (encoding := encoding_of(head)) is not None:
             if encoding not in {"gzip", "x-gzip"}:
-                raise DownloadError(f"The file came in the encoding {encoding!r}, not asked for.")
+                raise DownloadError(
+                    f"The file came in the encoding {encoding!r}, which was not asked for. Have "
+                    "the service, or a proxy on the way, send files as they are, or with gzip."
+                )
             # Ranges count encoded bytes, and here may lie decoded ones.
             self._unpacking = Unpacking(to_packed=self._packed)
             return

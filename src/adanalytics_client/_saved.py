@@ -71,7 +71,7 @@ class SavedExport:
         Raises:
             ConfigurationError: when it is of another.
         """
-        if (self.base_url, self.partner) != (config.base.text, config.partner):
+        if self.partner != config.partner or not config.base.is_at(self.base_url):
             raise ConfigurationError(
                 f"The saved export is of partner {self.partner!r} of {self.base_url}; "
                 "make the client for these."

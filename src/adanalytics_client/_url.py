@@ -140,6 +140,15 @@ class BaseUrl:
         """The address of a path that starts with a slash."""
         return self.text + path
 
+    def is_at(self, url: str) -> bool:
+        """Whether `url` is this base, also with its usual port or another case of its host.
+
+        Example:
+            >>> BaseUrl.parse("http://stats.example/v2").is_at("http://STATS.example:80/v2")
+            True
+        """
+        return origin_of(url) == self.origin and urlsplit(url).path == urlsplit(self.text).path
+
     def owns(self, url: str) -> bool:
         """Whether `url` is on the same scheme, host and port, so that it may get a credential."""
         # Most addresses begin with the base itself, which saves taking them apart.
