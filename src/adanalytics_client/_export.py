@@ -52,7 +52,8 @@ class ExportStatus:
         word: the service's own word, or None when it gave none.
         export_id: the service's id, where it gave one.
         files: what can be downloaded; while working, what will be.
-        reason: why it failed or is not done, mostly in the service's words.
+        reason: why it failed or is not done, or what a finished one lacks, in the service's
+            words where it says so.
         row_count: events in the export, where known.
         retry_after: seconds after which to ask again, where the service said so.
         told_at: when the service said this, in UTC.

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from adanalytics_client._effects import Head
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
+from adanalytics_client._export_entries import judged
 from adanalytics_client._export_files import (
     GENERIC,
     SPECIFIC,
@@ -20,7 +21,6 @@ from adanalytics_client._export_words import (
     levels,
     merged,
     phase_of,
-    reason_of,
     word_of,
 )
 from adanalytics_client._json import Json
@@ -48,7 +48,8 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
     place = address_in(url, head.get("location"))
     poll = address_in(url, text_in(said, _POLL)) or _status_link(said, url)
     addressed = bool(specific or generic or place or poll)
-    phase = phase_of(word, said, head, addressed=addressed)
+    judgement = judged(phase_of(word, said, head, addressed=addressed), found)
+    phase = judgement.phase
     if not (specific or generic) and place is not None:
         # Where a job was created and nothing else is said, this may be the job or its file.
         phase = ExportPhase.WORKING if phase is ExportPhase.DONE and word is None else phase
@@ -66,7 +67,7 @@ def read_status(content: Json, head: Head, *, url: str, retry_after: float | Non
         word=word,
         export_id=text_in(said, ("exportid", "jobid", "id")),
         files=whole,
-        reason=reason_of(said) if phase in {ExportPhase.FAILED, ExportPhase.EXPIRED} else None,
+        reason=judgement.reason,
         row_count=count_of(said.get("rowcount")),
         retry_after=retry_after,
         poll_url=poll,

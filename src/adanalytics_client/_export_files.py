@@ -28,7 +28,9 @@ SPECIFIC = (*_SINGLE, *_SEVERAL)
 GENERIC = ("location", "link", "href", "url", "urls", "files")
 """Names of a file, or of where to ask for one."""
 
-_LISTS = (*_SEVERAL, "urls", "files")
+LISTS = (*_SEVERAL, "urls", "files")
+"""Names of several files."""
+
 _COUNTS = ("filecount", "filescount", "totalfiles", "numfiles", "partcount")
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -56,7 +58,7 @@ def check_all(files: tuple[ExportFile, ...], said: Said, base: str) -> None:
     if not files:
         return
     counted = max((count_of(said.get(name)) or 0 for name in _COUNTS), default=0)
-    listed = [(name, _under(said, name, base)) for name in _LISTS]
+    listed = [(name, _under(said, name, base)) for name in LISTS]
     most = max(len(files), *(len(found) for _, found in listed))
     told = f"names {_shown(files)}"
     if counted > most:
@@ -90,7 +92,7 @@ def _under(said: Said, name: str, base: str) -> tuple[ExportFile | None, ...]:
 
 def _list_with(said: Said, file: ExportFile | None, base: str) -> tuple[ExportFile | None, ...]:
     """The list of several entries that `file` is one of; each may be signed by itself."""
-    for name in _LISTS:
+    for name in LISTS:
         found = _under(said, name, base)
         places = {_place(each) for each in found if each}
         if len(found) > 1 and file and _place(file) in places:

@@ -11,9 +11,17 @@ from adanalytics_client._url import origin_of
 _DONE = frozenset(
     {"completed", "complete", "done", "success", "succeeded", "ready", "finished", "available"}
 )
-_FAILED = frozenset(
+FAILED = frozenset(
     {"failed", "failure", "error", "fatal", "aborted", "rejected", "cancelled", "canceled"}
 )
+"""Words for the end of what did not succeed."""
+
+WAITING = frozenset(
+    {"pending", "processing", "queued", "running", "inprogress", "started", "accepted", "waiting"}
+    | {"preparing", "generating", "scheduled", "submitted", "created", "building", "notready"}
+)
+"""Words for what is being made; an export is, too, under a word that nobody knows."""
+
 # What an envelope says of the request, whatever it says of the export further in.
 _ANSWERED = frozenset({"success", "ok"})
 PROGRESS = frozenset({"progress", "percent", "percentage", "percentcomplete", "percentdone"})
@@ -68,7 +76,7 @@ def phase_of(word: str | None, said: Said, head: Head, *, addressed: bool) -> Ex
     folded = fold(word or "")
     if folded in _DONE:
         return ExportPhase.DONE
-    if folded in _FAILED or (word is None and _is_refused(said, addressed=addressed)):
+    if folded in FAILED or (word is None and _is_refused(said, addressed=addressed)):
         return ExportPhase.FAILED
     if folded == "expired":
         return ExportPhase.EXPIRED

@@ -12,6 +12,7 @@ from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._instead import is_ordered
 from adanalytics_client._json import Json
 from adanalytics_client._login import JSON_BODY
+from adanalytics_client._partial import tell_partial
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._retry import retry_after
 from adanalytics_client._session import Session
@@ -150,13 +151,17 @@ def _without(error: StatusError, known: ExportStatus) -> ExportStatus:
 
 
 def status_of(session: Session, answer: Answer[Json]) -> ExportStatus:
-    """What an answer says about an export, without any secret that it may echo."""
+    """What an answer says about an export, without any secret that it may echo.
+
+    Of an error beside what is done, the observer and the log are told.
+    """
     head = answer.reply.head
     asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
     found = answer.checked(
         session.credentials,
         lambda: read_status(answer.value, head, url=answer.url, retry_after=asked),
     )
+    tell_partial(session, answer, (found.done and found.reason) or "")
     redact, shown = session.credentials.redact, session.credentials.shown
     return replace(
         found,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from adanalytics_client._export_words import (
     ERRORS,
     PROGRESS,
+    WAITING,
     Said,
     levels,
     merged,
@@ -22,10 +23,6 @@ from adanalytics_client._json import Json, NotJson, parse
 LARGEST_ANSWER = 1024 * 1024
 """Bytes; whatever is longer is no answer about a file but the file."""
 
-_WAITING = frozenset(
-    {"pending", "processing", "queued", "running", "inprogress", "started", "accepted", "waiting"}
-    | {"preparing", "generating", "scheduled", "submitted", "created", "building", "notready"}
-)
 _TELLING = frozenset(
     {*ERRORS, "status", "state", "success", "message", "statusmessage", "reason", "detail"}
 )
@@ -170,7 +167,7 @@ def _of_document(content: Json) -> Instead:
     found = levels(content)
     said, word = merged(found), word_of(found)
     failure = reason_of(said, ERRORS)
-    if failure is None and fold(word or "") in _WAITING:
+    if failure is None and fold(word or "") in WAITING:
         return Instead(f"JSON with the status {word!r}", waiting=True)
     reason = failure or reason_of(said)
     if reason is None and word is not None:

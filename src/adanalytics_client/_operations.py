@@ -1,6 +1,5 @@
 """The reading operations of the service, each from request to result."""
 
-import logging
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
@@ -11,16 +10,16 @@ from adanalytics_client._dates import Day, to_day, to_range
 from adanalytics_client._effects import Operation, Reply, Request
 from adanalytics_client._fold import fold
 from adanalytics_client._following import moved_on
-from adanalytics_client._hooks import PageReceived, PartialAnswer, tell
+from adanalytics_client._hooks import PageReceived, tell
 from adanalytics_client._json import Json
 from adanalytics_client._outline import LEVELS, outline
 from adanalytics_client._pages import Cursor, Fetched, Origin, fetched
-from adanalytics_client._problems import request_id_of
+from adanalytics_client._partial import exchange_of, tell_partial
 from adanalytics_client._rows import Found, find_rows
 from adanalytics_client._session import Session
 from adanalytics_client._shapes import kind_of, outlined
 from adanalytics_client._stated_errors import stated_error
-from adanalytics_client._url import redact_url, with_query
+from adanalytics_client._url import with_query
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 GroupBy = Literal["day", "campaign", "demand_tag"]
 """What a summary may be grouped by."""
 
-_LOG = logging.getLogger("adanalytics_client")
-_LONGEST_REASON = 500
 _ACCEPT_JSON = ("accept", "application/json")
 
 
@@ -65,8 +62,8 @@ class PageReader:
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         answer = yield from call(session, Ask(_get(url)), self._outline)
         page = answer.checked(session.credentials, lambda: moved_on(cursor, self._page(answer)))
-        partial = _tell(session, answer, page.found.error)
-        origin = Origin(f"page {cursor.number} of {cursor.slice}", *_exchange(session, answer))
+        partial = tell_partial(session, answer, page.found.error)
+        origin = Origin(f"page {cursor.number} of {cursor.slice}", *exchange_of(session, answer))
         return replace(page, origin=origin, partial=partial)
 
     def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
@@ -91,7 +88,7 @@ def dates(session: Session) -> Operation[list[date]]:
     """
     answer = yield from call(session, Ask(_get(session.address("dates"))), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
-    _tell(session, answer, error)
+    tell_partial(session, answer, error)
     return days
 
 
@@ -115,7 +112,7 @@ def summary(
     url = with_query(session.address("summary"), parameters)
     answer = yield from call(session, Ask(_get(url)), read_json)
     made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
-    _tell(session, answer, error)
+    tell_partial(session, answer, error)
     return made
 
 
@@ -135,23 +132,6 @@ def log_in(session: Session) -> Operation[str]:
 
 def _get(url: str) -> Request:
     return Request("GET", url, (_ACCEPT_JSON,))
-
-
-def _tell(session: Session, answer: Answer[Json], error: str) -> PartialAnswer | None:
-    """Tell the observer and the log of an error that stands beside data, if there is one."""
-    if not error:
-        return None
-    url, request_id = _exchange(session, answer)
-    partial = PartialAnswer(url, session.credentials.redact(error)[:_LONGEST_REASON], request_id)
-    _LOG.warning("%s", partial)
-    tell(session.observer.partial, partial)
-    return partial
-
-
-def _exchange(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:
-    """The address asked and the service's name for the exchange, without secrets."""
-    redact, request_id = session.credentials.redact, request_id_of(answer.reply.head)
-    return redact(redact_url(answer.url)), redact(request_id) if request_id else None
 
 
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
