@@ -8,7 +8,7 @@ from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._json import Json, NotJson, parse
 from adanalytics_client._url import Address
-from adanalytics_client.encoding import json_text
+from adanalytics_client.encoding import json_text, utf8
 from adanalytics_client.errors import ConfigurationError
 
 _FORM = 1
@@ -36,9 +36,9 @@ class SavedExport:
         return cls(config.base.text, config.partner or "", order, status)
 
     def to_json(self) -> str:
-        """One JSON object; exact numbers stay exact."""
+        """One JSON object; exact numbers stay exact, and every file can hold it."""
         order, status = self.order, self.status
-        return json_text(
+        text = json_text(
             {
                 "form": _FORM,
                 "base_url": self.base_url,
@@ -64,6 +64,7 @@ class SavedExport:
             },
             sort_keys=True,
         )
+        return utf8(text).decode()
 
     def check(self, config: Config) -> "SavedExport":
         """See that it is of a client's service and partner.

@@ -123,6 +123,21 @@ def test_a_pickled_job_leaves_its_client_behind(
     assert status.answer == {"url": "/f.csv", "expires_at": "2026-02-01", "echo": ["***"]}
 
 
+def test_half_a_surrogate_pair_in_an_answer_keeps_no_job_from_being_kept(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    ordered = {"url": "/f.csv", "n\ud83d": "\ud83d\\ud83d", "rate": 0.5, "note": "\U0001f600\u00e9"}
+    stand_in.says_by_name(bulk_export=[say(ordered)], f_csv=[say(FILE, headers=CSV)])
+    job = world.call("start_export", "2026-01-01")
+    place = tmp_path / "export.job"
+    place.write_text(job.to_json(), encoding="utf-8")
+    later = again(world, job, place.read_text(encoding="utf-8"))
+    assert later.last_status == pickle.loads(pickle.dumps(job)).last_status == job.last_status
+    assert later.last_status.answer["n\ud83d"] == "\ud83d\\ud83d"
+    assert later.to_json() == job.to_json()
+    assert world.on(later, "download", tmp_path / "x.csv").read_bytes() == FILE
+
+
 @pytest.mark.parametrize("status", [403, 410])
 def test_an_expired_address_is_asked_for_anew(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, status: int
