@@ -7,12 +7,12 @@ service, so a model that insisted on more could refuse good data.
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict, ValidationError
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
-from adanalytics_client._json import Json
+from adanalytics_client._json import Json, NotJson, parse, parse_text
 from adanalytics_client.encoding import digits
 
 
@@ -109,6 +109,32 @@ class OpenModel(BaseModel):
     if not TYPE_CHECKING:
         # Type checkers take it for a field that must be given.
         __pydantic_extra__: dict[str, Annotated[Any, _AsSent()]]
+
+    @classmethod
+    def model_validate_json(  # type: ignore[override]  # pydantic's options differ by version
+        cls,
+        json_data: str | bytes | bytearray,
+        *,
+        strict: bool | None = None,
+        context: object = None,
+    ) -> Self:
+        """The record in a JSON text; a number with a fraction becomes Decimal by its own digits.
+
+        Raises:
+            pydantic.ValidationError: for a text that is not JSON or no object.
+
+        Example:
+            >>> Event.model_validate_json('{"revenue": 0.10}').revenue
+            Decimal('0.10')
+        """
+        try:
+            content = parse_text(json_data) if isinstance(json_data, str) else parse(json_data)
+        except NotJson as error:
+            told = InitErrorDetails(type="json_invalid", input=json_data, ctx={"error": str(error)})
+            raise ValidationError.from_exception_data(
+                cls.__name__, [told], input_type="json"
+            ) from None
+        return cls.model_validate(content, strict=strict, context=context)
 
     def __getitem__(self, name: str) -> Json:
         """A field by its name on the wire; a known field that was not sent is None.

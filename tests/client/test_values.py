@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from adanalytics_client._json import parse_text
 from adanalytics_client._lines import CHUNK
 from adanalytics_client._outline import outline
 from adanalytics_client._page_parts import each_row, parts
@@ -18,7 +19,7 @@ from adanalytics_client._pages import fetched
 from adanalytics_client._rows import find_rows
 from adanalytics_client._typed import Typed
 from adanalytics_client.errors import ProtocolError
-from adanalytics_client.models import Event
+from adanalytics_client.models import Event, Summary
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -110,3 +111,23 @@ def test_a_page_is_read_some_events_at_a_time() -> None:
     assert [each.event_id for each in EVENTS.read(page, 1_100)] == [str(x) for x in range(1_100)]
     bare = fetched(find_rows([{"event_id": "a"}, {"event_id": "b"}]), {})
     assert list(each_row(bare, None)) == bare.rows()
+
+
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: bytearray(text, "utf-8")])
+def test_a_model_of_a_text_has_its_very_digits(kind: Any) -> None:
+    digits = "0.10000000000000000000010"
+    text = f'{{"revenue": {digits}, "cost": 1e400, "new": [{{"x": {digits}}}], "campaign_id": 7}}'
+    event = Event.model_validate_json(kind(text))
+    assert (str(event.revenue), event.cost) == (digits, Decimal("1e400"))
+    assert str(event["new"][0]["x"]) == digits
+    assert event == Event.model_validate(parse_text(text))
+    assert Event.model_validate_json(event.model_dump_json(include={"revenue"})).revenue
+    row = Summary.model_validate_json(kind(f'{{"rows": [{text}], "totals": {text}}}'))
+    assert row.totals is not None
+    assert [str(row.rows[0].revenue), str(row.totals.revenue)] == [digits, digits]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"revenue": NaN}', "[]", "5", b"\xff", "{} {}"])
+def test_a_text_that_is_no_model_is_refused_as_by_pydantic(text: Any) -> None:
+    with pytest.raises(ValidationError, match="1 validation error for Event"):
+        Event.model_validate_json(text)
