@@ -60,13 +60,16 @@ def check_all(files: tuple[ExportFile, ...], said: Said, base: str) -> None:
     counted = max((count_of(said.get(name)) or 0 for name in _COUNTS), default=0)
     listed = [(name, _under(said, name, base)) for name in LISTS]
     most = max(len(files), *(len(found) for _, found in listed))
+    # A name of nothing but files may be of the one that is made of those listed.
+    bundled = any(any(_under(said, name, base)) for name in SPECIFIC)
+    others = (name for name, found in listed if _are_others(files, found, bundled=bundled))
     told = f"names {_shown(files)}"
     if counted > most:
         told += f" and counts {counted} files"
     elif said.get("hasmore") is True:
         told += " and says that there are more"
-    elif other := next((name for name, found in listed if _is_another(files, found)), None):
-        told += f", but under {other!r} another file"
+    elif other := next(others, None):
+        told += f", but under {other!r} something else"
     else:
         return
     raise ProtocolError(
@@ -75,10 +78,13 @@ def check_all(files: tuple[ExportFile, ...], said: Said, base: str) -> None:
     )
 
 
-def _is_another(files: tuple[ExportFile, ...], found: tuple[ExportFile | None, ...]) -> bool:
-    """Whether one file is listed beside another one; several may be what the one is made of."""
-    places = {_place(each) for each in (*files, *found) if each}
-    return len(files) == len(found) == 1 and len(places) > 1
+def _are_others(
+    files: tuple[ExportFile, ...], found: tuple[ExportFile | None, ...], *, bundled: bool
+) -> bool:
+    """Whether another file than the one is listed, or several of which it is not one."""
+    if len(files) != 1 or not any(found) or (bundled and len(found) > 1):
+        return False
+    return _place(files[0]) not in {_place(each) for each in found if each}
 
 
 def _shown(files: tuple[ExportFile, ...]) -> str:

@@ -37,8 +37,11 @@ def test_a_list_within_a_list_gives_all_of_its_files(
 @pytest.mark.parametrize(
     ("beside", "told"),
     [
-        ({"files": [{"url": "/g.csv"}]}, r"names http.*/f\.csv\?\*\*\*, but under 'files' another"),
-        ({"urls": ["/g.csv"]}, "but under 'urls' another file"),
+        (
+            {"files": [{"url": "/g.csv"}]},
+            r"names http.*/f\.csv\?\*\*\*, but under 'files' something else",
+        ),
+        ({"urls": ["/g.csv"]}, "but under 'urls' something else"),
         ({"file_count": 3}, "and counts 3 files"),
         ({"totalFiles": "3", "data": {"state": "done"}}, "and counts 3 files"),
         ({"has_more": True}, "and says that there are more"),
@@ -144,3 +147,15 @@ def test_measures_that_come_after_the_address_are_checked(
     )
     with pytest.raises(errors.DownloadError, match=told):
         fetch(world, tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("name", ["url", "href", "location"])
+def test_a_plain_address_beside_a_list_of_others_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say], name: str
+) -> None:
+    """It may be of the job, or of a first file: only a name of nothing but files may be of all."""
+    stand_in.says(say({"status": "done", name: "/a.csv", "files": [{"url": "/b"}, {"url": "/c"}]}))
+    with pytest.raises(errors.ProtocolError, match="but under 'files' something else"):
+        world.call("start_export", "2026-01-01")
+    stand_in.says(say({"status": "done", name: "/b", "files": [{"url": "/b?x"}, {"url": "/c"}]}))
+    assert len(world.call("start_export", "2026-01-01").last_status.files) == 2
