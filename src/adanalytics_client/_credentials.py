@@ -8,6 +8,7 @@ from adanalytics_client._config import Credential, Login
 from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import Exclusive, Failure, Operation
 from adanalytics_client._secret import Secret
+from adanalytics_client._url import redact_queries
 from adanalytics_client.encoding import utf8
 from adanalytics_client.errors import (
     AdAnalyticsError,
@@ -85,18 +86,18 @@ class Credentials:
         return text
 
     def shown(self, text: str) -> str:
-        """A server's text as a message can hold it: without a secret, and good for any encoding.
+        """A server's text as a message can hold it: without a secret or a signature, and encodable.
 
         JSON may hold half a surrogate pair, which neither a file nor a terminal can.
         """
-        return utf8(self.redact(text)).decode()
+        return utf8(redact_queries(self.redact(text))).decode()
 
     def scrub(self, error: AdAnalyticsError) -> None:
         """Take every secret out of an error, wherever a server's text may have brought it in."""
         error.message = self.shown(error.message)
         error.args = (error.message,)
         error.url = self.redact(error.url) if error.url else None
-        error.request_id = self.redact(error.request_id) if error.request_id else None
+        error.request_id = self.shown(error.request_id) if error.request_id else None
 
     def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
         hurry = log_in.hurry

@@ -151,5 +151,5 @@ def _told(
             method, shown, None, seconds, None, resends, outcome.trouble.name.lower()
         )
     head = outcome.head
-    named = session.credentials.redact(request_id_of(head) or "") or None
+    named = session.credentials.shown(request_id_of(head) or "") or None
     return RequestSent(method, shown, head.status, seconds, named, resends, None)

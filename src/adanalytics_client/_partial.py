@@ -7,7 +7,6 @@ from adanalytics_client._hooks import PartialAnswer, tell
 from adanalytics_client._json import Json
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._session import Session
-from adanalytics_client._url import redact_url
 
 _LOG = logging.getLogger("adanalytics_client")
 _LONGEST_REASON = 500
@@ -18,7 +17,7 @@ def tell_partial(session: Session, answer: Answer[Json], error: str) -> PartialA
     if not error:
         return None
     url, request_id = exchange_of(session, answer)
-    partial = PartialAnswer(url, session.credentials.redact(error)[:_LONGEST_REASON], request_id)
+    partial = PartialAnswer(url, session.credentials.shown(error)[:_LONGEST_REASON], request_id)
     _LOG.warning("%s", partial)
     tell(session.observer.partial, partial)
     return partial
@@ -26,5 +25,6 @@ def tell_partial(session: Session, answer: Answer[Json], error: str) -> PartialA
 
 def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:
     """The address asked and the service's name for the exchange, without secrets."""
-    redact, request_id = session.credentials.redact, request_id_of(answer.reply.head)
-    return redact(redact_url(answer.url)), redact(request_id) if request_id else None
+    request_id = request_id_of(answer.reply.head)
+    named = session.credentials.shown(request_id) if request_id else None
+    return session.shown(answer.url), named

@@ -1,13 +1,17 @@
 """A holder for a secret that never shows it."""
 
+import html
 import json
+import re
+import string
 from typing import NoReturn
-from urllib.parse import quote, quote_plus
 
 from adanalytics_client.errors import ConfigurationError
 
 # Shorter ones occur in ordinary words, where stars would show them rather than hide them.
 _SHORTEST = 4
+# What no spelling changes.
+_UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 
 
 class Secret:
@@ -24,7 +28,7 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
-        self._known: tuple[str, ...] = ()
+        self._known: re.Pattern[str] | None = None
 
     def reveal(self) -> str:
         """The secret itself; call it where it is put on the wire and nowhere else."""
@@ -62,22 +66,23 @@ class Secret:
         """`text` without the secret, also where it stands as part of JSON or of an address."""
         if len(self._value) < _SHORTEST:
             return text
-        for spelling in self._spellings():
-            text = text.replace(spelling, "***")
-        return text
+        # Made once: several texts of each request are looked through.
+        if self._known is None:
+            self._known = re.compile("".join(map(_spellings, self._value)))
+        return self._known.sub("***", text)
 
-    def _spellings(self) -> tuple[str, ...]:
-        """A server that repeats what it was sent may do so undecoded."""
-        if not self._known:
-            value = self._value
-            found = (
-                json.dumps(value)[1:-1],
-                json.dumps(value, ensure_ascii=False)[1:-1],
-                quote(value, safe=""),
-                quote(value),
-                quote_plus(value),
-                value,
-            )
-            # Mostly all are the same, and several texts of each request are looked through.
-            self._known = tuple(dict.fromkeys(found))
-        return self._known
+
+def _spellings(character: str) -> str:
+    """The pattern of a character as a server may repeat it: undecoded, and in its own way.
+
+    Escapes have letters of either case, and may be escaped again.
+    """
+    if character in _UNRESERVED:
+        return re.escape(character)
+    plain = {character, html.escape(character), json.dumps(character)[1:-1], f"\\{character}"}
+    if character == " ":
+        plain.add("+")
+    percent = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+    coded = f"{percent}|\\\\u{ord(character):04x}|&#0*{ord(character)};|&#x0*{ord(character):x};"
+    longest_first = sorted(plain, key=len, reverse=True)
+    return f"(?:{'|'.join(map(re.escape, longest_first))}|(?i:{coded}))"

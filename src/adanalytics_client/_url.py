@@ -16,6 +16,13 @@ _SHOWN_PARAMETERS = frozenset(
 )
 
 
+# Any other may hold a signature behind an & that is written otherwise.
+_SHOWN_VALUE = re.compile(r"[\w.:+-]{0,40}", re.ASCII)
+_QUERY = re.compile(
+    r"""(?:\?|%3f)(?:(?!%3[fd])[^\s"'<>?=])*(?:=|%3d)[^\s"'<>]*""", re.ASCII | re.IGNORECASE
+)
+
+
 def origin_of(url: str) -> Origin | None:
     """Scheme, host and port of an absolute http(s) address, or None for anything else."""
     try:
@@ -42,13 +49,33 @@ def redact_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-        shown = [pair for pair in parse_qsl(parts.query) if pair[0] in _SHOWN_PARAMETERS]
+        shown = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
     except ValueError:
         return "***"
     query = urlencode(shown)
     if parts.query and len(shown) < len(parts.query.split("&")):
         query = f"{query}&***" if query else "***"
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
+
+
+def _is_shown(name: str, value: str) -> bool:
+    return name in _SHOWN_PARAMETERS and _SHOWN_VALUE.fullmatch(value) is not None
+
+
+def redact_queries(text: str) -> str:
+    """A text in which no address is more than `redact_url` would show, wherever it stands.
+
+    Example:
+        >>> redact_queries("no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1).")
+        "no file '/a.csv?***' (see https://b.example/?page=2&***)."
+    """
+    return _QUERY.sub(_redacted_query, text)
+
+
+def _redacted_query(found: re.Match[str]) -> str:
+    query = found[0].rstrip(".,;:!)]}")
+    shown = redact_url(query) if query.startswith("?") else "%3F***"
+    return shown + found[0][len(query) :]
 
 
 class Address(str):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import logging
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
 from adanalytics_client import Observer, errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.client.conftest import OpenWorld, Say, StandIn
 
 KEY = "aak_S3CRET-key"
@@ -25,7 +30,7 @@ class Notes(Observer):
     def due(self, info: Any) -> None:
         self.told.append(info)
 
-    request = retry = due
+    request = retry = wait = partial = due
 
 
 def test_a_request_id_that_echoes_it(
@@ -85,3 +90,97 @@ def test_a_text_that_cannot_be_encoded(
     with pytest.raises(errors.ExportFailed) as failed:
         world.on(world.call("start_export", "2026-01-15"), "wait")
     assert str(failed.value).encode()
+
+
+SIGNED = "/f.csv?X-Sign=s1gnature&format=csv"
+
+
+@pytest.mark.parametrize("before", ["", "https://files.example", "%2Ffiles?at="])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 400, "body": {"error": "no {}"}},
+        {"status": 403, "body": {"error": "no {}"}, "headers": {"Retry-After": "1"}},
+        {"status": 500, "body": {"message": "no", "details": [{"field": "{}", "message": "{}."}]}},
+        {"body": {"error": "cannot serve {}"}},
+        {"body": b"<Error><Code>Gone</Code><Message>{}</Message></Error>"},
+        {"body": b"{} is gone.", "headers": {"Content-Type": "text/plain"}},
+        {"status": 401, "headers": {"X-Request-Id": "{}"}},
+    ],
+)
+def test_an_error_that_echoes_a_signed_address(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    before: str,
+    answer: dict[str, Any],
+) -> None:
+    notes = Notes()
+    address = f"{before}{SIGNED}"
+    failing = say(**{name: filled(value, address) for name, value in answer.items()})
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})], f_csv=[failing]
+    )
+    with caplog.at_level(logging.DEBUG), pytest.raises(errors.AdAnalyticsError) as caught:
+        open_world(observer=notes).call("export", "2026-01-15", to=tmp_path / "out.csv")
+    kept = f"{caught.value}{caught.value!r}{vars(caught.value)}{notes.told}{caplog.text}"
+    assert "s1gnature" not in kept
+    assert "***" in kept
+
+
+def filled(value: Any, address: str) -> Any:
+    """A part of an answer with an address wherever it has braces."""
+    if isinstance(value, dict):
+        return {name: filled(each, address) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, address) for each in value]
+    if isinstance(value, bytes):
+        return value.replace(b"{}", address.encode())
+    return value.replace("{}", address) if isinstance(value, str) else value
+
+
+def test_words_beside_data_and_of_an_export_that_echo_a_signed_address(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = Notes()
+    stand_in.says_by_name(
+        dates=[say({**DATES, "error": f"stale: {SIGNED}"})],
+        bulk_export=[say({"status": "failed", "error": f"not written to {SIGNED}"})],
+    )
+    world = open_world(observer=notes)
+    world.call("dates")
+    with pytest.raises(errors.ExportFailed) as caught:
+        world.on(world.call("start_export", "2026-01-15"), "wait")
+    assert "f.csv?format=csv&***" in caught.value.message
+    assert "f.csv?format=csv&***" in caplog.text
+    assert "s1gnature" not in f"{caught.value!r}{notes.told}{caplog.text}"
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        lambda key: quote(key, safe="").lower(),
+        lambda key: quote(quote(key, safe="")),
+        lambda key: key.replace("+", r"\u002B").replace("/", r"\/"),
+        html.escape,
+        lambda key: key.replace("+", "&#43;").replace('"', "&quot;"),
+    ],
+    ids=["lower case", "twice", "of JSON", "of HTML", "numbers of HTML"],
+)
+def test_a_credential_that_is_echoed_in_another_spelling(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], spelling: Callable[[str], str]
+) -> None:
+    key = "s3cr+t/k<y=="
+    notes = Notes()
+    echoed = spelling(key)
+    stand_in.says(
+        say(status=302, headers={"Location": f"/{quote(key, safe='').lower()}/dates"}),
+        say({"error": f"no {echoed}!"}, status=400, headers={"X-Request-Id": echoed}),
+    )
+    with pytest.raises(errors.InvalidRequest) as caught:
+        open_world(api_key=key, observer=notes).call("dates")
+    assert caught.value.reason == "no ***!"
+    assert caught.value.request_id == "***"
+    assert "s3cr" not in f"{vars(caught.value)}{notes.told}"
