@@ -214,3 +214,30 @@ def test_nothing_is_left_to_be_asked(world: World, stand_in: StandIn, say: type[
     stand_in.asked.clear()
     assert world.all_of(query.pages()) == []
     assert stand_in.asked == []
+
+
+def test_events_that_look_alike_are_as_many_as_there_are(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    """Also where a page moved: the token remembers two of the three that look alike."""
+    noted, stored = Noted(), [{"n": at} for at in (0, 1, 7, 7, 7, 8, 7)]
+    world, whole = open_world(observer=noted), [*stored]
+    serve(stand_in, say, stored)
+    pages = world.pages(DAY, max_events=4, **HOUR)
+    del stored[0]
+    rest = world.pages(DAY, resume=pages[-1].token, **HOUR)
+    assert rows_of([*pages, *rest]) == whole
+    assert [each.moved for each in noted.drifts] == [True]
+
+
+def test_a_token_does_not_grow_with_its_cuts(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    serve(stand_in, say, numbered(250))
+    options: dict[str, Any] = {"hour": 3, "per_page": 250}
+    token, lengths = None, list[int]()
+    for most in (40, 80, 120, 160, 200):
+        (page,) = world.pages(DAY, max_events=most, resume=token, **options)
+        token = page.token
+        lengths.append(len(token))
+    assert max(lengths) - min(lengths) < 10
