@@ -5,7 +5,7 @@ plain text. Each kind of file has something that such an answer cannot have.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adanalytics_client._export_words import (
     ERRORS,
@@ -71,9 +71,12 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What came instead of the file; `waiting` when it says that the file is still being made."""
+    """What came instead of the file; `waiting` when it says that the file is still being made.
 
-    told: str
+    Its words may echo what was sent, which an error report would show with the local variables.
+    """
+
+    told: str = field(repr=False)
     waiting: bool = False
 
 
@@ -81,8 +84,8 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
     """What came instead of the file, or None for what may be the file.
 
     Example:
-        >>> came_instead(Wanted("csv"), Arrival(b'{"error": "gone"}', True, "text/csv"))
-        Instead(told="JSON that says 'gone'", waiting=False)
+        >>> came_instead(Wanted("csv"), Arrival(b'{"error": "gone"}', True, "text/csv")).told
+        "JSON that says 'gone'"
         >>> came_instead(Wanted("csv"), Arrival(b"event_id,revenue", True, "text/csv"))
     """
     form = fold(wanted.form)

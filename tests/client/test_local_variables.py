@@ -84,6 +84,19 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
         assert "s3cret" not in shown_locals(caught.value)
 
 
+@pytest.mark.parametrize("echo", [SIGNED, KEY])
+def test_no_frame_shows_what_came_instead_of_a_file(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, echo: str
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})],
+        f_csv=[say({"error": f"cannot serve {echo}"})],
+    )
+    with pytest.raises(errors.DownloadError, match="cannot serve") as caught:
+        open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
+    assert "s3cret" not in shown_locals(caught.value)
+
+
 def test_no_frame_of_an_interrupted_wait_shows_a_signature(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
