@@ -96,5 +96,5 @@ class LockedPart:
         if not self.is_ours:
             raise DownloadError(
                 f"{self.path} was removed or replaced while the file was arriving. "
-                "Download it again; no other download may be using that name."
+                "Download it again, once no other download uses that name."
             )
