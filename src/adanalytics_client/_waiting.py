@@ -55,6 +55,9 @@ def wait_for(
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     questions, over = 0, False
+    if known.done and not known.files and known.poll_url is not None:
+        # Some services say so a moment before they name the file.
+        known = replace(known, phase=ExportPhase.WORKING)
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
         asked = _still_asked(session, known)

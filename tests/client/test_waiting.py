@@ -230,3 +230,19 @@ def test_an_address_that_is_gone_is_told_as_an_end_of_the_export(
     if status != 403:
         assert caught.value.url == f"{stand_in.url}/st"
         assert "no export e7 at the address" in str(caught.value)
+
+
+def test_a_status_address_is_asked_for_the_file_of_what_is_done(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock
+) -> None:
+    """Some services say "done" a moment before they name the file."""
+    early = {"status": "done", "status_url": "/st"}
+    stand_in.says_by_name(
+        bulk_export=[say(early)], st=[say(early), say({**early, "download_url": "/f.csv"})]
+    )
+    job = world.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ProtocolError, match="names no file"):
+        world.on(job, "wait", timeout=60)
+    assert len(world.on(job, "wait", timeout=60).files) == 1
+    assert clock.sleeps == [1.0, 1.0]
+    assert [asked.method for asked in stand_in.asked] == ["POST", "GET", "GET"]
