@@ -249,11 +249,11 @@ def test_silence_ends_in_time(http: Http) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         with pytest.raises(httpx.ReadTimeout):
-            http.get(url, timeout=0.01)
+            http.get(url, timeout=httpx.Timeout(10, read=0.01))
         with pytest.raises(httpx.WriteTimeout):
-            http.post(url, content=b"x" * 20_000_000, timeout=0.01)
+            http.post(url, content=b"x" * 20_000_000, timeout=httpx.Timeout(10, write=0.01))
         with pytest.raises(httpx.ConnectTimeout):
-            http.get(url.replace("http:", "https:"), timeout=0.01)
+            http.get(url.replace("http:", "https:"), timeout=httpx.Timeout(10, connect=0.01))
 
 
 def test_ipv6(http: Http, wire: Callable[..., Wire]) -> None:

@@ -25,7 +25,11 @@ class AsTasks:
         self._http = httpx.AsyncClient(transport=transport, timeout=10)
 
     def get(
-        self, url: str, *, timeout: float = 10, extensions: Mapping[str, Any] | None = None
+        self,
+        url: str,
+        *,
+        timeout: httpx.Timeout | float = 10,
+        extensions: Mapping[str, Any] | None = None,
     ) -> httpx.Response:
         asked = self._http.get(url, timeout=timeout, extensions=dict(extensions or {}))
         return self._loop.run(asked)
@@ -36,7 +40,7 @@ class AsTasks:
         *,
         content: bytes,
         headers: Mapping[str, str] | None = None,
-        timeout: float = 10,
+        timeout: httpx.Timeout | float = 10,
     ) -> httpx.Response:
         return self._loop.run(
             self._http.post(url, content=content, headers=headers, timeout=timeout)
