@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
 
 Silent = Callable[..., "tuple[World, list[float]]"]
+Work = Callable[[], Any]
 
 
 SAVED = (
@@ -189,6 +190,32 @@ def test_a_wait_that_the_service_asks_for_is_told(
     assert pickle.loads(pickle.dumps(caught.value)).args == (caught.value.message,)
 
 
+def one_amid_another(
+    world: World, stand_in: StandIn, outer: Work, inner: Work, held: threading.Event
+) -> tuple[object, object]:
+    """What comes of work while the login of other work is held, and of that; errors as values."""
+
+    def with_threads() -> tuple[object, object]:
+        with ThreadPoolExecutor() as pool:
+            begun = pool.submit(outer)
+            assert stand_in.reached.wait(20)
+            done = pool.submit(inner)
+            found = done.exception() or done.result()
+            held.set()
+            return found, begun.exception() or begun.result()
+
+    async def with_tasks() -> tuple[object, object]:
+        begun = asyncio.create_task(outer())
+        assert await asyncio.to_thread(stand_in.reached.wait, 20)
+        found = await asyncio.gather(inner(), return_exceptions=True)
+        held.set()
+        return found[0], (await asyncio.gather(begun, return_exceptions=True))[0]
+
+    both = with_threads if isinstance(world.client, Client) else with_tasks
+    done: tuple[object, object] = world.on(SimpleNamespace(both=both), "both")
+    return done
+
+
 def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -197,24 +224,24 @@ def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
     stand_in.says_by_name(login=[say({"token": "t1"}, gate=held)], dates=[say(DATES)])
     world = open_world(email="a@b.example", password="pass-word")
     job = job_of(world)
+    found, dates = one_amid_another(
+        world, stand_in, world.client.dates, lambda: job.wait(timeout=0.2), held
+    )
+    assert isinstance(found, errors.RequestTimeout)
+    assert "another call began is not done within wait(timeout=0.2)" in found.message
+    assert isinstance(dates, list)
 
-    def with_threads() -> object:
-        with ThreadPoolExecutor() as pool:
-            other = pool.submit(world.client.dates)
-            assert stand_in.reached.wait(20)
-            with pytest.raises(errors.RequestTimeout, match=told):
-                job.wait(timeout=0.2)
-            held.set()
-            return other.result()
 
-    async def with_tasks() -> object:
-        other = asyncio.create_task(world.client.dates())
-        assert await asyncio.to_thread(stand_in.reached.wait, 20)
-        with pytest.raises(errors.RequestTimeout, match=told):
-            await job.wait(timeout=0.2)
-        held.set()
-        return await other
-
-    told = r"another call began is not done within wait\(timeout=0.2\)"
-    both = with_threads if isinstance(world.client, Client) else with_tasks
-    assert world.on(SimpleNamespace(both=both), "both")
+def test_a_login_that_lacked_time_fails_for_nobody_else(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    held = threading.Event()
+    stand_in.says_by_name(login=[say(gate=held), say({"token": "t1"})], dates=[say(DATES)])
+    world = open_world(email="a@b.example", password="pass-word", retry=RetryPolicy(attempts=1))
+    job = job_of(world)
+    dates, waited = one_amid_another(
+        world, stand_in, lambda: job.wait(timeout=0.2), world.client.dates, held
+    )
+    assert isinstance(dates, list)
+    assert isinstance(waited, errors.RequestTimeout)
+    assert [asked.path for asked in stand_in.asked].count("/api/auth/login") == 2
