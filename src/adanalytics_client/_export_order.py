@@ -11,6 +11,9 @@ from adanalytics_client._dates import Day, to_range
 from adanalytics_client._part_place import check_arrival
 from adanalytics_client.errors import ConfigurationError
 
+ONE_HOUR = 3600.0
+"""Seconds to wait for an export, where nobody says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:

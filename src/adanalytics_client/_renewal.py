@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from adanalytics_client._effects import Operation
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._export_order import ExportOrder
+from adanalytics_client._export_order import ONE_HOUR, ExportOrder
 from adanalytics_client._exporting import described, look, order_export, status_of
 from adanalytics_client._listed_anew import called, matched
 from adanalytics_client._session import Session
-from adanalytics_client._waiting import ONE_HOUR, wait_for
+from adanalytics_client._waiting import wait_for
 from adanalytics_client.errors import ExportError, ExportExpired, StatusError
 
 _SHOWN_NAMES = 5

@@ -22,9 +22,6 @@ from adanalytics_client.errors import (
     TransportError,
 )
 
-ONE_HOUR = 3600.0
-"""Seconds to wait for an export, where nobody says otherwise."""
-
 
 def wait_for(
     session: Session,

@@ -10,7 +10,6 @@ from adanalytics_client._async import AsyncDriver
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
 from adanalytics_client._export_order import ExportOrder, check_delivery
-from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import AsyncHttpClient
 from adanalytics_client._pull import make_pull
 from adanalytics_client._saved import SavedExport
@@ -96,8 +95,6 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             >>> about = {"base_url": "https://stats.example", "partner": "acme"}
             >>> async with AsyncClient(**about, email=email, password=password) as person:
             ...     token = await person.log_in()
-            >>> async with AsyncClient(**about, token=token) as later:
-            ...     days = await later.dates()
         """
         return await self._driver.run(_operations.log_in(self._session))
 
@@ -219,6 +216,8 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             >>> (await job.wait(timeout=3600)).row_count
             600
         """
+        from adanalytics_client._exporting import order_export
+
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = await self._driver.run(order_export(self._session, order))
         saved = SavedExport.of(self._session.config, order, status)

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ask_again
+from adanalytics_client._export_order import ONE_HOUR
 from adanalytics_client._kept_job import KeptJob
 from adanalytics_client._saved import read_saved
-from adanalytics_client._waiting import ONE_HOUR, wait_for
 
 if TYPE_CHECKING:
     from adanalytics_client.aclient import AsyncClient
@@ -53,6 +52,8 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             >>> (await job.status()).phase.value
             'done'
         """
+        from adanalytics_client._exporting import ask_again
+
         session, driver = self._client()
         self._status = await driver.run(ask_again(session, self._order, self._status))
         return self._status
@@ -78,6 +79,8 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
             >>> (await job.wait(timeout=600)).done
             True
         """
+        from adanalytics_client._waiting import wait_for
+
         session, driver = self._client()
         waiting = wait_for(session, self._order, self._status, timeout=timeout, heard=self._learn)
         self._status = await driver.run(waiting)

@@ -9,7 +9,6 @@ from adanalytics_client import _operations
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
 from adanalytics_client._export_order import ExportOrder, check_delivery
-from adanalytics_client._exporting import order_export
 from adanalytics_client._lent import HttpClient
 from adanalytics_client._pull import make_pull
 from adanalytics_client._saved import SavedExport
@@ -96,8 +95,6 @@ class Client(Connection[HttpClient, SyncDriver]):
             >>> about = {"base_url": "https://stats.example", "partner": "acme"}
             >>> with Client(**about, email=email, password=password) as person:
             ...     token = person.log_in()
-            >>> with Client(**about, token=token) as later:
-            ...     days = later.dates()
         """
         return self._driver.run(_operations.log_in(self._session))
 
@@ -219,6 +216,8 @@ class Client(Connection[HttpClient, SyncDriver]):
             >>> job.wait(timeout=3600).row_count
             600
         """
+        from adanalytics_client._exporting import order_export
+
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = self._driver.run(order_export(self._session, order))
         saved = SavedExport.of(self._session.config, order, status)

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._exporting import ask_again
+from adanalytics_client._export_order import ONE_HOUR
 from adanalytics_client._kept_job import KeptJob
 from adanalytics_client._saved import read_saved
 from adanalytics_client._sync import SyncDriver
-from adanalytics_client._waiting import ONE_HOUR, wait_for
 
 if TYPE_CHECKING:
     from adanalytics_client.client import Client
@@ -53,6 +52,8 @@ class ExportJob(KeptJob[SyncDriver]):
             >>> job.status().phase.value
             'done'
         """
+        from adanalytics_client._exporting import ask_again
+
         session, driver = self._client()
         self._status = driver.run(ask_again(session, self._order, self._status))
         return self._status
@@ -74,6 +75,8 @@ class ExportJob(KeptJob[SyncDriver]):
             >>> job.wait(timeout=600).done
             True
         """
+        from adanalytics_client._waiting import wait_for
+
         session, driver = self._client()
         waiting = wait_for(session, self._order, self._status, timeout=timeout, heard=self._learn)
         self._status = driver.run(waiting)
