@@ -109,9 +109,7 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """The pages of a slice moved while they were read or contradict each other.
-
-    Events may be missing then.
+    """Pages of a slice moved while they were read or contradict each other; events may be missing.
 
     Attributes:
         slice: the query.
@@ -122,8 +120,8 @@ class PageDrift:
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
         moved: whether what an earlier run handed out of this page is not where it was.
-        alike: whether events look like those of the page before, but have no `event_id` that tells
-            whether they came again; none was left out. Told once for each slice.
+        alike: whether events without an `event_id` look like those of the page before; they stay,
+            and it is told once for each slice.
 
     Example:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -162,10 +160,7 @@ class PageDrift:
         if self.moved:
             return " does not begin any more with what an earlier run handed out of it;"
         if self.alike:
-            return (
-                " seems to bring events of the page before again, but none was left out, since "
-                "they have no event_id; if they are the same,"
-            )
+            return " seems to bring events again, left in as they have no event_id; if they are,"
         return " is of fewer events in all than the page before;"
 
 

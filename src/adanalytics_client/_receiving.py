@@ -48,8 +48,10 @@ class Receiver:
     ) -> None:
         self.head = _decoded(to_head(response)) if decoded else to_head(response)
         self._sink = send.sink
-        with _of_a_sink():
-            takes = self._sink.accept(self.head) if self._sink else False
+        takes: bool | None = False
+        if self._sink is not None:
+            with _of_a_sink():
+                takes = self._sink.accept(self.head)
         self.unread = takes is None
         self._body: Body | None = None
         self._damage: Failure | None = None
