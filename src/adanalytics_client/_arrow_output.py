@@ -13,6 +13,7 @@ from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from _typeshed import ReadableBuffer
 
 ROWS_PER_GROUP = 65_536
 """Rows of a row group or record batch, and the most that are held as columns: some 40 MB."""
@@ -144,7 +145,7 @@ class _Sink(io.BufferedIOBase):
         """As every file for writing."""
         return True
 
-    def write(self, piece: bytes) -> int:  # type: ignore[override]  # buffers only
+    def write(self, piece: "ReadableBuffer") -> int:
         """Pass a piece on; pyarrow hands over buffers of its own."""
         data = memoryview(piece)
         if not self.cut:

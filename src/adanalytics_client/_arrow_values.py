@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 _NULL = type(None)
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
-"""What is raised for a value that does not fit; pyarrow's own exceptions are kinds of these."""
+"""What is raised for a value that does not fit.
+
+pyarrow's ArrowInvalid is a ValueError, and for another type it raises a TypeError or its own kind
+of NotImplementedError; a whole number too large for a column is an OverflowError.
+"""
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
 _TIME_TEXT = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d(?::\d\d)?)"
@@ -113,9 +117,10 @@ def pairs(value: Json) -> Pairs:
     Raises:
         ValueError: for anything else than an object.
     """
-    if not isinstance(value, dict):
-        raise ValueError(value)  # noqa: TRY004  # the value is wrong, and told as one
-    return [(name, None if each is None else _text(each)) for name, each in value.items()]
+    members = value.items() if isinstance(value, dict) else None
+    if members is None:
+        raise ValueError(value)
+    return [(name, None if each is None else _text(each)) for name, each in members]
 
 
 def _refuse(value: Json) -> Json:

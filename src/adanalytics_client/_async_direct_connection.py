@@ -138,7 +138,7 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
         """The event loop has connected."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # the signature is asyncio's
+    def get_buffer(self, _sizehint: int) -> memoryview:
         """Where the event loop puts what comes.
 
         A view, since TLS fills it in pieces, and a slice of a bytearray would be another one.

@@ -3,9 +3,12 @@
 import gzip
 import io
 import zlib
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from adanalytics_client._files import Rewrite, Target
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 # The densest level costs several times the time of this one for a few percent of size.
 _LEVEL = 6
@@ -66,10 +69,10 @@ class _Packer(io.BufferedIOBase):
         """As every target's file."""
         return True
 
-    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
+    def write(self, piece: "ReadableBuffer") -> int:
         """Pack a piece."""
         self._to.write(self._deflate.compress(piece))
-        return len(piece)
+        return memoryview(piece).nbytes
 
     def finish(self) -> None:
         """Write what is left, with checksum and length."""

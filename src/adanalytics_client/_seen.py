@@ -66,7 +66,7 @@ class SeenEvents:
     def __len__(self) -> int:
         return len(self._digests)
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # it changes; checkers expect a hash
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # it changes, so none; typeshed says every object has one
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SeenEvents):

@@ -5,9 +5,12 @@ import io
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from adanalytics_client._files import Rewrite
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class Stream:
@@ -67,20 +70,20 @@ class _WholeWrites(io.BufferedIOBase):
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
 
-    def write(self, piece: bytes) -> int:  # type: ignore[override]  # only bytes are written here
+    def write(self, piece: "ReadableBuffer") -> int:
         """Write all of `piece`.
 
         Raises:
             BlockingIOError: when the stream does not wait and is full.
             OSError: from the stream.
         """
-        rest = memoryview(piece)
+        whole = rest = memoryview(piece).cast("B")
         while rest:
             taken: int | None = self._raw.write(rest)
             if taken is None:
                 raise BlockingIOError(errno.EAGAIN, "the stream is full and does not wait")
             rest = rest[taken:]
-        return len(piece)
+        return len(whole)
 
     def flush(self) -> None:
         """Flush the stream below."""

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from secrets import token_hex
-from typing import Any
 
+from adanalytics_cli.sync.file_system import FileSystem
 from adanalytics_cli.sync.store import DatasetBusy
 
 SECONDS = 120.0
@@ -26,7 +26,7 @@ class Lease:
     object is put as a whole, that costs requests and no data.
     """
 
-    def __init__(self, files: Any, path: str, place: str) -> None:  # noqa: ANN401  # no types
+    def __init__(self, files: FileSystem, path: str, place: str) -> None:
         self._files = files
         self._path = path
         self._place = place

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from adanalytics_cli.errors import CommandError, MissingExtra
+from adanalytics_cli.sync.file_system import FileSystem
 from adanalytics_cli.sync.layout import LOCK
 from adanalytics_cli.sync.lease import Lease
 from adanalytics_cli.sync.store import as_failure
@@ -27,7 +28,7 @@ class ObjectStore:
     Files on their way lie in a temporary folder of this machine until they are put.
     """
 
-    def __init__(self, files: Any, root: str, place: str) -> None:  # noqa: ANN401  # no types
+    def __init__(self, files: FileSystem, root: str, place: str) -> None:
         self._files = files
         self._root = root.rstrip("/")
         self.place = place
@@ -36,10 +37,9 @@ class ObjectStore:
         """The content of a small object, or None when there is none."""
         try:
             with self._asked():
-                content: bytes = self._files.cat_file(self._path(name))
+                return self._files.cat_file(self._path(name))
         except FileNotFoundError:
             return None
-        return content
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
