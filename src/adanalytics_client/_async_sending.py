@@ -28,7 +28,7 @@ class AsyncSender:
         """Send and receive."""
         begun = asyncio.get_running_loop().time()
         limit = asyncio.timeout(None)
-        answered, proxy = False, self.defaults.proxies.of(send.request.url)
+        answered, proxies = False, self.defaults.proxies
         with quiet_logs(self.redact):
             try:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
@@ -45,11 +45,13 @@ class AsyncSender:
                     finally:
                         await response.aclose()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
+                proxy = proxies.of(send.request.url)
                 return replace(to_failure(error, answered=answered), proxy=proxy)
             except TimeoutError:
                 if not limit.expired():
                     raise
                 detail = SLOW_BODY if answered else ""
+                proxy = proxies.of(send.request.url)
                 return Failure(Trouble.TIMEOUT, arrived=True, detail=detail, proxy=proxy)
             except SinkError as told:
                 theirs = told.error

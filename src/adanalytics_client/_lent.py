@@ -3,7 +3,10 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
 from typing import Protocol
+from urllib.request import Request as UrllibRequest
 
 import httpx
 
@@ -59,6 +62,13 @@ class AsyncHttpClient(Protocol):
         """Its owner closes it, never this library."""
 
 
+class NoCookies(CookieJar):
+    """Keeps none: nothing here sends them, and a service may set ever new ones."""
+
+    def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None:
+        """Leave what an answer sets."""
+
+
 def own_client(sockets: Sockets) -> httpx.Client:
     """A client of our own; proxies come from the environment as httpx reads it.
 
@@ -74,8 +84,11 @@ def own_client(sockets: Sockets) -> httpx.Client:
     if proxies := Proxies.of_environment():
         hooks = {"request": [sockets.watch]}
         with proxies.usable():
-            return httpx.Client(verify=trust(), limits=_LIMITS, event_hooks=hooks)
-    return httpx.Client(transport=DirectTransport(sockets.add, keepalive=_KEEPALIVE))
+            return httpx.Client(
+                verify=trust(), limits=_LIMITS, event_hooks=hooks, cookies=NoCookies()
+            )
+    transport = DirectTransport(sockets.add, keepalive=_KEEPALIVE)
+    return httpx.Client(transport=transport, cookies=NoCookies())
 
 
 def own_async_client() -> httpx.AsyncClient:
@@ -85,12 +98,13 @@ def own_async_client() -> httpx.AsyncClient:
 
     if proxies := Proxies.of_environment():
         with proxies.usable():
-            return httpx.AsyncClient(verify=trust(), limits=_LIMITS)
-    return httpx.AsyncClient(transport=AsyncDirectTransport(keepalive=_KEEPALIVE))
+            return httpx.AsyncClient(verify=trust(), limits=_LIMITS, cookies=NoCookies())
+    transport = AsyncDirectTransport(keepalive=_KEEPALIVE)
+    return httpx.AsyncClient(transport=transport, cookies=NoCookies())
 
 
 def borrowed(http: HttpClient) -> httpx.Client:
-    """A shallow copy of a ready client: its connections and TLS settings, but our own cookies.
+    """A shallow copy of a ready client: its connections and TLS settings, but no cookies.
 
     Sending stores cookies in the client that sends, and a lent client must not change.
     """
@@ -98,7 +112,7 @@ def borrowed(http: HttpClient) -> httpx.Client:
         raise ConfigurationError("http= takes an httpx.Client; AsyncClient takes the async one.")
     _see_open(http)
     lent = copy.copy(http)
-    lent.cookies = httpx.Cookies()
+    lent.cookies = httpx.Cookies(NoCookies())
     return lent
 
 
@@ -108,7 +122,7 @@ def borrowed_async(http: AsyncHttpClient) -> httpx.AsyncClient:
         raise ConfigurationError("http= takes an httpx.AsyncClient; Client takes the sync one.")
     _see_open(http)
     lent = copy.copy(http)
-    lent.cookies = httpx.Cookies()
+    lent.cookies = httpx.Cookies(NoCookies())
     return lent
 
 

@@ -26,7 +26,7 @@ class Sender:
 
     def send(self, send: Send, stop: threading.Event) -> Reply | Failure:
         """Send and receive; `stop` ends it between two pieces of a body."""
-        answered, proxy = False, self.defaults.proxies.of(send.request.url)
+        answered = False
         with quiet_logs(self.redact):
             try:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
@@ -38,6 +38,7 @@ class Sender:
                 finally:
                     response.close()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
+                proxy = self.defaults.proxies.of(send.request.url)
                 return replace(to_failure(error, answered=answered), proxy=proxy)
             except SinkError as told:
                 theirs = told.error

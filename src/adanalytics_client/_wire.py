@@ -98,9 +98,13 @@ def answer_of(
 
 def to_head(response: httpx.Response) -> Head:
     """Status and headers; a header that came twice is joined with a comma."""
-    return Head(
-        response.status_code, {name.lower(): text for name, text in response.headers.items()}
-    )
+    # To httpx's own `items` each header decodes all of them anew.
+    encoding = response.headers.encoding
+    headers: dict[str, str] = {}
+    for raw_name, raw_text in response.headers.raw:
+        name, text = raw_name.decode(encoding).lower(), raw_text.decode(encoding)
+        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    return Head(response.status_code, headers)
 
 
 def to_failure(error: Exception, *, answered: bool) -> Failure:
