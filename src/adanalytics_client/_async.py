@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_client._async_sending import AsyncSender
 from adanalytics_client._effects import (
@@ -17,19 +17,21 @@ from adanalytics_client._effects import (
     Sleep,
     Trouble,
 )
-from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._lent import (
     AsyncHttpClient,
     Defaults,
     borrowed_async,
     own_async_client,
 )
-from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._url import BaseUrl
 from adanalytics_client.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from adanalytics_client._fanout import Arrived, Fanout, Turned
+    from adanalytics_client._pages import Cursor
 
 T = TypeVar("T")
 
@@ -146,13 +148,13 @@ class AsyncDriver:
                 await asyncio.wait([work])
 
     async def stream(
-        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Arrived]]
-    ) -> AsyncGenerator[Turned, None]:
+        self, fanout: "Fanout", fetch: "Callable[[Cursor], Operation[Arrived]]"
+    ) -> "AsyncGenerator[Turned, None]":
         """Run a fan-out as tasks and give its pages as they become ready."""
         done: asyncio.Queue[tuple[Cursor, Arrived | BaseException]] = asyncio.Queue()
         tasks: set[asyncio.Task[Arrived]] = set()
 
-        def launch(cursor: Cursor) -> None:
+        def launch(cursor: "Cursor") -> None:
             task = asyncio.create_task(self._run(fetch(cursor)))
             # Called also for a task that was cancelled before its first step.
             task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
@@ -205,13 +207,13 @@ def _here() -> tuple[asyncio.AbstractEventLoop, int]:
     return asyncio.get_running_loop(), os.getpid()
 
 
-def _outcome(ended: asyncio.Task[Arrived]) -> Arrived | BaseException:
+def _outcome(ended: "asyncio.Task[Arrived]") -> "Arrived | BaseException":
     if ended.cancelled():
         return given_up()
     return ended.exception() or ended.result()
 
 
-async def _cancel(tasks: set[asyncio.Task[Arrived]]) -> None:
+async def _cancel(tasks: "set[asyncio.Task[Arrived]]") -> None:
     pending = list(tasks)
     for task in pending:
         task.cancel()

@@ -9,7 +9,8 @@ from adanalytics_client._dates import days_between
 from adanalytics_client._day_counts import day_counts
 from adanalytics_client._effects import Operation
 from adanalytics_client._following import following
-from adanalytics_client._operations import PageReader, dates, summary
+from adanalytics_client._operations import dates, summary
+from adanalytics_client._page_reader import PageReader
 from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._plan import Division, Plan
 from adanalytics_client._session import Session

@@ -1,21 +1,16 @@
 """The reading operations of the service, each from request to result."""
 
-from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
 
 from adanalytics_client._call import NO_CONTENT, Answer, Ask, call, issued_token, read_json
 from adanalytics_client._config import Login
 from adanalytics_client._dates import Day, to_day, to_range
-from adanalytics_client._effects import Operation, Reply, Request
+from adanalytics_client._effects import Operation, Request
 from adanalytics_client._fold import fold
-from adanalytics_client._following import moved_on
-from adanalytics_client._hooks import PageReceived, tell
 from adanalytics_client._json import Json
-from adanalytics_client._outline import LEVELS, outline
-from adanalytics_client._pages import Cursor, Fetched, Origin, fetched
-from adanalytics_client._partial import exchange_of, tell_partial
-from adanalytics_client._rows import Found, find_rows
+from adanalytics_client._partial import tell_partial
+from adanalytics_client._rows import find_rows
 from adanalytics_client._session import Session
 from adanalytics_client._shapes import kind_of, outlined
 from adanalytics_client._stated_errors import stated_error
@@ -31,62 +26,13 @@ GroupBy = Literal["day", "campaign", "demand_tag"]
 _ACCEPT_JSON = ("accept", "application/json")
 
 
-@dataclass(frozen=True, slots=True)
-class PageReader:
-    """How the pages of one pull are asked for and read.
-
-    Attributes:
-        per_page: events asked for.
-        rows_key: the name or path of the list, where the caller knows it.
-    """
-
-    per_page: int
-    rows_key: str | None = None
-
-    def fetch(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
-        """One page of events, of which the observer is told.
-
-        Raises:
-            ProtocolError: for an answer without a list of records, and for the page before again.
-        """
-        page = yield from self.read(session, cursor)
-        self.announce(session, cursor, page)
-        return page
-
-    def read(self, session: Session, cursor: Cursor) -> Operation[Fetched]:
-        """One page of events that may turn out not to be used.
-
-        Raises:
-            ProtocolError: for an answer without a list of records, and for the page before again.
-        """
-        url = with_query(session.address("events"), cursor.parameters(self.per_page))
-        answer = yield from call(session, Ask(_get(url)), self._outline)
-        page = answer.checked(session.credentials, lambda: moved_on(cursor, self._page(answer)))
-        partial = tell_partial(session, answer, page.found.error)
-        origin = Origin(f"page {cursor.number} of {cursor.slice}", *exchange_of(session, answer))
-        return replace(page, origin=origin, partial=partial)
-
-    def announce(self, session: Session, cursor: Cursor, page: Fetched) -> None:
-        """Tell the observer of a page that will be used."""
-        tell(session.observer.page, PageReceived(str(cursor.slice), cursor.number, len(page)))
-
-    def _outline(self, reply: Reply) -> Json:
-        levels = max(LEVELS, 1 + (self.rows_key or "").count("."))
-        return None if reply.status == NO_CONTENT else outline(reply.body, levels)
-
-    def _page(self, answer: Answer[Json]) -> Fetched:
-        empty = answer.reply.status == NO_CONTENT
-        found = Found([], ()) if empty else find_rows(answer.value, rows_key=self.rows_key)
-        return fetched(found, answer.reply.head.headers)
-
-
 def dates(session: Session) -> Operation[list[date]]:
     """The days that have data, in the service's order.
 
     Raises:
         ProtocolError: when the answer is not `{"dates": ["YYYY-MM-DD", ...]}`.
     """
-    answer = yield from call(session, Ask(_get(session.address("dates"))), read_json)
+    answer = yield from call(session, Ask(get_json(session.address("dates"))), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
     tell_partial(session, answer, error)
     return days
@@ -110,7 +56,7 @@ def summary(
             )
         parameters["group_by"] = group_by
     url = with_query(session.address("summary"), parameters)
-    answer = yield from call(session, Ask(_get(url)), read_json)
+    answer = yield from call(session, Ask(get_json(url)), read_json)
     made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
     tell_partial(session, answer, error)
     return made
@@ -130,7 +76,8 @@ def log_in(session: Session) -> Operation[str]:
     return token.reveal()
 
 
-def _get(url: str) -> Request:
+def get_json(url: str) -> Request:
+    """A request for an answer in JSON."""
     return Request("GET", url, (_ACCEPT_JSON,))
 
 

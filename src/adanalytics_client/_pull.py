@@ -11,8 +11,8 @@ from adanalytics_client._dates import Day, to_range
 from adanalytics_client._drift import announce
 from adanalytics_client._effects import Operation
 from adanalytics_client._fanout import Arrived, Fanout, Turned
-from adanalytics_client._operations import PageReader
 from adanalytics_client._page import Page, TextPage
+from adanalytics_client._page_reader import PageReader
 from adanalytics_client._pages import Cursor, Fetched
 from adanalytics_client._plan import Plan, make_plan
 from adanalytics_client._position import Position, page_size_of, position_of, token_of

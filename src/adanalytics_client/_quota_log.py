@@ -165,9 +165,7 @@ def _rewritten(blocks: Blocks, head: Head, now: Moment, capacity: int) -> Head:
     if restarted:
         new.told = head.told._replace(at=head.told.at.seen_from(now))
         new.hold = head.hold._replace(at=head.hold.at.seen_from(now))
-        found = {
-            number: each._replace(at=each.at.seen_from(now)) for number, each in found.items()
-        }
+        found = {number: each._replace(at=each.at.seen_from(now)) for number, each in found.items()}
     return _written(blocks, new, found)
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_client._effects import (
     Atomic,
@@ -18,10 +18,8 @@ from adanalytics_client._effects import (
     Sleep,
     Trouble,
 )
-from adanalytics_client._fanout import Arrived, Fanout, Turned
 from adanalytics_client._forks import renew_in_children
 from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client
-from adanalytics_client._pages import Cursor
 from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
@@ -29,6 +27,10 @@ from adanalytics_client._sending import Sender
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from adanalytics_client._fanout import Arrived, Fanout, Turned
+    from adanalytics_client._pages import Cursor
 
 T = TypeVar("T")
 
@@ -98,8 +100,8 @@ class SyncDriver:
             return action()
 
     def stream(
-        self, fanout: Fanout, fetch: Callable[[Cursor], Operation[Arrived]]
-    ) -> Generator[Turned, None, None]:
+        self, fanout: "Fanout", fetch: "Callable[[Cursor], Operation[Arrived]]"
+    ) -> "Generator[Turned, None, None]":
         """Run a fan-out on threads and give its pages as they become ready."""
         stop = threading.Event()
         jobs: SimpleQueue[tuple[Context, Cursor] | None] = SimpleQueue()

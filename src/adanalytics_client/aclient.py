@@ -9,16 +9,14 @@ from adanalytics_client import _operations
 from adanalytics_client._async import AsyncDriver
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
-from adanalytics_client._export_order import ExportOrder, check_delivery
 from adanalytics_client._lent import AsyncHttpClient
-from adanalytics_client._pull import make_pull
-from adanalytics_client._saved import SavedExport
-from adanalytics_client._seen import SeenEvents
-from adanalytics_client._typed import M
-from adanalytics_client.aevents import AsyncEventQuery
-from adanalytics_client.ajobs import AsyncExportJob
 
+# What orders or reads something is imported where that begins: most programs do one of them.
 if TYPE_CHECKING:
+    from adanalytics_client._seen import SeenEvents
+    from adanalytics_client._typed import M
+    from adanalytics_client.aevents import AsyncEventQuery
+    from adanalytics_client.ajobs import AsyncExportJob
     from adanalytics_client.models import Summary
 
 
@@ -140,12 +138,12 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         per_page: int | None = None,
         concurrency: int = 4,
         ordered: bool = True,
-        model: type[M] | None = None,
+        model: "type[M] | None" = None,
         rows_key: str | None = None,
         max_events: int | None = None,
         resume: str | None = None,
-        seen: SeenEvents | None = None,
-    ) -> AsyncEventQuery[M]:
+        seen: "SeenEvents | None" = None,
+    ) -> "AsyncEventQuery[M]":
         """Log-level events of the days from `start` to `end`, both included; lazy.
 
         Args:
@@ -174,6 +172,9 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
             744
         """
+        from adanalytics_client._pull import make_pull
+        from adanalytics_client.aevents import AsyncEventQuery
+
         pull = make_pull(
             start,
             end,
@@ -198,7 +199,7 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
         *,
         format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
-    ) -> AsyncExportJob:
+    ) -> "AsyncExportJob":
         """Start a bulk export of all events of the days from `start` to `end`, both included.
 
         Args:
@@ -216,7 +217,10 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             >>> (await job.wait(timeout=3600)).row_count
             600
         """
+        from adanalytics_client._export_order import ExportOrder
         from adanalytics_client._exporting import order_export
+        from adanalytics_client._saved import SavedExport
+        from adanalytics_client.ajobs import AsyncExportJob
 
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = await self._driver.run(order_export(self._session, order))
@@ -252,6 +256,7 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             PosixPath('jan.csv')
         """
         from adanalytics_client._download import Delivery
+        from adanalytics_client._export_order import check_delivery
 
         check_delivery(to, timeout)
         job = await self.start_export(start, end, format=format, compression=compression)

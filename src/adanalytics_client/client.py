@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client import _operations
 from adanalytics_client._connection import Connection
 from adanalytics_client._dates import Day
-from adanalytics_client._export_order import ExportOrder, check_delivery
 from adanalytics_client._lent import HttpClient
-from adanalytics_client._pull import make_pull
-from adanalytics_client._saved import SavedExport
-from adanalytics_client._seen import SeenEvents
 from adanalytics_client._sync import SyncDriver
-from adanalytics_client._typed import M
-from adanalytics_client.events import EventQuery
-from adanalytics_client.jobs import ExportJob
 
+# What orders or reads something is imported where that begins: most programs do one of them.
 if TYPE_CHECKING:
+    from adanalytics_client._seen import SeenEvents
+    from adanalytics_client._typed import M
+    from adanalytics_client.events import EventQuery
+    from adanalytics_client.jobs import ExportJob
     from adanalytics_client.models import Summary
 
 
@@ -140,12 +138,12 @@ class Client(Connection[HttpClient, SyncDriver]):
         per_page: int | None = None,
         concurrency: int = 4,
         ordered: bool = True,
-        model: type[M] | None = None,
+        model: "type[M] | None" = None,
         rows_key: str | None = None,
         max_events: int | None = None,
         resume: str | None = None,
-        seen: SeenEvents | None = None,
-    ) -> EventQuery[M]:
+        seen: "SeenEvents | None" = None,
+    ) -> "EventQuery[M]":
         """Log-level events of the days from `start` to `end`, both included; lazy.
 
         Args:
@@ -174,6 +172,9 @@ class Client(Connection[HttpClient, SyncDriver]):
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
             744
         """
+        from adanalytics_client._pull import make_pull
+        from adanalytics_client.events import EventQuery
+
         pull = make_pull(
             start,
             end,
@@ -198,7 +199,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         *,
         format: str = "csv",  # noqa: A002  # the service's own name for it
         compression: str | None = None,
-    ) -> ExportJob:
+    ) -> "ExportJob":
         """Start a bulk export of all events of the days from `start` to `end`, both included.
 
         Args:
@@ -216,7 +217,10 @@ class Client(Connection[HttpClient, SyncDriver]):
             >>> job.wait(timeout=3600).row_count
             600
         """
+        from adanalytics_client._export_order import ExportOrder
         from adanalytics_client._exporting import order_export
+        from adanalytics_client._saved import SavedExport
+        from adanalytics_client.jobs import ExportJob
 
         order = ExportOrder.make(start, end, file_format=format, compression=compression)
         status = self._driver.run(order_export(self._session, order))
@@ -252,6 +256,7 @@ class Client(Connection[HttpClient, SyncDriver]):
             PosixPath('jan.csv')
         """
         from adanalytics_client._download import Delivery
+        from adanalytics_client._export_order import check_delivery
 
         check_delivery(to, timeout)
         job = self.start_export(start, end, format=format, compression=compression)
