@@ -112,7 +112,7 @@ def borrowed(http: HttpClient) -> httpx.Client:
         raise ConfigurationError("http= takes an httpx.Client; AsyncClient takes the async one.")
     _see_open(http)
     lent = copy.copy(http)
-    lent.cookies = httpx.Cookies(NoCookies())
+    lent.cookies = NoCookies()
     return lent
 
 
@@ -122,7 +122,7 @@ def borrowed_async(http: AsyncHttpClient) -> httpx.AsyncClient:
         raise ConfigurationError("http= takes an httpx.AsyncClient; Client takes the sync one.")
     _see_open(http)
     lent = copy.copy(http)
-    lent.cookies = httpx.Cookies(NoCookies())
+    lent.cookies = NoCookies()
     return lent
 
 

@@ -163,9 +163,9 @@ def _rewritten(blocks: Blocks, head: Head, now: Moment, capacity: int) -> Head:
     restarted = head.at.steady > now.steady
     new = replace(head, capacity=max(capacity, head.capacity), oldest=oldest, at=now)
     if restarted:
-        new.told = head.told._replace(at=head.told.at.seen_from(now))
-        new.hold = head.hold._replace(at=head.hold.at.seen_from(now))
-        found = {number: each._replace(at=each.at.seen_from(now)) for number, each in found.items()}
+        new.told = replace(head.told, at=head.told.at.seen_from(now))
+        new.hold = replace(head.hold, at=head.hold.at.seen_from(now))
+        found = {number: replace(each, at=each.at.seen_from(now)) for number, each in found.items()}
     return _written(blocks, new, found)
 
 
@@ -175,7 +175,7 @@ def _salvaged(blocks: Blocks, now: Moment, capacity: int) -> Head:
     Where no record can be read either, nothing tells how many there were: it may have been all.
     """
     found = {
-        number: each if each.at.steady <= now.steady else each._replace(at=each.at.seen_from(now))
+        number: each if each.at.steady <= now.steady else replace(each, at=each.at.seen_from(now))
         for number, each in _readable(blocks).items()
     }
     places = -(-max(0, len(blocks.read(0, -1)) - HEAD_SIZE) // RECORD_SIZE)

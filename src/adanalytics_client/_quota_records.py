@@ -5,7 +5,6 @@ Every piece carries a checksum, so that bytes which are something else are known
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import NamedTuple
 from zlib import crc32
 
 WINDOW = 3600.0
@@ -18,16 +17,14 @@ Its process was killed in between, so nobody knows when exactly the service coun
 """
 
 _MAGIC = b"adaquota1\n"
-_HEAD = Struct("<10sQQQQqdddddddd")
-_RECORD = Struct("<QddI")
-_CHECK = Struct("<I")
-# The checksum is of its own place, too, as it was before there was one.
-_UNCHECKED = bytes(_CHECK.size)
+_HEAD = Struct("<10sQQQQqddddddddI")
+_RECORD = Struct("<QddII")
 HEAD_SIZE = 128
-RECORD_SIZE = _RECORD.size + _CHECK.size
+RECORD_SIZE = _RECORD.size
 
 
-class Moment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moment:
     """One moment by two clocks.
 
     `wall` is seconds since 1970 and may be set anew. `steady` never goes back while the machine
@@ -44,7 +41,8 @@ class Moment(NamedTuple):
         return Moment(now.wall - age, now.steady - age)
 
 
-class Notice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Notice:
     """What the service said at a moment, and for how many seconds it holds."""
 
     at: Moment
@@ -55,7 +53,8 @@ class Notice(NamedTuple):
         return self.at.steady + self.seconds - now.steady
 
 
-class Record(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Record:
     """One send: when it was taken or, once answered, when the answer came."""
 
     number: int
@@ -72,15 +71,17 @@ class Record(NamedTuple):
 
     def encode(self) -> bytes:
         """The 32 bytes of the record."""
-        at = self.at
-        return _sealed(_RECORD.pack(self.number, at.wall, at.steady, self.answered))
+        fields = (self.number, self.at.wall, self.at.steady, int(self.answered))
+        return _RECORD.pack(*fields, crc32(_RECORD.pack(*fields, 0)))
 
     @classmethod
     def decode(cls, data: bytes) -> "Record | None":
         """The record of 32 bytes, or None for any other bytes."""
-        if len(data) != RECORD_SIZE or not _is_sealed(data, _RECORD.size):
+        if len(data) != RECORD_SIZE:
             return None
-        number, wall, steady, answered = _RECORD.unpack_from(data)
+        number, wall, steady, answered, check = _RECORD.unpack(data)
+        if check != crc32(data[:-4] + bytes(4)):
+            return None
         return cls(number, Moment(wall, steady), answered == 1)
 
 
@@ -115,39 +116,29 @@ class Head:
     def encode(self) -> bytes:
         """The 128 bytes of the head."""
         told, hold, at = self.told, self.hold, self.at
-        data = _HEAD.pack(
+        fields = (
             _MAGIC,
             self.capacity,
             self.oldest,
             self.following,
             self.open_from,
             self.left,
-            *told.at,
-            told.seconds,
-            *hold.at,
-            hold.seconds,
-            *at,
+            *(told.at.wall, told.at.steady, told.seconds),
+            *(hold.at.wall, hold.at.steady, hold.seconds),
+            *(at.wall, at.steady),
         )
-        return _sealed(data).ljust(HEAD_SIZE, b"\0")
+        check = crc32(_HEAD.pack(*fields, 0))
+        return _HEAD.pack(*fields, check).ljust(HEAD_SIZE, b"\0")
 
     @classmethod
     def decode(cls, data: bytes) -> "Head | None":
         """The head of 128 bytes, or None for any other bytes."""
         if len(data) != HEAD_SIZE or not data.startswith(_MAGIC):
             return None
-        if not _is_sealed(data, _HEAD.size):
+        _, capacity, oldest, following, open_from, left, *times, check = _HEAD.unpack_from(data)
+        if check != crc32(data[: _HEAD.size - 4] + bytes(4)):
             return None
-        _, capacity, oldest, following, open_from, left, *times = _HEAD.unpack_from(data)
         told = Notice(Moment(times[0], times[1]), times[2])
         hold = Notice(Moment(times[3], times[4]), times[5])
         at = Moment(times[6], times[7])
         return cls(capacity, oldest, following, open_from, left, told, hold, at)
-
-
-def _sealed(data: bytes) -> bytes:
-    return data + _CHECK.pack(crc32(_UNCHECKED, crc32(data)))
-
-
-def _is_sealed(data: bytes, size: int) -> bool:
-    (check,) = _CHECK.unpack_from(data, size)
-    return bool(check == crc32(_UNCHECKED, crc32(data[:size])))

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client._lent import NoCookies, borrowed
 
 if TYPE_CHECKING:
     from tests.client.conftest import OpenWorld, Say, StandIn, World
@@ -46,6 +47,21 @@ def test_it_is_neither_changed_nor_closed(lend: Lend, stand_in: StandIn, say: ty
     assert not http.is_closed
     assert all("cookie" not in asked.headers for asked in stand_in.asked)
     assert stand_in.asked[0].headers["authorization"] == "Bearer secret-key"
+
+
+def test_what_a_service_sets_as_cookies_is_not_kept(stand_in: StandIn, say: type[Say]) -> None:
+    """They may be ever new ones, and none is sent."""
+    stand_in.says(*(say(DATES, headers={"Set-Cookie": f"id-{n}=x; Path=/"}) for n in range(3)))
+    with httpx.Client(cookies=NoCookies()) as own:
+        for _ in range(2):
+            own.get(f"{stand_in.url}/x")
+        assert not own.cookies.jar
+    with httpx.Client(cookies={"c": "d"}) as lent:
+        copied = borrowed(lent)
+        copied.get(f"{stand_in.url}/x")
+        assert not copied.cookies.jar
+        assert dict(lent.cookies) == {"c": "d"}
+    assert all("cookie" not in asked.headers for asked in stand_in.asked)
 
 
 def test_its_headers_go_to_the_service_only(

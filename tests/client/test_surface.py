@@ -63,6 +63,7 @@ PURE = [
     "_operations",
     "_outline",
     "_page_parts",
+    "_page_reader",
     "_page",
     "_pages",
     "_plan",
@@ -176,6 +177,16 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_a_client_needs_no_pydantic_before_it_makes_models() -> None:
     code = "import sys; from adanalytics_client import Client; print('pydantic' in sys.modules)"
     assert run(code) == "False"
+
+
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
+def test_a_client_imports_what_orders_and_reads_only_when_it_does(kind: str) -> None:
+    code = (
+        f"import sys; from adanalytics_client import {kind};"
+        "late = {'_fanout', '_plan', '_pages', '_typed', '_export', '_export_order', '_saved'};"
+        "print(sorted({'adanalytics_client.' + name for name in late} & sys.modules.keys()))"
+    )
+    assert run(code) == "[]"
 
 
 def test_a_pull_that_makes_no_models_needs_no_pydantic() -> None:
