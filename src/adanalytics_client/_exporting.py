@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from adanalytics_client._call import Answer, Ask, call
+from adanalytics_client._dates import Day
 from adanalytics_client._effects import Operation, Request
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_answer import following, read_status
@@ -15,6 +16,7 @@ from adanalytics_client._login import JSON_BODY
 from adanalytics_client._partial import tell_partial
 from adanalytics_client._problems import request_id_of
 from adanalytics_client._retry import retry_after
+from adanalytics_client._saved import SavedExport
 from adanalytics_client._session import Session
 from adanalytics_client._status_sink import StatusSink, is_page
 from adanalytics_client._url import redact_url
@@ -35,6 +37,25 @@ _NOT_FOUND = 404
 _GONE = 410
 # What stores answer for a file that is still being written.
 _NOT_YET = frozenset({403, _NOT_FOUND, 409, 423, 425})
+
+
+def start_export(
+    session: Session,
+    start: Day,
+    end: Day | None,
+    *,
+    file_format: str,
+    compression: str | None,
+) -> Operation[SavedExport]:
+    """Order an export once, and keep what another process would need of it.
+
+    Raises:
+        ConfigurationError: for a wrong day or an empty format.
+        ExportFailed, ProtocolError: as for `order_export`.
+    """
+    order = ExportOrder.make(start, end, file_format=file_format, compression=compression)
+    status = yield from order_export(session, order)
+    return SavedExport.of(session.config, order, status)
 
 
 def order_export(

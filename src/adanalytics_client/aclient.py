@@ -217,15 +217,11 @@ class AsyncClient(Connection[AsyncHttpClient, AsyncDriver]):
             >>> (await job.wait(timeout=3600)).row_count
             600
         """
-        from adanalytics_client._export_order import ExportOrder
-        from adanalytics_client._exporting import order_export
-        from adanalytics_client._saved import SavedExport
+        from adanalytics_client._exporting import start_export
         from adanalytics_client.ajobs import AsyncExportJob
 
-        order = ExportOrder.make(start, end, file_format=format, compression=compression)
-        status = await self._driver.run(order_export(self._session, order))
-        saved = SavedExport.of(self._session.config, order, status)
-        return AsyncExportJob(saved, (self._session, self._driver))
+        asked = start_export(self._session, start, end, file_format=format, compression=compression)
+        return AsyncExportJob(await self._driver.run(asked), (self._session, self._driver))
 
     async def export(
         self,
