@@ -61,6 +61,9 @@ class Typed(Generic[M]):
         from adanalytics_client.models import Event
 
         kind: Any = model or Event
+        if hasattr(type(kind), "__pydantic_core_schema__"):
+            # Early versions take one event for the type of all.
+            raise _refusal(model, "it is one itself, not its type")
         try:
             adapter = TypeAdapter(list[kind])
             form = adapter.core_schema.get("items_schema", {}).get("type")
