@@ -5,6 +5,7 @@ lie, as on connections of threads.
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from typing import TypeVar, cast
 
@@ -12,7 +13,7 @@ import h11
 import httpx
 
 from adanalytics_client._direct_connection import Waits, has_news
-from adanalytics_client._framing import AT_ONCE, Framing, Steps
+from adanalytics_client._framing import AT_ONCE, TORN, Framing, Steps
 
 # For what comes while nobody waits for it, a read at a time.
 _UNASKED = 64 * 1024
@@ -27,10 +28,12 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
 
     Attributes:
         reusable: whether the last exchange left it ready for the next one.
+        torn: whether it ended without the end that TLS has of its own.
     """
 
     def __init__(self) -> None:
         self.reusable = False
+        self.torn = False
         self._ahead = bytearray()
         self._room = memoryview(b"")
         self._place: memoryview | None = None
@@ -161,12 +164,13 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> None:
         """No more comes."""
-        self._ended = True
+        self._end()
         self._wake(0)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed: by us, at the end, or by a failure."""
-        self._ended = self._gone = True
+        self._end()
+        self._gone = True
         self._lost = exc
         self._wake(0)
         self.resume_writing()
@@ -180,6 +184,12 @@ class AsyncDirectConnection(asyncio.BufferedProtocol):
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
         self._drained = None
+
+    def _end(self) -> None:
+        secured = self._transport.get_extra_info("ssl_object")
+        if not self._ended and secured is not None:
+            self.torn = not _told_its_end(secured)
+        self._ended = True
 
     def _wake(self, size: int) -> None:
         if self._came is not None and not self._came.done():
@@ -206,6 +216,8 @@ class AsyncDirectBody(AsyncIterator[bytes]):
         """The next bytes."""
         if piece := await self._connection.run(self._framing.piece()):
             return piece
+        if self._connection.torn:
+            raise httpx.RemoteProtocolError(TORN)
         self._connection.reusable = self._framing.reusable
         raise StopAsyncIteration
 
@@ -219,3 +231,13 @@ class AsyncDirectBody(AsyncIterator[bytes]):
             size = await self._connection.receive_into(space[: framing.left])
         framing.took(size)
         return size
+
+
+def _told_its_end(secured: ssl.SSLObject) -> bool:
+    """Whether the other side has ended TLS; event loops tell of both ends alike."""
+    try:
+        return not secured.read(1)
+    except ssl.SSLZeroReturnError:
+        return True
+    except ssl.SSLError:
+        return False

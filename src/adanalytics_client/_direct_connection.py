@@ -10,7 +10,7 @@ from typing import TypeVar
 import h11
 import httpx
 
-from adanalytics_client._framing import AT_ONCE, Framing, Steps
+from adanalytics_client._framing import AT_ONCE, TORN, Framing, Steps
 from adanalytics_client._wire import HEAD_WAIT, WHOLE_WAIT
 
 # TLS gives a record at a time (RFC 8446, section 5.1), and takes room for all it is asked for.
@@ -30,10 +30,12 @@ class DirectConnection:
 
     Attributes:
         reusable: whether the last exchange left it ready for the next one.
+        torn: whether it ended without the end that TLS has of its own.
     """
 
     def __init__(self, opened: socket.socket) -> None:
         self.reusable = False
+        self.torn = False
         self._socket = opened
         self._until: float | None = None
         self._most = _RECORD if isinstance(opened, ssl.SSLSocket) else AT_ONCE
@@ -98,7 +100,7 @@ class DirectConnection:
         Raises:
             httpx.TransportError: when none come.
         """
-        return self._read(lambda: self._socket.recv_into(space))
+        return self._read(lambda: self._socket.recv_into(space), 0)
 
     def _send(self, data: memoryview, wait: float | None) -> None:
         self._socket.settimeout(wait)
@@ -111,15 +113,18 @@ class DirectConnection:
             return
 
     def _receive(self, most: int) -> bytes:
-        return self._read(lambda: self._socket.recv(min(most, self._most)))
+        return self._read(lambda: self._socket.recv(min(most, self._most)), b"")
 
-    def _read(self, step: Callable[[], T]) -> T:
+    def _read(self, step: Callable[[], T], end: T) -> T:
         try:
             if self._until is not None:
                 self._shorten(self._until - monotonic())
             return step()
         except TimeoutError as error:
             raise httpx.ReadTimeout(str(error)) from error
+        except ssl.SSLEOFError:
+            self.torn = True
+            return end
         except OSError as error:
             raise httpx.ReadError(str(error)) from error
 
@@ -150,6 +155,8 @@ class DirectBody(Iterator[bytes]):
         """The next bytes."""
         if piece := self._connection.run(self._framing.piece()):
             return piece
+        if self._connection.torn:
+            raise httpx.RemoteProtocolError(TORN)
         self._connection.reusable = self._framing.reusable
         raise StopIteration
 

@@ -76,7 +76,10 @@ class DirectTransport(httpx.BaseTransport):
                 self._opened(opened)
                 if scheme == "https":
                     opened = secured = self._context.wrap_socket(
-                        opened, server_hostname=host, do_handshake_on_connect=False
+                        opened,
+                        server_hostname=host,
+                        do_handshake_on_connect=False,
+                        suppress_ragged_eofs=False,
                     )
                     # Before the handshake, which may have to be ended, too.
                     self._opened(secured)

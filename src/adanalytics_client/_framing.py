@@ -13,6 +13,12 @@ import httpx
 AT_ONCE = 256 * 1024
 """The most bytes that one read takes from a connection, which holds no more of a body."""
 
+TORN = "The connection ended without the end of TLS, so the body may be cut."
+"""What is told of a body that only its connection ends, where TLS does not vouch for that end.
+
+Anybody on the way could have cut it (RFC 9112, section 9.8).
+"""
+
 _HEAD_AT_ONCE = 16 * 1024
 _LARGEST_HEAD = 100 * 1024
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -77,6 +78,47 @@ def test_an_end_that_is_told_inside_the_connection_ends_its_use(
         threading.Thread(target=serve, daemon=True).start()
         url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
         assert [http.get(url).content for _ in range(2)] == [b"abcde", b"abcde"]
+
+
+@pytest.mark.parametrize(
+    ("length", "end"),
+    [
+        ("", "told"),
+        ("", "closed"),
+        ("", "reset"),
+        ("Content-Length: 5", "closed"),
+        ("Transfer-Encoding: chunked", "closed"),
+    ],
+)
+def test_a_body_that_only_the_connection_ends_needs_the_end_of_tls(
+    http: Http, trusted: ssl.SSLContext, end: str, length: str
+) -> None:
+    """Else it may have been cut. One that tells its length or its last chunk is whole anyway."""
+    gone = threading.Event()
+
+    def answer(opened: socket.socket) -> None:
+        connection = trusted.wrap_socket(opened, server_side=True)
+        connection.recv(65_536)
+        body = b"5\r\nabcde\r\n0\r\n\r\n" if "chunked" in length else b"abcde"
+        connection.sendall(OK + length.encode() + (b"" if length else b"X: y") + END + body)
+        if end == "told":
+            with suppress(OSError):
+                connection.unwrap()
+        with socket.socket(fileno=connection.detach()) as plain:
+            if end == "reset":
+                plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=lambda: answer(listener.accept()[0]), daemon=True)
+        thread.start()
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        if length or end == "told":
+            assert http.get(url).content == b"abcde"
+        else:
+            with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+                http.get(url)
+        assert gone.wait(10)
 
 
 def test_a_certificate_that_nobody_vouches_for(
