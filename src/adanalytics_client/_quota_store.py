@@ -162,6 +162,7 @@ class _OpenFile:
         self._path = path
         self._number = -1
         self._number = _opened(path)
+        self._identity = _identity_of(self._number)
 
     def __del__(self) -> None:
         if self._number >= 0:
@@ -174,8 +175,15 @@ class _OpenFile:
         fcntl.flock(self._number, fcntl.LOCK_UN)
 
     def is_current(self) -> bool:
-        """Whether the file still has a name."""
-        return os.fstat(self._number).st_nlink > 0
+        """Whether it is still the one of this name; a backup may have given it others."""
+        try:
+            named = self._path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            # Who may no longer look there still has what he opened.
+            return True
+        return (named.st_dev, named.st_ino) == self._identity
 
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes, or all of them with -1."""
@@ -198,8 +206,14 @@ class _OpenFile:
                 raise OSError(ENOSPC, os.strerror(ENOSPC))
             beside.replace(self._path)
             os.dup2(new, self._number, inheritable=False)
+            self._identity = _identity_of(new)
         finally:
             os.close(new)
+
+
+def _identity_of(number: int) -> tuple[int, int]:
+    found = os.fstat(number)
+    return found.st_dev, found.st_ino
 
 
 def _opened(path: Path) -> int:

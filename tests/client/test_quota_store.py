@@ -161,6 +161,53 @@ def test_a_file_that_others_may_read_becomes_private_again(
     assert world.client.quota.remaining == 3
 
 
+def test_a_file_that_has_another_name_too_is_not_taken_for_the_one_that_replaced_it(
+    stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """As after a backup by hard links, where a larger limit then needs a larger file."""
+    stand_in.says(say(DATES))
+    options: dict[str, Any] = {
+        "api_key": "k",
+        "partner": "acme",
+        "on_limit": "raise",
+        "quota_log": tmp_path / "quota",
+    }
+    with (
+        Client(stand_in.url, limit=3, **options) as first,
+        Client(stand_in.url, limit=4, **options) as second,
+    ):
+        first.dates()
+        (tmp_path / "backup").hardlink_to(only_file(tmp_path))
+        second.dates()
+        first.dates()
+        with pytest.raises(errors.QuotaExceeded):
+            first.dates()
+        second.dates()
+        with pytest.raises(errors.QuotaExceeded):
+            second.dates()
+
+
+def test_a_log_whose_folder_was_moved_away_is_begun_anew_by_all(
+    stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    stand_in.says(say(DATES))
+    options: dict[str, Any] = {
+        "api_key": "k",
+        "partner": "acme",
+        "limit": 2,
+        "on_limit": "raise",
+        "quota_log": tmp_path / "quota",
+    }
+    with Client(stand_in.url, **options) as first, Client(stand_in.url, **options) as second:
+        first.dates()
+        (tmp_path / "quota").rename(tmp_path / "moved")
+        second.dates()
+        first.dates()
+        for each in (first, second):
+            with pytest.raises(errors.QuotaExceeded):
+                each.dates()
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_something_else_than_a_file_is_neither_read_nor_waited_for(
     open_world: OpenWorld,
