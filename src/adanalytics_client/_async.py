@@ -17,6 +17,7 @@ from adanalytics_client._effects import (
     Sleep,
     Trouble,
 )
+from adanalytics_client._in_thread import in_thread
 from adanalytics_client._lent import (
     AsyncHttpClient,
     Defaults,
@@ -135,18 +136,6 @@ class AsyncDriver:
         """
         return action()
 
-    async def offload(self, action: Callable[[], T]) -> T:
-        """Run a function in a thread; a cancellation waits for its end before it goes on.
-
-        Whoever cleans up after a cancellation must not do so under a thread that still works.
-        """
-        work = asyncio.ensure_future(asyncio.to_thread(action))
-        try:
-            return await asyncio.shield(work)
-        finally:
-            if not work.done():
-                await asyncio.wait([work])
-
     async def stream(
         self, fanout: "Fanout", fetch: "Callable[[Cursor], Operation[Arrived]]"
     ) -> "AsyncGenerator[Turned, None]":
@@ -186,7 +175,7 @@ class AsyncDriver:
             return effect.action()
         if isinstance(effect, Exclusive):
             return await self._alone(effect)
-        return await self.offload(effect.action)
+        return await in_thread(effect.action)
 
     async def _alone(self, effect: Exclusive) -> object:
         left = None

@@ -10,6 +10,7 @@ from adanalytics_client._async import AsyncDriver
 from adanalytics_client._dates import Day
 from adanalytics_client._fanout import Turned
 from adanalytics_client._frames import pandas_frames, polars_frames
+from adanalytics_client._in_thread import in_thread
 from adanalytics_client._json import Json
 from adanalytics_client._page import Page, TextPage
 from adanalytics_client._page_parts import each_row
@@ -224,7 +225,7 @@ class AsyncEventQuery(Generic[M]):
         output, sieve = await opened_output(to, format, columns), self._pull.sieve()
         try:
             written = await self._fill(output, sieve)
-            await self._driver.offload(output.commit)
+            await in_thread(output.commit)
         except BaseException:
             output.abort()
             raise
@@ -255,6 +256,6 @@ class AsyncEventQuery(Generic[M]):
         async with aclosing(stream) as pages:
             async for turned in pages:
                 before, passed = passed, passed + len(turned.page)
-                yield await self._driver.offload(partial(take, turned, before))
+                yield await in_thread(partial(take, turned, before))
                 if whole is None:
                     sieve.settle()

@@ -4,14 +4,15 @@ The server is the reference server on a free loopback port: real HTTP, real rule
 needs the `server` extra.
 """
 
-from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
 from adanalytics_client._dates import Day
+from adanalytics_client._in_thread import in_thread
 from adanalytics_client._reference import local_server, reference_server, running
 from adanalytics_client._retry import RetryPolicy
 from adanalytics_client.aclient import AsyncClient
@@ -189,8 +190,8 @@ async def async_reference_client(
         clock=_of_server(clock),
     )
     # The server starts its own loop in a thread, which a running loop here must not be in.
-    server = await to_thread(running, local)
     try:
+        server = await in_thread(partial(running, local))
         async with AsyncClient(
             server.url,
             api_key=server.api_key,
@@ -202,7 +203,7 @@ async def async_reference_client(
         ) as client:
             yield client
     finally:
-        await to_thread(server.close)
+        await in_thread(local.close)
 
 
 def _of_server(clock: MovableClock | None) -> "ServerClock | None":
