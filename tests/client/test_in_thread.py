@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client import testing
 from adanalytics_client._in_thread import in_thread
+from adanalytics_client._reference import running
 from adanalytics_client.testing import async_reference_client
 
 
@@ -87,16 +87,16 @@ def test_a_reference_server_that_was_cancelled_while_it_started_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    start, before = testing.running, set(threading.enumerate())
+    before = set(threading.enumerate())
     servers: list[Any] = []
 
     def slowly(server: Any) -> Any:
         begun.set()
         assert go_on.wait(10)
-        servers.append(start(server))
+        servers.append(running(server))
         return servers[0]
 
-    monkeypatch.setattr(testing, "running", slowly)
+    monkeypatch.setattr("adanalytics_client.testing.running", slowly)
 
     async def use() -> None:
         async with async_reference_client(events_per_day=10):
