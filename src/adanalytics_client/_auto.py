@@ -53,7 +53,7 @@ class Scout:
         ahead, size = following(cursor, page), len(page)
         if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
             return page
-        if page.signals == Signals() and size < self.plan.per_page:
+        if page.signals.silent and size < self.plan.per_page:
             # The only page, or one that the service cut quietly: the next page tells. If it is the
             # same once more, that is an error behind this page.
             beyond = yield from self.reader.read(session, Cursor(cursor.slice, ahead.number))

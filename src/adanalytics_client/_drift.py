@@ -150,7 +150,7 @@ def _says_more(cursor: Cursor, last: Fetched) -> bool:
     says = last.signals
     # A "page count" that is the number of events is theirs.
     pages = 0 if says.pages in {None, len(last)} else says.pages
-    return says.linked or says.more is True or pages > cursor.number
+    return says.linked or says.more is True or pages > cursor.number or bool(says.left)
 
 
 def _repeats(cursor: Cursor, page: Fetched) -> bool:

@@ -9,10 +9,11 @@ from adanalytics_client.errors import ProtocolError
 def following(cursor: Cursor, page: Fetched) -> Cursor | None:
     """The cursor after `page`, or None when it was the last.
 
-    A flag beats a number of pages, that beats a total, that beats an empty link (a service paged by
-    number may never fill its cursor). Only without any of them the length decides: a page shorter
-    than the first one of its slice is the last, unless pages became larger than that, so that they
-    have no fixed size. The page size that was asked for does not count there, since a service may
+    A flag beats a number of pages, that beats a total, that beats what is said to be left, and that
+    an empty link (a service paged by number may never fill its cursor). Only without any of them
+    the length decides: a page shorter than the first one of its slice is the last, unless pages had
+    other lengths than that before, so that they have no fixed size, or something is named as if it
+    told of a next page. The page size that was asked for does not count there, since a service may
     quietly cap it, nor do pages of other slices, which it may have cut at another length.
     """
     count = len(page)
@@ -25,8 +26,10 @@ def following(cursor: Cursor, page: Fetched) -> Cursor | None:
         more = cursor.number < says.pages
     elif says.total is not None:
         more = seen < says.total
+    elif says.left is not None:
+        more = says.left > 0
     else:
-        more = not says.ends and count >= cursor.least
+        more = not says.ends and (says.unread or count >= cursor.least)
     if not more:
         return None
     return replace(
@@ -46,7 +49,7 @@ def _least(cursor: Cursor, count: int) -> int:
     """What the pages so far, the last one of `count` events, need of the next one to go on."""
     if cursor.number == 1:
         return count
-    return cursor.least if count <= cursor.least else 1
+    return cursor.least if count == cursor.least else 1
 
 
 def moved_on(cursor: Cursor, page: Fetched) -> Fetched:

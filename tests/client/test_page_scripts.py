@@ -139,8 +139,8 @@ def by_hand(days: list[list[Given]]) -> Read:
             read.ids += [each for each in page.ids if each not in known]
             known, before, seen = known | set(page.ids), page.ids, seen + len(page.ids)
             sizes.append(len(page.ids))
-            # Pages that become larger than the first one have no fixed size to fall short of.
-            follows = sizes[-1] >= sizes[0] or max(sizes) > sizes[0]
+            # Pages of other sizes than the first one's have no fixed size to fall short of.
+            follows = sizes[-1] >= sizes[0] or {*sizes[:-1]} != {sizes[0]}
             if says.more is not None:
                 follows = says.more
             elif says.pages:
