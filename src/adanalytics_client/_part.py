@@ -90,7 +90,9 @@ class PartFile:
 
     def expect(self, file: ExportFile) -> None:
         """Believe a later announcement; other bytes than announced before are another file."""
-        if len({file.sha256, self._expected.sha256} - {None}) > 1:
+        known = self._expected
+        pairs = (file.sha256, known.sha256), (file.size_bytes, known.size_bytes)
+        if any(None not in pair and pair[0] != pair[1] for pair in pairs):
             self.restart()
         self._expected = file
 

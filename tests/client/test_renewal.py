@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from adanalytics_server.local import LocalServer
 
-ANOTHER = FILE.replace(b"1,2", b"3,4")
+ANOTHER = FILE.replace(b"1,2", b"3,4", 1) + b"\n"
 
 
 def _expiring(say: type[Say], stand_in: StandIn, listed: list[Any], later: dict[str, Any]) -> None:
@@ -56,6 +56,46 @@ def test_files_are_known_again_in_whatever_order_they_are_listed(
     world.call("export", "2026-01-01", to=tmp_path)
     found = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
     assert found == {"a.csv": FILE, "b.csv": ANOTHER}
+
+
+def _sized(*files: tuple[str, bytes]) -> list[dict[str, Any]]:
+    return [{"url": url, "size_bytes": len(content)} for url, content in files]
+
+
+def test_files_at_opaque_addresses_are_known_again_by_their_sizes(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    later = _sized(("/new-2", ANOTHER), ("/new-1-a.csv", FILE))
+    _expiring(say, stand_in, _sized(("/a.csv", FILE), ("/b.csv", ANOTHER)), {"files": later})
+    world.call("export", "2026-01-01", to=tmp_path)
+    found = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    assert found == {"a.csv": FILE, "b.csv": ANOTHER}
+
+
+def test_sizes_that_contradict_the_order_are_told(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    later = _sized(("/new-2", ANOTHER), ("/new-1", FILE[:5]))
+    _expiring(say, stand_in, _sized(("/a.csv", FILE), ("/b.csv", ANOTHER)), {"files": later})
+    with pytest.raises(errors.ExportExpired, match=r"lists new-2, new-1 instead of a\.csv, b"):
+        world.call("export", "2026-01-01", to=tmp_path)
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+
+
+def test_what_arrived_of_a_file_with_another_size_is_fetched_afresh(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """Its size tells that it was made anew, where no checksum does."""
+    tagged = {**CSV, "ETag": '"v1"'}
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "done", "status_url": "/st", "files": _sized(("/f", FILE))})],
+        f=[say(FILE, headers=tagged, cut=9), say(status=403)],
+        st=[say({"status": "done", "files": _sized(("/g", ANOTHER))})],
+        g=[say(ANOTHER, headers=tagged)],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == ANOTHER
+    assert "range" not in stand_in.asked[-1].headers
 
 
 @pytest.mark.parametrize(
@@ -152,11 +192,13 @@ def test_the_real_server_may_refuse_an_address_once(
 
 
 def _files(listed: str) -> tuple[ExportFile, ...]:
-    """From words such as `/path|name|sha256`, the latter two of which may be empty."""
-    parted = [each.split("|") for each in listed.split()]
+    """From words such as `/path|name|sha256|size`, the latter three of which may be empty."""
+    parted = [(each + "|5").split("|")[:4] for each in listed.split()]
     return tuple(
-        ExportFile(f"https://x.example{path}", name or None, 5, sha256 or None)
-        for path, name, sha256 in parted
+        ExportFile(
+            f"https://x.example{path}", name or None, int(size) if size else None, sha256 or None
+        )
+        for path, name, sha256, size in parted
     )
 
 
@@ -172,6 +214,16 @@ def _files(listed: str) -> tuple[ExportFile, ...]:
         ("/g?f=1|| /g?f=2||", "/g?f=2&se=5|| /g?f=1&se=5||", [1, 0]),
         ("/1/d|| /2/d||", "/2/d?t=5|| /1/d?t=6||", [1, 0]),
         ("/t1/d|| /t2/d||", "/t3/d|| /t4/d||", [0, 1]),
+        ("/1|||5 /2|||7", "/3|||7 /4|||5", [1, 0]),
+        ("/1|||5 /2|||7", "/3|||5 /4|||7", [0, 1]),
+        ("/1|||5 /2|||7", "/3|||8 /4|||9", None),
+        ("/1|||5 /2|||5 /3|||7", "/4|||5 /5|||7 /6|||5", None),
+        ("/1|||5 /2|||5 /3|||7", "/4|||5 /5|||5 /6|||7", [0, 1, 2]),
+        ("/1|||5 /2|||", "/3||| /4|||7", [0, 1]),
+        ("/1|||5 /2|||7", "/2|||7 /4|||5", None),
+        ("/1|a||5 /2|b||7", "/3|c||7 /4|d||5", None),
+        ("/1|a||5 /2|b||7", "/3|b||9 /4|a||8", [1, 0]),
+        ("/1||s|5 /2||t|7", "/3||u|5 /4||v|7", None),
     ],
 )
 def test_which_file_is_which(known: str, fresh: str, order: list[int] | None) -> None:
