@@ -7,6 +7,7 @@ from urllib.parse import urldefrag
 
 from adanalytics_client._export import ExportFile
 from adanalytics_client._export_words import Said, levels, merged
+from adanalytics_client._fold import fold
 from adanalytics_client._json import Json
 from adanalytics_client._url import Address, absolute_url, origin_of, redact_url
 from adanalytics_client.errors import ProtocolError
@@ -25,13 +26,19 @@ _SEVERAL = tuple(f"{name}s" for name in _SINGLE)
 SPECIFIC = (*_SINGLE, *_SEVERAL)
 """Names of nothing but files, in the order in which they are believed."""
 
-GENERIC = ("location", "link", "href", "url", "urls", "files")
+GENERIC = ("location", "link", "href", "url", "urls", "files", "parts")
 """Names of a file, or of where to ask for one."""
 
-LISTS = (*_SEVERAL, "urls", "files")
+LISTS = (*_SEVERAL, "urls", "files", "parts")
 """Names of several files."""
 
-_COUNTS = ("filecount", "filescount", "totalfiles", "numfiles", "partcount")
+_COUNTS = tuple(
+    name.format(thing)
+    for thing in ("file", "part")
+    for name in ("{}count", "{}scount", "total{}s", "num{}s", "numberof{}s", "{}s")
+)
+# Lists of what is about the same file, or about no file of this export.
+_ASIDE = frozenset({"links", "mirrors", "alternates", "alternatives", "formats"})
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -62,14 +69,17 @@ def check_all(files: tuple[ExportFile, ...], said: Said, base: str) -> None:
     most = max(len(files), *(len(found) for _, found in listed))
     # A name of nothing but files may be of the one that is made of those listed.
     bundled = any(any(_under(said, name, base)) for name in SPECIFIC)
-    others = (name for name, found in listed if _are_others(files, found, bundled=bundled))
+    others = [name for name, found in listed if _are_others(files, found, bundled=bundled)]
+    others += _numbered_others(files, said, base)
     told = f"names {_shown(files)}"
     if counted > most:
         told += f" and counts {counted} files"
     elif said.get("hasmore") is True:
         told += " and says that there are more"
-    elif other := next(others, None):
-        told += f", but under {other!r} something else"
+    elif others:
+        told += f", but under {others[0]!r} something else"
+    elif longer := next(_longer_lists(files, said, base), None):
+        told += f", but under {longer!r} other files beside that"
     else:
         return
     raise ProtocolError(
@@ -85,6 +95,43 @@ def _are_others(
     if len(files) != 1 or not any(found) or (bundled and len(found) > 1):
         return False
     return _place(files[0]) not in {_place(each) for each in found if each}
+
+
+def _numbered_others(files: tuple[ExportFile, ...], said: Said, base: str) -> list[str]:
+    """Names such as `download_url_2` that give another file than those known."""
+    known, numbered = {_place(each) for each in files}, []
+    for name in said:
+        plain = name.rstrip("0123456789")
+        if plain != name and plain in {*SPECIFIC, *GENERIC}:
+            found = filter(None, _under(said, name, base))
+            numbered += [name for each in found if _place(each) not in known]
+    return numbered
+
+
+def _longer_lists(files: tuple[ExportFile, ...], said: Said, base: str) -> Iterator[str]:
+    """The names of lists, wherever they are, that hold one of the files beside others.
+
+    Nothing else tells them from lists of something else, so they are not taken as the export.
+    """
+    known = {_place(each) for each in files}
+    for name, values in _lists(said):
+        found = list(filter(None, _each_file(values, base)))
+        places = {_place(each) for each in found}
+        if known & places and (places - known or len({each.url for each in found}) > len(files)):
+            yield name
+
+
+def _lists(said: Said) -> Iterator[tuple[str, list[Json]]]:
+    """The lists in an answer, with their names, except those of links."""
+    waiting: list[tuple[str, Json]] = list(said.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.items()
+        elif isinstance(value, list) and fold(name) not in _ASIDE:
+            if not any(isinstance(each, dict) and "rel" in each for each in value):
+                yield name, value
+            waiting += [(name, each) for each in value]
 
 
 def _shown(files: tuple[ExportFile, ...]) -> str:

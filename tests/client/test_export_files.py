@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         {"status": "done", "files": [{"urls": ["/f.csv"]}, {"url": "/g.csv"}]},
         {"status": "done", "download_url": {"urls": ["/f.csv", "/g.csv"]}},
         {"status": "done", "files": [{"data": {"urls": ["/f.csv", "/g.csv"]}}], "file_count": 2},
+        {"status": "done", "parts": [{"url": "/f.csv"}, {"url": "/g.csv"}], "total_parts": 2},
+        {"download_url": "/g.csv", "parts": [{"url": "/f.csv"}, {"url": "/g.csv"}]},
     ],
 )
-def test_a_list_within_a_list_gives_all_of_its_files(
+def test_a_list_gives_all_of_its_files(
     world: World, stand_in: StandIn, say: type[Say], answer: Any
 ) -> None:
     stand_in.says(say(answer))
@@ -45,6 +47,18 @@ def test_a_list_within_a_list_gives_all_of_its_files(
         ({"file_count": 3}, "and counts 3 files"),
         ({"totalFiles": "3", "data": {"state": "done"}}, "and counts 3 files"),
         ({"has_more": True}, "and says that there are more"),
+        ({"total_parts": 2}, "and counts 2 files"),
+        ({"num_parts": "2", "part_number": 1}, "and counts 2 files"),
+        ({"part": 1, "parts": 2}, "and counts 2 files"),
+        ({"files": 2}, "and counts 2 files"),
+        ({"download_url_2": "/g.csv"}, "but under 'downloadurl2' something else"),
+        ({"results": [{"url": "/f.csv"}, {"url": "/g.csv"}]}, "but under 'results' other files"),
+        ({"data": [{"url": "/g.csv"}, {"url": "/f.csv?sig=2"}]}, "but under 'data' other files"),
+        (
+            {"manifest": {"entries": [{"href": "/f.csv"}, {"href": "/g.csv"}]}},
+            "but under 'entries' other files",
+        ),
+        ({"pages": ["/f.csv?sig=abc", "/f.csv?sig=def"]}, "but under 'pages' other files"),
     ],
 )
 def test_one_file_beside_word_of_others_is_an_error_that_says_what_was_seen(
@@ -66,6 +80,14 @@ def test_one_file_beside_word_of_others_is_an_error_that_says_what_was_seen(
         {"files": []},
         {"files": None},
         {"files": ["/g", "/h"], "file_count": 2},
+        {"parts": ["/g", "/h"], "total_parts": 2},
+        {"parts": [{"number": 1}, {"number": 2}], "part_count": 2},
+        {"links": [{"rel": "self", "href": "/st"}, {"rel": "file", "href": "/f.csv"}]},
+        {"related": [{"rel": "self", "href": "/st"}, {"rel": "file", "href": "/f.csv"}]},
+        {"mirrors": ["/f.csv", "/mirror/f.csv"]},
+        {"results": [{"url": "/f.csv?sig=2"}]},
+        {"history": [{"url": "/g.csv"}, {"url": "/h.csv"}]},
+        {"download_url_1": "/f.csv", "download_url_2": None, "row_count": 2},
     ],
 )
 def test_one_file_that_is_all_is_taken(
@@ -159,3 +181,12 @@ def test_a_plain_address_beside_a_list_of_others_is_an_error(
         world.call("start_export", "2026-01-01")
     stand_in.says(say({"status": "done", name: "/b", "files": [{"url": "/b?x"}, {"url": "/c"}]}))
     assert len(world.call("start_export", "2026-01-01").last_status.files) == 2
+
+
+def test_a_longer_list_beside_several_files_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    files = {"download_urls": ["/f.csv", "/g.csv"], "files": ["/f.csv", "/g.csv", "/h.csv"]}
+    stand_in.says(say({"status": "done", **files}))
+    with pytest.raises(errors.ProtocolError, match="names 2 files, but under 'files' other files"):
+        world.call("start_export", "2026-01-01")
