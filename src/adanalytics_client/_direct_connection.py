@@ -29,6 +29,7 @@ class DirectConnection:
         opened: connected, and secured where the address asks for it; ours to close.
 
     Attributes:
+        socket: what it is over.
         reusable: whether the last exchange left it ready for the next one.
         torn: whether it ended without the end that TLS has of its own.
     """
@@ -36,22 +37,22 @@ class DirectConnection:
     def __init__(self, opened: socket.socket) -> None:
         self.reusable = False
         self.torn = False
-        self._socket = opened
+        self.socket = opened
         self._until: float | None = None
         self._most = _RECORD if isinstance(opened, ssl.SSLSocket) else AT_ONCE
 
     @property
     def is_stale(self) -> bool:
         """Whether the other side closed it, or sent what nobody asked for."""
-        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+        if isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
             # Decrypted with the end of a body, and so out of the kernel's sight.
             return True
-        return has_news(self._socket.fileno())
+        return has_news(self.socket.fileno())
 
     def close(self) -> None:
         """Close the socket; what is under way ends with an error."""
         self.reusable = False
-        self._socket.close()
+        self.socket.close()
 
     def ask(
         self, request: httpx.Request, waits: Waits, begun: float
@@ -74,10 +75,10 @@ class DirectConnection:
         # A view, since error reports show the bytes of bytes, and so the credential.
         data = memoryview(framing.sent(request, request.read()))
         self._send(data, waits.get("write"))
-        self._socket.settimeout(read_wait)
+        self.socket.settimeout(read_wait)
         head = self.run(framing.head())
         self._until = _after(begun, request.extensions.get(WHOLE_WAIT))
-        self._socket.settimeout(read_wait)
+        self.socket.settimeout(read_wait)
         return head, DirectBody(self, framing)
 
     def run(self, steps: Steps[T]) -> T:
@@ -100,12 +101,12 @@ class DirectConnection:
         Raises:
             httpx.TransportError: when none come.
         """
-        return self._read(lambda: self._socket.recv_into(space), 0)
+        return self._read(lambda: self.socket.recv_into(space), 0)
 
     def _send(self, data: memoryview, wait: float | None) -> None:
-        self._socket.settimeout(wait)
+        self.socket.settimeout(wait)
         try:
-            self._socket.sendall(data)
+            self.socket.sendall(data)
         except TimeoutError as error:
             raise httpx.WriteTimeout(str(error)) from error
         except OSError:
@@ -113,7 +114,7 @@ class DirectConnection:
             return
 
     def _receive(self, most: int) -> bytes:
-        return self._read(lambda: self._socket.recv(min(most, self._most)), b"")
+        return self._read(lambda: self.socket.recv(min(most, self._most)), b"")
 
     def _read(self, step: Callable[[], T], end: T) -> T:
         try:
@@ -131,8 +132,8 @@ class DirectConnection:
     def _shorten(self, left: float) -> None:
         if left <= 0:
             raise TimeoutError("the answer came too slowly")
-        wait = self._socket.gettimeout()
-        self._socket.settimeout(left if wait is None else min(wait, left))
+        wait = self.socket.gettimeout()
+        self.socket.settimeout(left if wait is None else min(wait, left))
 
 
 class DirectBody(Iterator[bytes]):

@@ -15,6 +15,7 @@ import httpx
 from adanalytics_client._connecting import addresses_of, connected, remaining
 from adanalytics_client._direct_connection import DirectBody, DirectConnection, Waits
 from adanalytics_client._idle_connections import IdleConnections, Origin, origin_of
+from adanalytics_client._stop import STOP, Stop
 from adanalytics_client._trust import trust
 from adanalytics_client._wire import RECEIVE_INTO, answer_of
 
@@ -53,12 +54,20 @@ class DirectTransport(httpx.BaseTransport):
         waits: Waits = request.extensions.get("timeout", {})
         origin = origin_of(request.url)
         connection = self._idle.take(origin) or self._connect(origin, waits.get("connect"))
+        stop: Stop = request.extensions.get(STOP) or Stop()
         try:
+            stop.hold(connection.socket)
             head, body = connection.ask(request, waits, begun)
         except BaseException:
+            stop.release(connection.socket)
             connection.close()
             raise
-        stream = _Stream(body, lambda: self._idle.settle(origin, connection))
+
+        def settle() -> None:
+            stop.release(connection.socket)
+            self._idle.settle(origin, connection)
+
+        stream = _Stream(body, settle)
         return answer_of(head, stream, {RECEIVE_INTO: body.receive_into} if body.sized else {})
 
     def close(self) -> None:

@@ -1,6 +1,5 @@
 """Send one request on a thread and receive its answer."""
 
-import threading
 from dataclasses import dataclass, replace
 
 import httpx
@@ -11,6 +10,7 @@ from adanalytics_client._problems import given_up
 from adanalytics_client._receiving import Receiver, SinkError, received
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
+from adanalytics_client._stop import STOP, Stop
 from adanalytics_client._wire import SLOW_BODY, to_failure
 
 
@@ -24,13 +24,14 @@ class Sender:
     redact: Redact
     rooms: Rooms
 
-    def send(self, send: Send, stop: threading.Event) -> Reply | Failure:
-        """Send and receive; `stop` ends it between two pieces of a body."""
+    def send(self, send: Send, stop: Stop) -> Reply | Failure:
+        """Send and receive; `stop` ends it."""
         answered = False
         with quiet_logs(self.redact):
             try:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
                 request = self.defaults.dress(send.request, left)
+                request.extensions[STOP] = stop
                 response = self.http.send(request, stream=True, auth=None, follow_redirects=False)
                 answered = True
                 try:
@@ -38,15 +39,15 @@ class Sender:
                 finally:
                     response.close()
             except (httpx.HTTPError, httpx.InvalidURL) as error:
+                if stop.is_set():
+                    raise given_up() from None
                 proxy = self.defaults.proxies.of(send.request.url)
                 return replace(to_failure(error, answered=answered), proxy=proxy)
             except SinkError as told:
                 theirs = told.error
         raise theirs
 
-    def _receive(
-        self, send: Send, response: httpx.Response, stop: threading.Event
-    ) -> Reply | Failure:
+    def _receive(self, send: Send, response: httpx.Response, stop: Stop) -> Reply | Failure:
         read = read_by_hook(self.http, response)
         receiver = Receiver(send, response, self.rooms, decoded=read is not None)
         if receiver.unread:

@@ -34,7 +34,7 @@ class Sockets:
             self._open.add(opened)
             over = self._over
         if over:
-            _shut(opened)
+            shut(opened)
 
     def watch(self, request: httpx.Request) -> None:
         """A hook that asks httpcore to tell what it opens for a request; see its `trace`."""
@@ -54,7 +54,7 @@ class Sockets:
             self._over = True
             found = list(self._open)
         for each in found:
-            _shut(each)
+            shut(each)
 
     def leave(self) -> None:
         """Close this process's descriptors; who else has the connections can go on with them.
@@ -65,7 +65,8 @@ class Sockets:
             each.close()
 
 
-def _shut(opened: socket.socket) -> None:
+def shut(opened: socket.socket) -> None:
+    """End what is read from a socket or written to it; it still has to be closed."""
     # A TLS socket's own method would take its state away under the other thread.
     with suppress(OSError):
         socket.socket.shutdown(opened, socket.SHUT_RDWR)

@@ -25,6 +25,7 @@ from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sending import Sender
 from adanalytics_client._sockets import Sockets
+from adanalytics_client._stop import Stop
 from adanalytics_client._url import BaseUrl
 from adanalytics_client.errors import ConfigurationError
 
@@ -40,9 +41,9 @@ _FORKED = "The events were begun in another process, where their requests are; a
 class SyncDriver:
     """Answers effects for the calling thread, and runs fan-outs on threads of its own.
 
-    Threads are daemons that end with their fan-out: a request that is under way when the consumer
-    stops is left to end by itself, so that stopping never waits for a slow service; closing the
-    client ends it at once.
+    Threads are daemons that end with their fan-out, and so do its requests that are under way when
+    the consumer stops. Stopping waits for nobody: over a lent client or through a proxy such a
+    request is left to end by itself, or when the client is closed.
     """
 
     def __init__(
@@ -63,14 +64,14 @@ class SyncDriver:
         self._sender = Sender(self._http, defaults, clock, redact, self._rooms)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
-        self._closed = threading.Event()
-        self._streams: set[threading.Event] = set()
+        self._closed = Stop()
+        self._streams: set[Stop] = set()
         renew_in_children(self)
 
     def renew(self) -> None:
         """In a forked child: have locks and connections of our own; a lent client stays."""
         closed = self._closed.is_set()
-        self._closed = threading.Event()
+        self._closed = Stop()
         self._atomic, self._exclusive = threading.Lock(), threading.Lock()
         self._streams = set()
         if closed:
@@ -103,7 +104,7 @@ class SyncDriver:
         self, fanout: "Fanout", fetch: "Callable[[Cursor], Operation[Arrived]]"
     ) -> "Generator[Turned, None, None]":
         """Run a fan-out on threads and give its pages as they become ready."""
-        stop = threading.Event()
+        stop = Stop()
         jobs: SimpleQueue[tuple[Context, Cursor] | None] = SimpleQueue()
         done: SimpleQueue[tuple[Cursor, Arrived | BaseException]] = SimpleQueue()
 
@@ -149,7 +150,7 @@ class SyncDriver:
             for _ in range(threads):
                 jobs.put(None)
 
-    def _run(self, operation: Operation[T], stop: threading.Event) -> T:
+    def _run(self, operation: Operation[T], stop: Stop) -> T:
         if self._closed.is_set():
             operation.close()
             raise ConfigurationError("The client is closed; make a new one.")
@@ -168,7 +169,7 @@ class SyncDriver:
         finally:
             operation.close()
 
-    def _perform(self, effect: Effect, stop: threading.Event) -> object:
+    def _perform(self, effect: Effect, stop: Stop) -> object:
         if isinstance(effect, Send):
             return self._sender.send(effect, stop)
         if isinstance(effect, Sleep):
@@ -181,7 +182,7 @@ class SyncDriver:
             return self._alone(effect, stop)
         return effect.action()
 
-    def _alone(self, effect: Exclusive, stop: threading.Event) -> object:
+    def _alone(self, effect: Exclusive, stop: Stop) -> object:
         lock, left = self._exclusive, -1.0
         if effect.deadline is not None:
             left = max(0.0, effect.deadline - self._clock.monotonic())
@@ -193,6 +194,6 @@ class SyncDriver:
             lock.release()
 
 
-def _wait(seconds: float, stop: threading.Event) -> None:
+def _wait(seconds: float, stop: Stop) -> None:
     if stop.wait(seconds):
         raise given_up()

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from adanalytics_client import (
     Client,
     ConfigurationError,
     Observer,
+    RequestSent,
+    RetryPlanned,
     RetryPolicy,
     TransportError,
     WaitStarted,
@@ -34,6 +37,20 @@ DAY = "2026-01-15"
 
 def ours() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == "adanalytics"]
+
+
+class Outcomes(Observer):
+    """What became of requests."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[int | None] = []
+        self.retries = 0
+
+    def request(self, info: RequestSent) -> None:
+        self.outcomes.append(info.status)
+
+    def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # the name is the observer's
+        self.retries += 1
 
 
 @contextmanager
@@ -69,6 +86,33 @@ def test_an_exception_in_the_loop_ends_the_threads(many_pages: StandIn) -> None:
 
     with no_thread_left(), pytest.raises(ZeroDivisionError):
         fail()
+
+
+def test_break_ends_requests_that_nobody_answers(stand_in: StandIn, say: type[Say]) -> None:
+    """The client stays open and goes on, over other connections."""
+    gate, held = threading.Event(), threading.Semaphore(0)
+    page = {"events": [{"event_id": "e-1"}], "more": False}
+
+    def script(asked: Asked) -> Say:
+        if asked.query.get("hour") in {None, "0"}:
+            return say(page) if "hour" in asked.query else say({"dates": ["2026-01-15"]})
+        held.release()
+        return say(page, gate=gate)
+
+    stand_in.script = script
+    options: dict[str, Any] = {"api_key": "k", "partner": "acme", "retry": RetryPolicy(attempts=1)}
+    told = Outcomes()
+    with Client(stand_in.url, **options, observer=told) as client:
+        try:
+            with no_thread_left(), closing(client.events(DAY, concurrency=4).pages()) as pages:
+                assert len(next(pages)) == 1
+                for _ in range(4):
+                    assert held.acquire(timeout=10)
+            assert client.dates() == [date(2026, 1, 15)]
+        finally:
+            gate.set()
+    assert told.retries == 0
+    assert set(told.outcomes) == {200}
 
 
 def test_memory_is_bounded_by_what_may_wait(many_pages: StandIn) -> None:
