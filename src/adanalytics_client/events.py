@@ -34,8 +34,8 @@ T = TypeVar("T")
 class EventQuery(Generic[M]):
     """What `Client.events` gives: iterate it for events, or ask for rows, pages or a file.
 
-    Nothing is sent until then, and each reading starts afresh. Leaving a loop early ends
-    all of its requests. Memory holds at most `2 * concurrency` pages.
+    Nothing is sent until then, and each reading starts afresh. Leaving a loop early ends all of its
+    requests. Memory holds at most `2 * concurrency` pages.
 
     Example:
         >>> query = client.events("2026-01-15")
