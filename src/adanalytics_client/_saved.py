@@ -1,7 +1,7 @@
 """An export under way as data: kept as text, and gone on with elsewhere."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from adanalytics_client._config import Config
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
@@ -56,6 +56,8 @@ class SavedExport:
                     "files": [_file(each) for each in status.files],
                     "reason": status.reason,
                     "row_count": status.row_count,
+                    "retry_after": status.retry_after,
+                    "told_at": status.told_at and status.told_at.isoformat(),
                     "poll_url": status.poll_url,
                     "keys": list(status.keys),
                     "repeats": status.repeats,
@@ -131,6 +133,9 @@ def _read_status(said: dict[str, Json]) -> ExportStatus:
         ),
         reason=said["reason"],
         row_count=said["row_count"],
+        # Earlier versions did not keep when to ask again.
+        retry_after=None if (pause := said.get("retry_after")) is None else float(pause),
+        told_at=None if (told := said.get("told_at")) is None else datetime.fromisoformat(told),
         poll_url=None if said["poll_url"] is None else Address(said["poll_url"]),
         keys=tuple(said["keys"]),
         repeats=said["repeats"],

@@ -17,7 +17,7 @@ from tests.client.worlds import SyncWorld
 from adanalytics_client import AsyncExportJob, ExportJob, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, OpenWorld, Say, StandIn, World
 
     from adanalytics_server.local import LocalServer
 
@@ -49,6 +49,35 @@ def test_a_job_goes_on_from_its_text(
     assert later.to_json() == job.to_json()
     assert other.on(later, "wait").row_count == 1
     assert other.on(again(other, later), "download", tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize("way", ["text", "pickle"])
+def test_a_pause_that_was_asked_for_holds_for_a_job_that_is_gone_on_with(
+    world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, way: str
+) -> None:
+    stand_in.says(
+        say({"status": "queued", "status_url": "/st"}, 202, headers={"Retry-After": "120"}),
+        say({"status": "done", "url": "/f"}),
+    )
+    job = world.call("start_export", "2026-01-01")
+    later = again(world, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
+    assert later.last_status.told_at == job.last_status.told_at
+    clock.now += 50
+    assert world.on(later, "wait", timeout=600).done
+    assert clock.sleeps == [70.0]
+
+
+def test_a_text_of_an_earlier_version_knows_no_pause(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    queued = {"status": "queued", "status_url": "/st"}
+    stand_in.says(say(queued, 202, headers={"Retry-After": "120"}))
+    job = world.call("start_export", "2026-01-01")
+    said = json.loads(job.to_json())
+    for name in ("retry_after", "told_at"):
+        del said["status"][name]
+    status = again(world, job, json.dumps(said)).last_status
+    assert (status.retry_after, status.told_at, status.word) == (None, None, "queued")
 
 
 @pytest.mark.parametrize(
