@@ -40,6 +40,7 @@ _COUNTS = tuple(
 # Lists of what is about the same file, or about no file of this export.
 _ASIDE = frozenset({"links", "mirrors", "alternates", "alternatives", "formats"})
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
+_SHA256_NAMED = re.compile(r"sha-?256[:=]([0-9a-f]{64})")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -192,9 +193,11 @@ def measured(
 
 
 def _sha256_in(said: Said) -> str | None:
-    told = text_in(said, ("sha256", "checksumsha256")) or ""
-    found = _SHA256.fullmatch(told.strip().lower())
-    return found[1] if found else None
+    """In hex; under the name of any checksum only where the text says which it is."""
+    forms = {"sha256": _SHA256, "checksumsha256": _SHA256, "checksum": _SHA256_NAMED}
+    told = ((form, text_in(said, (name,)) or "") for name, form in forms.items())
+    found = (form.fullmatch(text.strip().lower()) for form, text in told)
+    return next((each[1] for each in found if each), None)
 
 
 def address_in(base: str, reference: str | None) -> str | None:

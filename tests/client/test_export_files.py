@@ -104,6 +104,8 @@ def test_one_file_that_is_all_is_taken(
         ({"size_bytes": "10006"}, "10005 bytes and 10006 were"),
         ({"sha256": "sha256:" + "0" * 64}, "sha256 is not"),
         ({"sha256": "SHA-256=" + "A" * 64}, "sha256 is not"),
+        ({"checksum": "sha256:" + "0" * 64}, "sha256 is not"),
+        ({"sha256": None, "checksum": "SHA-256=" + "A" * 64}, "sha256 is not"),
         ({"row_count": "3000"}, "for 3000 events"),
     ],
 )
@@ -134,6 +136,14 @@ def test_right_measures_pass_however_they_are_written(
         f_csv=[say(FILE, headers=CSV)],
     )
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize("checksum", ["0" * 64, "md5:" + "0" * 32, "sha3-256:" + "0" * 64])
+def test_a_checksum_of_another_kind_is_left_aside(
+    world: World, stand_in: StandIn, say: type[Say], checksum: str
+) -> None:
+    stand_in.says(say({"status": "done", "download_url": "/f.csv", "checksum": checksum}))
+    assert world.call("start_export", "2026-01-01").last_status.files[0].sha256 is None
 
 
 @pytest.mark.parametrize("size", ["9" * 5000, "-1", "1.5", "many", "", True, [], "\u0663"])
