@@ -9,6 +9,7 @@ from adanalytics_client._export_words import (
     FAILED,
     WAITING,
     Said,
+    is_unfinished,
     levels,
     merged,
     reason_of,
@@ -38,11 +39,14 @@ def judged(phase: ExportPhase, found: list[Said]) -> Judged:
     for entry in _entries(said):
         inner, word = merged(entry), word_of(entry) or ""
         name = text_in(inner, ("name", "filename"))
-        told = f"the status of {f'its file {name!r}' if name else 'one of its files'} is {word!r}"
+        called = f"its file {name!r}" if name else "one of its files"
+        told = f"the status of {called} is {word!r}"
         if fold(word) in FAILED:
             return Judged(ExportPhase.FAILED, reason_of(inner) or told)
         if fold(word) in WAITING:
             waiting.append(told)
+        elif not word and is_unfinished(inner):
+            waiting.append(f"{called} is not done")
         beside.append(stated_error(entry))
     if waiting:
         return Judged(ExportPhase.WORKING, waiting[0])

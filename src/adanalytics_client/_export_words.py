@@ -24,6 +24,9 @@ WAITING = frozenset(
 
 # What an envelope says of the request, whatever it says of the export further in.
 _ANSWERED = frozenset({"success", "ok"})
+# With false they say that there is more to do.
+_FLAGS = _DONE - _ANSWERED
+
 PROGRESS = frozenset({"progress", "percent", "percentage", "percentcomplete", "percentdone"})
 """Names of how far something under way has come."""
 
@@ -74,16 +77,27 @@ def _words(level: Said) -> list[str]:
 def phase_of(word: str | None, said: Said, head: Head, *, addressed: bool) -> ExportPhase:
     """Where the export stands; `addressed` tells that the answer names an address of any kind."""
     folded = fold(word or "")
-    if folded in _DONE:
+    unfinished = (word is None or folded in _ANSWERED) and is_unfinished(said)
+    if folded in _DONE and not unfinished:
         return ExportPhase.DONE
     if folded in FAILED or (word is None and _is_refused(said, addressed=addressed)):
         return ExportPhase.FAILED
     if folded == "expired":
         return ExportPhase.EXPIRED
     under_way = head.status == 202 or (not addressed and PROGRESS & said.keys())
-    if word is None and not under_way and "status" not in said:
+    if word is None and not (under_way or unfinished) and "status" not in said:
         return ExportPhase.DONE
     return ExportPhase.WORKING
+
+
+def is_unfinished(said: Said) -> bool:
+    """Whether it is denied that something is done.
+
+    Example:
+        >>> is_unfinished({"isready": False}), is_unfinished({"done": None})
+        (True, False)
+    """
+    return any(value is False and key.removeprefix("is") in _FLAGS for key, value in said.items())
 
 
 def _is_refused(said: Said, *, addressed: bool) -> bool:

@@ -37,6 +37,36 @@ def test_an_address_of_a_job_is_not_taken_for_its_file(
     assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
 
 
+@pytest.mark.parametrize(
+    "early",
+    [
+        {"name": "operations/1", "done": False},
+        {"ready": False},
+        {"data": {"isComplete": False}},
+        {"status": "success", "data": {"id": 1, "finished": False}},
+        {"done": False, "download_url": "/f.csv", "status_url": "/st"},
+    ],
+)
+def test_what_says_that_it_is_not_done_is_waited_for(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, early: dict[str, Any]
+) -> None:
+    done = {"name": "operations/1", "done": True, "ready": True, "download_url": "/f.csv"}
+    stand_in.says_by_name(
+        bulk_export=[say({"status_url": "/st", **early})],
+        st=[say(early), say(done)],
+        f_csv=[say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
+
+
+def test_a_word_of_the_export_counts_more_than_what_is_denied(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"status": "completed", "available": False, "download_url": "/f.csv"}))
+    assert world.call("start_export", "2026-01-01").last_status.done
+
+
 def test_an_address_of_nothing_but_the_file_is_found_out(
     world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:

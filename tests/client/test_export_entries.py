@@ -90,6 +90,15 @@ def test_a_file_that_failed_fails_the_export(
     assert len(stand_in.asked) == 1
 
 
+def test_a_file_that_is_not_done_is_waited_for(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({**LISTED, "files": [GOOD, {"url": "/g.csv", "ready": False}]}))
+    job = world.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ExportTimeout, match="one of its files is not done"):
+        world.on(job, "wait", timeout=2)
+
+
 @pytest.mark.parametrize("late", [{"url": "/g.csv"}, {"url": None}])
 def test_a_file_that_is_still_being_made_is_waited_for(
     world: World, stand_in: StandIn, say: type[Say], late: dict[str, Any]
