@@ -1,6 +1,7 @@
 """The bearer credential in use, and one login for any number of requests that need it."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from adanalytics_client.errors import (
     ServerError,
     TransportError,
 )
+
+# A request that was sent with one of these may still be under way; each lives for days.
+_MOST_REPLACED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,11 @@ class Credentials:
     them, which would lock the account.
     """
 
-    def __init__(self, source: Credential) -> None:
+    def __init__(self, source: Credential, others: Iterable[Secret] = ()) -> None:
+        """`others` are secrets that a text of a server may hold beside the credential."""
         self._source = source
+        self._others = tuple(others)
+        self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
         self._secret = None if isinstance(source, Login) else source.secret
         self._round = 0
         self._failure: AdAnalyticsError | None = None
@@ -78,10 +85,14 @@ class Credentials:
         yield from self._renew(refused.round, log_in)
 
     def redact(self, text: str) -> str:
-        """`text` without any secret of this client: a server may echo one."""
+        """`text` without any secret of this client: a server may echo one.
+
+        Of tokens that others have replaced the last four are still known.
+        """
         source = self._source
         known = source.password if isinstance(source, Login) else source.secret
-        for secret in (known, self._secret):
+        # At the same time another thread may replace the token.
+        for secret in (known, self._secret, *self._replaced.copy(), *self._others):
             text = secret.redact(text) if secret else text
         return text
 
@@ -115,12 +126,15 @@ class Credentials:
                 raise copy(self._failure)
             return
         try:
-            self._secret = yield from log_in.operation(self._source)
+            issued = yield from log_in.operation(self._source)
         except AdAnalyticsError as error:
             if not _lacked_time(error, log_in):
                 self._failure = error
                 self._round += 1
             raise
+        if self._secret is not None:
+            self._replaced.append(self._secret)
+        self._secret = issued
         self._failure = None
         self._round += 1
 

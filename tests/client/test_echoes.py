@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
 
 KEY = "aak_S3CRET-key"
 DATES = {"dates": ["2026-01-15"]}
@@ -184,3 +184,30 @@ def test_a_credential_that_is_echoed_in_another_spelling(
     assert caught.value.reason == "no ***!"
     assert caught.value.request_id == "***"
     assert "s3cr" not in f"{vars(caught.value)}{notes.told}"
+
+
+def test_a_token_that_was_replaced_is_still_one(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    """A slow request may still have been sent with it."""
+    notes = Notes()
+    tokens = [f"s3cret-{number}" for number in range(4)]
+    logins, echo = iter(tokens), f"Bearer {tokens[0]}"
+
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("login"):
+            return say({"token": next(logins)})
+        if asked.headers["authorization"] != f"Bearer {tokens[-1]}":
+            return say(status=401)
+        return say({"error": f"no {echo}"}, status=403, headers={"X-Request-Id": echo})
+
+    stand_in.script = script
+    world = open_world(email="a@b.example", password="pass-word-1", observer=notes)
+    for _ in range(2):
+        with pytest.raises(errors.AuthenticationError):
+            world.call("dates")
+    with pytest.raises(errors.PermissionDenied) as caught:
+        world.call("dates")
+    assert caught.value.reason == "no Bearer ***"
+    assert caught.value.request_id == "Bearer ***"
+    assert "s3cret" not in f"{vars(caught.value)}{notes.told}"
