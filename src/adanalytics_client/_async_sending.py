@@ -55,6 +55,9 @@ class AsyncSender:
                 return Failure(Trouble.TIMEOUT, arrived=True, detail=detail, proxy=proxy)
             except SinkError as told:
                 theirs = told.error
+            except (asyncio.CancelledError, KeyboardInterrupt) as stopped:
+                # Frames of the HTTP libraries hold the credential.
+                raise stopped.with_traceback(None) from None
         raise theirs
 
     async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:

@@ -11,6 +11,7 @@ from adanalytics_client._clock import SystemClock
 from adanalytics_client._config import Environment, Given, make_config, make_credential
 from adanalytics_client._effects import Clock
 from adanalytics_client._hooks import Observer
+from adanalytics_client._proxies import Proxies
 from adanalytics_client._quota import QuotaState
 from adanalytics_client._quota_store import QuotaLog, open_store
 from adanalytics_client._retry import RetryPolicy
@@ -78,6 +79,7 @@ class Connection(ABC, Generic[Http, Driving]):
             observer=observer or Observer(),
             clock=clock or SystemClock(),
             jitter=jitter,
+            others=Proxies.of_environment().secrets(),
         )
         self._driver = self._drive(http)
 

@@ -45,6 +45,9 @@ class Sender:
                 return replace(to_failure(error, answered=answered), proxy=proxy)
             except SinkError as told:
                 theirs = told.error
+            except KeyboardInterrupt as stopped:
+                # Frames of the HTTP libraries hold the credential.
+                raise stopped.with_traceback(None) from None
         raise theirs
 
     def _receive(self, send: Send, response: httpx.Response, stop: Stop) -> Reply | Failure:

@@ -1,6 +1,6 @@
 """What all operations of one client share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from adanalytics_client._config import Config
@@ -11,6 +11,7 @@ from adanalytics_client._hooks import Observer
 from adanalytics_client._quota import Quota, QuotaState
 from adanalytics_client._quota_log import Store
 from adanalytics_client._quota_records import Moment
+from adanalytics_client._secret import Secret
 from adanalytics_client._url import redact_url
 
 
@@ -38,15 +39,20 @@ class Session:
         observer: Observer,
         clock: Clock,
         jitter: Callable[[], float],
+        others: Iterable[Secret] = (),
     ) -> "Session":
-        """A session in which nothing was sent yet; `store` is where sends are logged."""
+        """A session in which nothing was sent yet.
+
+        `store` is where sends are logged; `others` are secrets that are none of the service.
+        """
         quota = Quota(
             config.limit,
             reserve=config.reserve,
             store=store,
             now=lambda: Moment(clock.time(), clock.monotonic()),
         )
-        return cls(config, Credentials(config.credential), quota, observer, clock, jitter)
+        credentials = Credentials(config.credential, others)
+        return cls(config, credentials, quota, observer, clock, jitter)
 
     def deadline(self) -> Deadline:
         """The deadline of a request that begins now."""

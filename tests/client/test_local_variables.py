@@ -9,6 +9,7 @@ import traceback
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 import adanalytics_client
@@ -97,12 +98,27 @@ def test_no_frame_shows_what_came_instead_of_a_file(
     assert "s3cret" not in shown_locals(caught.value)
 
 
-def test_no_frame_of_an_interrupted_wait_shows_a_signature(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
+@pytest.mark.parametrize("way", ["direct", "proxy", "lent"])
+def test_no_frame_of_an_interrupted_wait_shows_a_secret(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
 ) -> None:
     """Neither ours nor those of httpx, which all hold the request until its answer comes."""
     held = threading.Event()
-    world = open_world(api_key=KEY)
+    options: dict[str, Any] = {}
+    if way == "proxy":
+        monkeypatch.setenv("HTTP_PROXY", stand_in.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        options["base_url"] = "http://stats.example"
+    elif way == "lent":
+        asynchronous = request.node.callspec.params["open_world"] == "async"
+        options["http"] = httpx.AsyncClient() if asynchronous else httpx.Client()
+    world = open_world(api_key=KEY, **options)
     tasks: list[asyncio.Task[Any]] = []
 
     def interrupting(asked: Asked) -> Say:
@@ -126,9 +142,13 @@ def test_no_frame_of_an_interrupted_wait_shows_a_signature(
     with pytest.raises((KeyboardInterrupt, asyncio.CancelledError)) as caught:
         world.on(SimpleNamespace(work=work), "work")
     held.set()
+    if "http" in options:
+        world.on(
+            options["http"], "close" if isinstance(options["http"], httpx.Client) else "aclose"
+        )
     told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     shown = [f"{each.name} {each.locals}" for each in told.stack if __file__ != each.filename]
-    assert any(each.startswith("handle_") for each in shown)
+    assert any(each.startswith("send ") for each in shown)
     assert [each for each in shown if "s3cret" in each] == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.client.wire import Wire, served_with, sized
 
+import adanalytics_client
 from adanalytics_client import errors
 from adanalytics_client._proxies import Proxies
 
 if TYPE_CHECKING:
-    from tests.client.conftest import OpenWorld, Say, StandIn
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
 
 DATES = {"dates": ["2026-01-15"]}
 REFUSING = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
@@ -79,6 +81,12 @@ def test_a_proxy_that_asks_for_a_login(
         ("socks5://127.0.0.1:9", r"needs socksio; install it with: pip install 'httpx\[socks\]'"),
         ("gopher://user:s3cret@127.0.0.1:9", "is no address of a proxy"),
         ("http://127.0.0.1:port", "is no address of a proxy"),
+        ("http://u:s3cret@127.0.0.1:99999", "ALL_PROXY is no address of a proxy"),
+        (":3128", "ALL_PROXY is no address of a proxy"),
+        ("http://", "ALL_PROXY is no address of a proxy"),
+        ("http://[::1", "ALL_PROXY is no address of a proxy"),
+        ("http://user:12#s3cret@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
+        ("user:s3cret/t@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
@@ -87,7 +95,57 @@ def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
     monkeypatch.setenv("ALL_PROXY", proxy)
     with pytest.raises(errors.ConfigurationError, match=told) as caught:
         open_world("http://stats.example")
-    assert "s3cret" not in str(caught.value)
+    report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    (home,) = adanalytics_client.__path__
+    frames = [f"{each.locals}" for each in report.stack if each.filename.startswith(home)]
+    assert frames
+    assert "s3cret" not in f"{frames}{caught.value}"
+
+
+def test_exceptions_that_are_no_hosts_are_a_wrong_setting(
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "[::1")
+    with pytest.raises(errors.ConfigurationError, match="NO_PROXY is no list of hosts"):
+        open_world("http://stats.example")
+
+
+def test_a_wrong_proxy_that_nothing_goes_through(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:99999")
+    monkeypatch.setenv("NO_PROXY", "*")
+    stand_in.says(say(DATES))
+    assert len(open_world().call("dates")) == 1
+
+
+@pytest.mark.parametrize(
+    ("user_info", "shown"),
+    [
+        ("user:s3cret%2Fw%20rd", "*** user:*** ***"),
+        # Without a password the user is what nobody may see.
+        ("t0ken", "*** *** s3cret/w rd"),
+        ("t0ken:", "*** ***: s3cret/w rd"),
+    ],
+)
+def test_what_echoes_the_login_of_a_proxy(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    monkeypatch: pytest.MonkeyPatch,
+    user_info: str,
+    shown: str,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", stand_in.url.replace("://", f"://{user_info}@"))
+
+    def script(asked: Asked) -> Say:
+        login = asked.headers["proxy-authorization"].removeprefix("Basic ")
+        return say({"error": f"{login} {user_info} s3cret/w rd"}, status=400)
+
+    stand_in.script = script
+    with pytest.raises(errors.InvalidRequest) as caught:
+        open_world("http://stats.example").call("dates")
+    assert caught.value.reason == shown
 
 
 def test_a_certificate_that_is_not_trusted_is_asked_for_once(
@@ -130,6 +188,13 @@ def test_which_proxy_a_request_goes_through(url: str, proxy: str | None) -> None
     known = {"http": "u:p@one:1", "all": "http://all:2", "no": " .Spared.example,::1"}
     assert Proxies(known).of(url) == proxy
     assert "u:p" not in repr(Proxies(known))
+
+
+@pytest.mark.parametrize("user_info", ["u:12#s3cret@", "u:s3/cret@", "u:s3?c@ret@", "s3cret@"])
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_no_user_info_is_shown_whatever_it_holds(scheme: str, user_info: str) -> None:
+    proxies = Proxies({"all": f"{scheme}{user_info}one:1"})
+    assert proxies.of("http://a.example") == "http://one:1"
 
 
 def test_exceptions_may_be_all() -> None:
