@@ -11,11 +11,11 @@ _CLOSE = 0.1
 
 @dataclass(slots=True)
 class Deadline:
-    """The end of a request with its login, its redirects and its repeats.
+    """The end of a request with its login, its redirects and its repeats, or of a wait for a file.
 
     Attributes:
         clock: its monotonic time counts.
-        moment: when; waits for a rate move it.
+        moment: when; what is not counted, such as waits for a rate, moves it.
         name: what a person set to have it, as in code.
     """
 
@@ -38,10 +38,15 @@ class Deadline:
         """Until when what is sent now may take: a request that is sent at all gets a second."""
         return max(self.moment, self.clock.monotonic() + _LEAST)
 
+    @property
+    def left(self) -> float:
+        """Seconds until then; 0 once it is over."""
+        return max(0.0, self.moment - self.clock.monotonic())
+
     def allows(self, seconds: float) -> bool:
         """Whether there is time to wait so long."""
         return self.clock.monotonic() + seconds <= self.moment
 
     def put_off(self, seconds: float) -> None:
-        """Leave a wait for a rate uncounted."""
+        """Leave some seconds uncounted."""
         self.moment += seconds

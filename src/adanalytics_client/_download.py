@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import (
     Atomic,
     Offload,
@@ -44,7 +45,8 @@ class Delivery:
 
         Args:
             path: the file to make, or an existing folder for an export of several files.
-            timeout: seconds to wait at most until the files are made.
+            timeout: seconds to wait at most until the files are made, also anew; the time in which
+                they arrive does not count.
 
         Raises:
             ConfigurationError: when `path` does not fit the number of files.
@@ -56,7 +58,8 @@ class Delivery:
             AuthenticationError: also when something is.
         """
         yield Atomic(lambda: check_arrival(path))
-        ready_by = self.session.clock.monotonic() + timeout
+        clock = self.session.clock
+        ready_by = Deadline(clock, clock.monotonic() + timeout, f"timeout={timeout:g}")
         self.status = yield from wait_for(
             self.session, self.order, self.status, timeout=timeout, heard=self._learn
         )
@@ -107,7 +110,7 @@ class Delivery:
                 f"The file came empty, of an export of {events} events; download it again."
             )
 
-    def _fetch(self, number: int, part: PartFile, *, ready_by: float) -> Operation[None]:
+    def _fetch(self, number: int, part: PartFile, *, ready_by: Deadline) -> Operation[None]:
         """One file; an address that has expired is asked for anew, once without getting further."""
         reached, status = -1, self.status
         wanted = Wanted(self.order.format, status.row_count if len(status.files) == 1 else None)
@@ -119,7 +122,7 @@ class Delivery:
                 # Some services refuse an address that has expired as they refuse a credential.
                 if part.received <= reached:
                     raise
-                fresh = yield from renewed(self.session, self.order, self.status)
+                fresh = yield from renewed(self.session, self.order, self.status, ready_by)
                 if fresh is None:
                     raise
             reached = part.received

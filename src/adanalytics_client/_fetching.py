@@ -42,12 +42,12 @@ class _Patience:
     """How long to go on: only attempts without a new byte are failures.
 
     Attributes:
-        ready_by: until when to wait for a file that is still being made, on the monotonic clock.
+        ready_by: until when to wait for a file that is still being made.
         deadline: until when to repeat what failed; a new byte begins the budget anew.
     """
 
     session: Session
-    ready_by: float
+    ready_by: Deadline
     deadline: Deadline
     farthest: int = 0
     failures: int = 0
@@ -72,7 +72,7 @@ class _Patience:
     def _until_ready(self, problem: Problem) -> Operation[bool]:
         """Wait for a file that is still being made; False where there was never time for it."""
         clock = self.session.clock
-        left, asked = self.ready_by - clock.monotonic(), problem.asked or 0.0
+        left, asked = self.ready_by.left, problem.asked or 0.0
         if left <= 0 or asked > left:
             if self.questions:
                 raise problem.error
@@ -88,7 +88,7 @@ class _Patience:
 
 
 def fetch_file(
-    session: Session, file: ExportFile, part: PartFile, wanted: Wanted, *, ready_by: float
+    session: Session, file: ExportFile, part: PartFile, wanted: Wanted, *, ready_by: Deadline
 ) -> Operation[None]:
     """Fetch one file.
 
@@ -97,7 +97,8 @@ def fetch_file(
         file: where it is.
         part: takes it.
         wanted: what it should be.
-        ready_by: until when a file that is still being made is waited for, on the monotonic clock.
+        ready_by: until when a file that is still being made is waited for; the time in which bytes
+            of it come is no wait, and moves this.
     """
     patience = _Patience(session, ready_by, session.deadline())
     credential, renewed = FileCredential(session.config.base, file.url), False
@@ -105,7 +106,10 @@ def fetch_file(
         used = Ready(Request("GET", file.url, (_AS_STORED, *part.ranges())))
         if credential.goes:
             used = yield from with_credential(session, used.request, patience.deadline)
+        begun, had = session.clock.monotonic(), part.received
         done = yield from _attempt(session, used, part, carry=credential.carried, resends=sent)
+        if part.received != had:
+            ready_by.put_off(session.clock.monotonic() - begun)
         if credential.changed(done):
             continue
         if not renewed and (yield from renewed_after(session, used, done, patience.deadline)):

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from adanalytics_client._deadline import Deadline
 from adanalytics_client._effects import Operation
 from adanalytics_client._export import ExportStatus
-from adanalytics_client._export_order import ONE_HOUR, ExportOrder
+from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._exporting import described, look, order_export, status_of
 from adanalytics_client._listed_anew import called, matched
 from adanalytics_client._session import Session
@@ -15,12 +16,13 @@ _SHOWN_NAMES = 5
 
 
 def renewed(
-    session: Session, order: ExportOrder, known: ExportStatus
+    session: Session, order: ExportOrder, known: ExportStatus, ready_by: Deadline
 ) -> Operation[ExportStatus | None]:
     """The status with other addresses for the same files in the same order, or None.
 
     The status address is asked first. The order is repeated only where an earlier repeat was
-    answered with the same export: elsewhere it might start another one.
+    answered with the same export: elsewhere it might start another one. Files that are made anew are
+    waited for until `ready_by`.
 
     Raises:
         ExportExpired: when the answers are about another export, or list other files.
@@ -29,13 +31,13 @@ def renewed(
     fresh: ExportStatus | None = None
     if known.poll_url is not None:
         answer = yield from _tried(_asked(session, known.poll_url))
-        fresh = yield from _settled(session, order, known, answer)
+        fresh = yield from _settled(session, order, known, answer, ready_by)
     if fresh is None and known.repeats:
         answer = yield from _tried(order_export(session, order, again=True))
         ids = (known.export_id, answer.export_id if answer else None)
         if None not in ids and ids[0] != ids[1]:
             raise _gone(f"the repeated order was answered with another export ({ids[1]})", known)
-        fresh = yield from _settled(session, order, known, answer)
+        fresh = yield from _settled(session, order, known, answer, ready_by)
     return fresh
 
 
@@ -52,11 +54,15 @@ def _tried(asking: Operation[ExportStatus]) -> Operation[ExportStatus | None]:
 
 
 def _settled(
-    session: Session, order: ExportOrder, known: ExportStatus, answer: ExportStatus | None
+    session: Session,
+    order: ExportOrder,
+    known: ExportStatus,
+    answer: ExportStatus | None,
+    ready_by: Deadline,
 ) -> Operation[ExportStatus | None]:
     if answer is None:
         return None
-    waiting = wait_for(session, order, answer.after(known), timeout=ONE_HOUR)
+    waiting = wait_for(session, order, answer.after(known), timeout=ready_by.left)
     fresh = yield from _tried(waiting)
     if fresh is None:
         return None

@@ -14,7 +14,7 @@ from adanalytics_client._listed_anew import matched
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.client.conftest import Asked, Say, StandIn, World
+    from tests.client.conftest import Asked, MovedClock, Say, StandIn, World
 
     from adanalytics_server.local import LocalServer
 
@@ -139,6 +139,47 @@ def test_files_of_two_exports_are_never_delivered_as_one(
         world.call("export", "2026-01-01", to=tmp_path)
     assert caught.value.export_id == "e1"
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == []
+
+
+def test_a_file_that_is_made_anew_is_waited_for_no_longer_than_was_allowed(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, clock: MovedClock
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[
+            say({"status": "done", "status_url": "/st", "url": "/f.csv"}),
+            say({"status": "processing"}, status=202),
+        ],
+        f_csv=[say(status=403)],
+    )
+    with pytest.raises(errors.ExportTimeout, match="its last status is 'processing'"):
+        world.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=10)
+    assert sum(clock.sleeps) == 10
+
+
+def test_the_time_in_which_a_file_arrives_is_no_wait_for_it(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, clock: MovedClock
+) -> None:
+    """What took an hour to arrive and is made anew then may take a moment for that."""
+    cuts = [9]
+
+    def script(asked: Asked) -> Say:
+        if asked.method == "POST":
+            return say({"status": "done", "status_url": "/st", "url": "/f.csv"})
+        if asked.path == "/st":
+            anew = say({"status": "done", "url": "/g.csv"})
+            return say({"status": "processing"}, status=202) if len(stand_in.asked) < 5 else anew
+        if asked.path == "/g.csv":
+            return say(FILE, headers=CSV)
+        if not cuts:
+            return say(status=403)
+        clock.now += 3600
+        return say(FILE, headers=CSV, cut=cuts.pop())
+
+    stand_in.script = script
+    world.call("export", "2026-01-01", to=tmp_path / "out.csv", timeout=10)
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+    assert 0 < sum(clock.sleeps) <= 10
 
 
 @pytest.mark.parametrize("expired", [True, False], ids=["expired", "refused once"])
