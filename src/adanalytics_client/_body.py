@@ -5,6 +5,7 @@ raw and decoded here.
 """
 
 import zlib
+from collections.abc import Iterator
 
 from adanalytics_client._rooms import LARGEST_ROOM, Rooms
 
@@ -17,6 +18,9 @@ _MOST_DIGITS = 18
 
 GZIP_MAGIC = b"\x1f\x8b"
 """What every gzip file begins with."""
+
+UNPACKED_AT_ONCE = 256 * 1024
+"""Bytes that are unpacked at a time: a packed file may hold a thousand times as many as it has."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
@@ -47,20 +51,30 @@ class Gunzip:
             OversizedBody: when there are more than `most`.
         """
         out: list[bytes] = []
-        while piece:
+        for plain in self.pieces(piece, most):
+            out.append(plain)
+            if self._member.unconsumed_tail:
+                raise OversizedBody
+        return b"".join(out)
+
+    def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
+        """The same one after the other, each of at most `most` bytes when that is not 0.
+
+        Raises:
+            DamagedBody: when the bytes are not gzip.
+        """
+        while packed:
             if self._member.eof:
-                if not (piece := piece.lstrip(b"\0")):
+                if not (packed := packed.lstrip(b"\0")):
                     break
                 self._member, self._fresh = zlib.decompressobj(_GZIP_WINDOW), True
             try:
-                out.append(self._member.decompress(piece, most))
+                plain = self._member.decompress(packed, most)
             except zlib.error as error:
                 raise DamagedBody(f"gzip: {error}") from None
-            if self._member.unconsumed_tail:
-                raise OversizedBody
             self._fresh = False
-            piece = self._member.unused_data
-        return b"".join(out)
+            yield plain
+            packed = self._member.unconsumed_tail or self._member.unused_data
 
     def finish(self) -> None:
         """Check that the last member is complete.

@@ -5,9 +5,8 @@ import os
 import zlib
 from typing import BinaryIO
 
-from adanalytics_client._body import GZIP_MAGIC, Gunzip
+from adanalytics_client._body import GZIP_MAGIC, UNPACKED_AT_ONCE, Gunzip
 
-# Deflate grows at most about a thousandfold, so a check holds at most some 64 MiB.
 _CHECKED_AT_ONCE = 65_536
 
 
@@ -31,7 +30,8 @@ def check_gzip(file: BinaryIO) -> None:
         file.seek(0)
         inner = Gunzip()
         while piece := file.read(_CHECKED_AT_ONCE):
-            inner.feed(piece)
+            for _ in inner.pieces(piece, UNPACKED_AT_ONCE):
+                pass
         inner.finish()
     file.seek(0, os.SEEK_END)
 

@@ -122,9 +122,10 @@ class PartFile:
             OSError: when it cannot be written.
         """
         self.received += len(piece)
-        self._file.write(self._unpacking.feed(piece) if self._unpacking else piece)
-        if self._until is not None and min(self._sizes()) > self._until:
-            raise DamagedBody(f"more than the {self._until} bytes told before")
+        for plain in self._unpacking.feed(piece) if self._unpacking else (piece,):
+            self._file.write(plain)
+            if self._until is not None and min(self._sizes()) > self._until:
+                raise DamagedBody(f"more than the {self._until} bytes told before")
         if not self.inherited:
             self._sha256.update(piece)
         # The size announced may be of what is packed in the bytes that come.

@@ -21,8 +21,8 @@ def renewed(
     """The status with other addresses for the same files in the same order, or None.
 
     The status address is asked first. The order is repeated only where an earlier repeat was
-    answered with the same export: elsewhere it might start another one. Files that are made anew are
-    waited for until `ready_by`.
+    answered with the same export: elsewhere it might start another one. Files that are made anew
+    are waited for until `ready_by`.
 
     Raises:
         ExportExpired: when the answers are about another export, or list other files.

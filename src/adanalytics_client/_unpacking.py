@@ -1,8 +1,9 @@
 """A file that came in the encoding gzip: unpacked, or left as it is stored."""
 
 import hashlib
+from collections.abc import Iterator
 
-from adanalytics_client._body import GZIP_MAGIC, Gunzip
+from adanalytics_client._body import GZIP_MAGIC, UNPACKED_AT_ONCE, Gunzip
 from adanalytics_client._effects import Head
 
 
@@ -28,23 +29,26 @@ class Unpacking:
         """The checksum of what was in the body."""
         return self._sha256.hexdigest()
 
-    def feed(self, piece: bytes) -> bytes:
-        """The bytes of the file that `piece` yields.
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """The bytes of the file that `piece` yields, never many at a time.
 
         Raises:
             DamagedBody: when the bytes are not gzip.
         """
-        plain = self._gunzip.feed(piece)
-        self.size += len(plain)
-        self._sha256.update(plain)
         if self._stays is None:
             self._packed += piece
-            self._plain += plain
-            if len(self._plain) < len(GZIP_MAGIC):
-                return b""
-            self._stays = not self._plain.startswith(GZIP_MAGIC)
-            piece, plain = self._packed, self._plain
-        return piece if self._stays else plain
+        elif self._stays:
+            yield piece
+        for plain in self._gunzip.pieces(piece, UNPACKED_AT_ONCE):
+            self.size += len(plain)
+            self._sha256.update(plain)
+            if self._stays is None:
+                self._plain += plain
+                if len(self._plain) >= len(GZIP_MAGIC):
+                    self._stays = not self._plain.startswith(GZIP_MAGIC)
+                    yield self._packed if self._stays else self._plain
+            elif not self._stays:
+                yield plain
 
     def finish(self) -> bytes:
         """The last bytes of the file.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tracemalloc
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from adanalytics_client import errors
+from adanalytics_client._body import Gunzip
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
 PACKED = gzip.compress(FILE, mtime=0)
 TWICE = gzip.compress(PACKED, mtime=0)
+MIB = 1024 * 1024
 ENCODED = {"Content-Type": "text/csv", "Content-Encoding": "gzip"}
 
 
@@ -135,3 +139,43 @@ def test_a_rest_in_another_encoding_is_no_rest(
     world.call("export", "2026-01-01", to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert stand_in.asked[-1].headers.get("range") is None
+
+
+def _zeros(size: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join(packer.compress(bytes(MIB)) for _ in range(size // MIB)) + packer.flush()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+def test_a_file_that_is_packed_a_thousandfold_is_never_in_memory(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, name: str
+) -> None:
+    """Neither what comes so, nor what is a packed file inside."""
+    size = 128 * MIB
+    packed = _zeros(size)
+    sent = packed if name == "out.csv" else gzip.compress(packed, mtime=0)
+    stand_in.says_by_name(
+        bulk_export=[say({"download_url": "/f.csv"})], f_csv=[say(sent, headers=ENCODED)]
+    )
+    tracemalloc.start()
+    try:
+        world.call("export", "2026-01-01", to=tmp_path / name)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / name).stat().st_size == (size if name == "out.csv" else len(packed))
+    assert peak < 16 * MIB
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 100, 10_004, 10_005, 10_006, 50_000])
+@pytest.mark.parametrize("step", [1, 13, 10_000])
+def test_unpacking_gives_bounded_pieces_of_the_same_bytes(most: int, step: int) -> None:
+    packed, inner = PACKED + bytes(30) + PACKED, Gunzip()
+    pieces = [
+        plain
+        for begin in range(0, len(packed), step)
+        for plain in inner.pieces(packed[begin : begin + step], most)
+    ]
+    inner.finish()
+    assert b"".join(pieces) == FILE * 2
+    assert max(map(len, pieces)) <= most
