@@ -56,7 +56,7 @@ class AsyncDriver:
         self._http = own_async_client() if http is None else borrowed_async(http)
         self._clock = clock
         self._rooms = Rooms()
-        defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        defaults = Defaults.of(self._http, base, timeout=timeout, lent=http)
         self._sender = AsyncSender(self._http, defaults, clock, redact, self._rooms)
         self._exclusive = asyncio.Lock()
         self._closed = False
@@ -120,6 +120,7 @@ class AsyncDriver:
     def _see_usable(self) -> None:
         if self._closed:
             raise ConfigurationError("The client is closed; make a new one.")
+        self._sender.defaults.see_open()
         here = _here()
         if self._home not in {None, here}:
             raise ConfigurationError(

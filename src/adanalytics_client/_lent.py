@@ -135,12 +135,14 @@ class Defaults:
         headers: a lent client's headers, without those that this library decides.
         waits: seconds for each step of a request, by httpx's names; None is without end.
         proxies: those on the way; what a lent client uses is not known.
+        lent: a client that is not ours; its copy that sends does not learn that it was closed.
     """
 
     base: BaseUrl
     headers: Mapping[str, str] = field(repr=False)
     waits: Mapping[str, float | None]
     proxies: Proxies
+    lent: HttpClient | AsyncHttpClient | None = None
 
     @classmethod
     def of(
@@ -149,22 +151,33 @@ class Defaults:
         base: BaseUrl,
         *,
         timeout: float | None,
-        lent: bool,
+        lent: HttpClient | AsyncHttpClient | None,
     ) -> "Defaults":
-        """The defaults of a client; `timeout` wins over a lent client's own timeouts.
+        """The defaults of a client; `timeout` wins over the own timeouts of a `lent` one.
 
         Waiting for a free connection never ends by itself: it says nothing about the service.
         """
         seconds = timeout or DEFAULT_TIMEOUT
         waits: dict[str, float | None] = dict.fromkeys(_STEPS, seconds)
-        if lent and timeout is None:
+        if lent is not None and timeout is None:
             theirs = http.timeout
             waits = {"connect": theirs.connect, "read": theirs.read, "write": theirs.write}
         headers = {name: text for name, text in http.headers.items() if name not in _NOT_LENT}
         if headers.get("user-agent") == _UNNAMED:
             del headers["user-agent"]
-        proxies = Proxies({}) if lent else Proxies.of_environment()
-        return cls(base, headers if lent else {}, {**waits, "pool": None}, proxies)
+        waits["pool"] = None
+        if lent is None:
+            return cls(base, {}, waits, Proxies.of_environment())
+        return cls(base, headers, waits, Proxies({}), lent)
+
+    def see_open(self) -> None:
+        """See that a lent client may still send.
+
+        Raises:
+            ConfigurationError: when its owner has closed it.
+        """
+        if self.lent is not None:
+            _see_open(self.lent)
 
     def dress(self, request: Request, left: float | None) -> httpx.Request:
         """The request as httpx sends it; the credential enters here and nowhere before.
@@ -175,8 +188,10 @@ class Defaults:
                 long as all steps up to it.
 
         Raises:
+            ConfigurationError: when a lent client was closed.
             httpx.InvalidURL: for an address that httpx cannot read.
         """
+        self.see_open()
         headers = {
             "user-agent": f"adanalytics/{__version__}",
             "accept": "*/*",

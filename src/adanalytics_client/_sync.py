@@ -60,7 +60,7 @@ class SyncDriver:
         self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
         self._rooms = Rooms()
-        defaults = Defaults.of(self._http, base, timeout=timeout, lent=not self._owned)
+        defaults = Defaults.of(self._http, base, timeout=timeout, lent=http)
         self._sender = Sender(self._http, defaults, clock, redact, self._rooms)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
@@ -155,6 +155,7 @@ class SyncDriver:
             operation.close()
             raise ConfigurationError("The client is closed; make a new one.")
         try:
+            self._sender.defaults.see_open()
             effect = next(operation)
             while True:
                 try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client import AsyncClient, Client, Observer, RetryPlanned, errors
 from adanalytics_client._lent import NoCookies, borrowed
 
 if TYPE_CHECKING:
@@ -172,3 +173,41 @@ def test_a_closed_one_is_told() -> None:
     http.close()
     with pytest.raises(errors.ConfigurationError, match="closed already"):
         Client("http://x.example", api_key="k", http=http)
+
+
+def test_one_that_its_owner_has_closed_is_not_used(
+    lend: Lend, stand_in: StandIn, say: type[Say]
+) -> None:
+    """httpx would open a connection in it that nobody closes."""
+    stand_in.says(say(DATES))
+    world, http = lend()
+    world.call("dates")
+    world.on(http, "aclose" if isinstance(http, httpx.AsyncClient) else "close")
+    before = world.client.quota
+    for call in (lambda: world.call("dates"), lambda: world.rows("2026-01-15")):
+        with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+            call()
+    assert (len(stand_in.asked), world.client.quota) == (1, before)
+
+
+def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(lend: Lend) -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(503)
+
+    class Closing(Observer):
+        def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # as inherited
+            if isinstance(http, httpx.Client):
+                http.close()
+            else:
+                # Nothing in it waits.
+                with suppress(StopIteration):
+                    http.aclose().send(None)
+
+    transport = httpx.MockTransport(answer)
+    world, http = lend(transport=transport, client={"observer": Closing()})
+    with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+        world.call("dates")
+    assert len(asked) == 1
