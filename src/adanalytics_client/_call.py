@@ -46,6 +46,7 @@ class Ask:
     Attributes:
         request: what to send, without a credential.
         authorized: whether the client's credential goes with it (to the base origin only).
+        carry: whether the credential follows a redirect within the base origin.
         repeatable: whether it may be sent again although it may have arrived.
         sink: takes the body of a file instead of memory.
         accepted: statuses beside 2xx that are answers and not errors.
@@ -53,6 +54,7 @@ class Ask:
 
     request: Request
     authorized: bool = True
+    carry: bool = True
     repeatable: bool = True
     sink: Sink | None = None
     accepted: frozenset[int] = frozenset()
@@ -117,6 +119,7 @@ def call(
                 used.request,
                 deadline=deadline,
                 sink=ask.sink,
+                carry=ask.carry,
                 resends=attempt - 1 + renewed,
             )
         except AdAnalyticsError as error:

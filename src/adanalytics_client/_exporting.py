@@ -130,18 +130,32 @@ def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Js
     """Ask an address for its status, with the credential or without, then the other way round.
 
     Which of the two it wants cannot be known beforehand: an address of the API answers 401 without
-    a credential, a signed one 400 with it, as S3 does.
+    a credential, a signed one 400 with it, as S3 does. One may redirect to the other.
     """
     home = session.config.base.owns(url)
     sink = StatusSink()
     ask = Ask(Request("GET", url), authorized=authorized and home, sink=sink)
-    try:
-        return (yield from call(session, ask, sink.read))
-    except (AuthenticationError, InvalidRequest) as error:
-        if not home or error.status != (_BAD_REQUEST if authorized else _UNAUTHORIZED):
-            raise
-    ask = replace(ask, authorized=not authorized)
-    return (yield from call(session, ask, sink.read))
+    tried: list[Ask] = []
+    while True:
+        tried.append(ask)
+        try:
+            return (yield from call(session, ask, sink.read))
+        except (AuthenticationError, InvalidRequest) as error:
+            other = _other_way(ask, error) if home else None
+            if other is None or other in tried:
+                raise
+        ask = other
+
+
+def _other_way(ask: Ask, error: StatusError) -> Ask | None:
+    """How else an address may be asked after a refusal."""
+    if error.status == _UNAUTHORIZED:
+        return None if ask.authorized else replace(ask, authorized=True)
+    if error.status != _BAD_REQUEST or not ask.authorized:
+        return None
+    if error.url == redact_url(ask.request.url):
+        return replace(ask, authorized=False)
+    return replace(ask, carry=False)
 
 
 def _without(error: StatusError, known: ExportStatus) -> ExportStatus:

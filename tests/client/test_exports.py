@@ -12,7 +12,7 @@ from tests.client.one_export import CSV, FILE, PATH, fetch
 from adanalytics_client import errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, MovedClock, Say, StandIn, World
+    from tests.client.conftest import MovedClock, Say, StandIn, World
 
 
 @pytest.mark.parametrize(
@@ -164,32 +164,6 @@ def test_a_status_that_echoes_the_credential_is_redacted(
     with pytest.raises(errors.ExportTimeout) as caught:
         world.on(job, "wait", timeout=60)
     assert "secret-key" not in str(caught.value) + str(caught.value.status)
-
-
-@pytest.mark.parametrize(
-    ("name", "refusal", "kept"),
-    [("download_url", 401, [True, False, True]), ("url", 400, [True, True, False])],
-)
-def test_an_address_at_home_is_asked_both_ways(
-    world: World,
-    stand_in: StandIn,
-    say: type[Say],
-    name: str,
-    refusal: int,
-    kept: list[bool],
-) -> None:
-    """Which address wants the credential and which refuses it cannot be known beforehand."""
-
-    def script(asked: Asked) -> Say:
-        if asked.method == "POST":
-            return say({"status": "pending", name: "/f.csv"}, status=202)
-        wanted = "authorization" in asked.headers
-        return say({"status": "running"}) if wanted == (refusal == 401) else say(status=refusal)
-
-    stand_in.script = script
-    job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").word == "running"
-    assert ["authorization" in asked.headers for asked in stand_in.asked] == kept
 
 
 @pytest.mark.parametrize(
