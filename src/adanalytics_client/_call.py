@@ -71,7 +71,7 @@ class Answer(Generic[T]):
     def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
         """What `read` makes of the value; its ProtocolError gets the address and request id."""
         try:
-            return read()
+            return _within_the_stack(read)
         except ProtocolError as error:
             error.url = redact_url(self.url)
             error.request_id = request_id_of(self.reply.head)
@@ -81,6 +81,14 @@ class Answer(Generic[T]):
             error.args = (error.message,)
             # The frames that read the answer hold all that it echoes.
             raise error.with_traceback(None) from None
+
+
+def _within_the_stack(read: Callable[[], R]) -> R:
+    try:
+        return read()
+    except RecursionError:
+        # What stands beside the events of a page may have any depth.
+        raise ProtocolError("The answer is nested too deeply.") from None
 
 
 def read_nothing(_reply: Reply) -> None:

@@ -10,6 +10,16 @@ Json = Any
 """A value as `parse` gives it: dict, list, str, int, Decimal, bool or None."""
 
 
+_TOO_DEEP = "it is nested too deeply"
+
+DEEPEST = 200
+"""How many objects and lists may be one in the other, in a whole document.
+
+The decoder reads about as many as frames are left on the stack, which whoever walks over the values
+then lacks.
+"""
+
+
 class NotJson(ValueError):
     """A body is not one JSON document; the message says where it stops being one."""
 
@@ -26,17 +36,35 @@ def parse(body: bytes | bytearray) -> Json:
     """Read a whole document; numbers with a fraction or exponent become Decimal.
 
     Raises:
-        NotJson: for anything else than one valid document in UTF-8.
+        NotJson: for anything else than one valid document in UTF-8 with at most `DEEPEST` levels.
 
     Example:
         >>> parse(b'{"revenue": 0.1}')
         {'revenue': Decimal('0.1')}
     """
-    return parse_text(text_of(body))
+    text = text_of(body)
+    value = parse_text(text)
+    if text.count("{") + text.count("[") > DEEPEST and _is_deep(value):
+        raise NotJson(_TOO_DEEP)
+    return value
+
+
+def _is_deep(value: Json) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if each.__class__ is dict else each)
+            if inner.__class__ is dict or inner.__class__ is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 def parse_text(text: str) -> Json:
-    """The same for text.
+    """The same for text of any depth.
 
     Raises:
         NotJson: for anything else than one valid document.
@@ -57,7 +85,7 @@ def refusing() -> Iterator[None]:
     except ArithmeticError:
         raise NotJson("it holds a number with an exponent beyond any Decimal") from None
     except RecursionError:
-        raise NotJson("it is nested too deeply") from None
+        raise NotJson(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         raise NotJson(str(error)) from None
     except ValueError:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from adanalytics_client._json import Json, parse
+from adanalytics_client._json import Json, parse_text
 
 CHUNK = 250
 """The most objects in one part; what is made of them stays near the processor until it is used."""
@@ -109,7 +109,7 @@ class Lines:
         Raises:
             NotJson: when an object is not JSON.
         """
-        rows: list[dict[str, Json]] = parse(self.array())
+        rows: list[dict[str, Json]] = parse_text(self.array().decode())
         return rows
 
     def jsonl(self) -> bytes:

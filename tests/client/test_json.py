@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adanalytics_client import _outline
 from adanalytics_client._body import Body
 from adanalytics_client._borders import cut_apart
-from adanalytics_client._json import NotJson, parse
+from adanalytics_client._json import DEEPEST, NotJson, parse
 from adanalytics_client._lines import CHUNK, Lines
 from adanalytics_client._outline import outline
 from adanalytics_client.encoding import csv_cells, json_text, utf8
@@ -101,6 +101,20 @@ def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, told: str) -
         with pytest.raises(NotJson) as caught:
             read(body)
         assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}"), ('[{"a":', "}]")])
+def test_a_document_that_cannot_be_walked_is_none(opening: str, closing: str) -> None:
+    """It does not depend on how deep the caller stands."""
+    beside = "[1,{}]," * 300
+    for levels in (40, 100, 400):
+        text = f"[{beside}{opening * levels}0{closing * levels}]".encode()
+        depth = 1 + levels * len(closing)
+        if depth <= DEEPEST:
+            assert parse(text) == json.loads(text)
+        else:
+            with pytest.raises(NotJson, match="nested too deeply"):
+                parse(text)
 
 
 def test_rows_keep_their_own_text() -> None:
@@ -345,7 +359,7 @@ def test_what_is_wrong_in_every_object_is_noticed(broken: str) -> None:
 )
 def test_a_list_that_is_no_page_hides_nothing(body: bytes) -> None:
     """It lies too deep, its name comes again, or something very deep stands before it."""
-    assert whole(outline(body)["a"]) == parse(body)["a"]
+    assert whole(outline(body)["a"]) == json.loads(body)["a"]
 
 
 def test_a_mixed_list_is_read_as_values() -> None:

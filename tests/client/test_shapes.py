@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import ProtocolError, Summary
+from adanalytics_client import InvalidRequest, ProtocolError, Summary
 
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
@@ -165,3 +165,51 @@ def test_nothing_beside_a_summary_is_lost(
     written = json.loads(summary.model_dump_json(exclude_unset=True))
     assert written["totals"] == totals
     assert Summary.model_validate_json(summary.model_dump_json()) == summary
+
+
+DEEPEST = {"objects": b'{"a":' * 900 + b"1" + b"}" * 900, "lists": b"[" * 900 + b"]" * 900}
+
+
+@pytest.mark.parametrize("kind", DEEPEST)
+@pytest.mark.parametrize(
+    ("call", "arguments", "beside"),
+    [
+        ("dates", [], b'"dates":["2026-01-15"]'),
+        ("summary", [DAY], b'"summary":[{"impressions":1}]'),
+        ("start_export", [DAY], b'"status":"done","url":"/a.csv"'),
+    ],
+)
+@pytest.mark.parametrize("name", [b"error", b"meta"])
+def test_an_answer_that_is_nested_too_deeply_is_told(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    kind: str,
+    call: str,
+    arguments: list[str],
+    beside: bytes,
+    name: bytes,
+) -> None:
+    """The decoder reads more levels than can be walked."""
+    body = b'{"%b":%b,%b}' % (name, DEEPEST[kind], beside)
+    stand_in.says(say(body, headers={"Content-Type": "application/json"}))
+    with pytest.raises(ProtocolError, match="nested too deeply"):
+        world.call(call, *arguments)
+
+
+@pytest.mark.parametrize("kind", DEEPEST)
+def test_a_page_that_is_nested_too_deeply_is_told(
+    world: World, stand_in: StandIn, say: type[Say], kind: str
+) -> None:
+    stand_in.says(say(b'{"error":%b,"events":[{"event_id":"1"}]}' % DEEPEST[kind]))
+    with pytest.raises(ProtocolError, match="nested too deeply"):
+        world.rows(DAY, hour=3)
+
+
+@pytest.mark.parametrize("kind", DEEPEST)
+def test_an_error_that_is_nested_too_deeply_has_no_words(
+    world: World, stand_in: StandIn, say: type[Say], kind: str
+) -> None:
+    stand_in.says(say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
+    with pytest.raises(InvalidRequest, match="refused the request"):
+        world.call("dates")
