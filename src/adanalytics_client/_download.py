@@ -15,6 +15,7 @@ from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._fetching import fetch_file
 from adanalytics_client._file_names import targets_in
 from adanalytics_client._instead import Wanted
+from adanalytics_client._open_files import check_open_files
 from adanalytics_client._part import PartFile
 from adanalytics_client._part_place import check_arrival
 from adanalytics_client._renewal import renewed
@@ -49,7 +50,8 @@ class Delivery:
                 they arrive does not count.
 
         Raises:
-            ConfigurationError: when `path` does not fit the number of files.
+            ConfigurationError: when `path` does not fit the number of files, or when they are more
+                than the process may have open.
             OSError: when nothing can be written there; seen before it waits.
             ExportError: when the export does not end well in time, or a file is no longer offered.
             DownloadError: when a file does not arrive whole, whatever ended it, if that is kept.
@@ -152,4 +154,5 @@ def _targets(status: ExportStatus, path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise ConfigurationError(f"The export has {len(status.files)} files; name a folder.")
+    check_open_files(len(status.files))
     return targets_in(path, status.files)

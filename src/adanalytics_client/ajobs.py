@@ -95,7 +95,8 @@ class AsyncExportJob(KeptJob[AsyncDriver]):
         for anew. An export of several files needs an existing folder.
 
         Raises:
-            ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
+            ConfigurationError: when `path` cannot be a file, or is none of a folder for several, or
+                when these are more files than the process may have open.
             OSError: when `path` cannot be written; seen before it waits.
             ExportError: when the export did not end well.
             DownloadError: when the file does not arrive whole; `part` tells what is kept of it. Its

@@ -91,7 +91,8 @@ class ExportJob(KeptJob[SyncDriver]):
         for anew. An export of several files needs an existing folder.
 
         Raises:
-            ConfigurationError: when `path` cannot be a file, or is none of a folder for several.
+            ConfigurationError: when `path` cannot be a file, or is none of a folder for several, or
+                when these are more files than the process may have open.
             OSError: when `path` cannot be written; seen before it waits.
             ExportError: when the export did not end well.
             DownloadError: when the file does not arrive whole; `part` tells what is kept of it. Its

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,3 +125,31 @@ def test_of_several_files_the_one_that_cannot_get_its_name_is_told(
     with pytest.raises(errors.DownloadError, match=r"could not be named .*a\.csv") as caught:
         world.call("export", *DAYS, to=tmp_path)
     assert caught.value.part == str(tmp_path / "a.csv.part")
+
+
+@contextmanager
+def _few_descriptors(more: int) -> Iterator[None]:
+    """This process can open no more than so many files."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = len(list(Path("/dev/fd").iterdir())) + more
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_more_files_than_can_be_open_are_told_before_anything_is_fetched(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    store = Store(say, answer={"files": [f"/{n}.csv" for n in range(60)], "download_url": None})
+    stand_in.script = store
+    job = world.call("start_export", *DAYS)
+    told = r"60 files, .* may have \d+ .* `ulimit -n \d+`"
+    with _few_descriptors(50), pytest.raises(errors.ConfigurationError, match=told):
+        world.on(job, "download", tmp_path)
+    assert len(stand_in.asked) == 1
+    assert list(tmp_path.iterdir()) == []
+    with _few_descriptors(100):
+        world.on(job, "download", tmp_path)
+    assert len(list(tmp_path.iterdir())) == 60
