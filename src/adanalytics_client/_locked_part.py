@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from adanalytics_client._files import keep_permissions, sync_folder
-from adanalytics_client._part_lock import is_at
+from adanalytics_client._part_lock import is_at, unlock
 from adanalytics_client._part_place import names_beside, open_part
 from adanalytics_client._sidecar import Sidecar, read_sidecar
 from adanalytics_client.errors import DownloadError
@@ -29,11 +29,15 @@ class LockedPart:
         self._target = target
         self.path, self._note = names_beside(target)
         self.file = open_part(target)
+        self._opened_by = os.getpid()
 
     @property
     def is_ours(self) -> bool:
-        """Whether the part is there: removed by hand, it may be that of a later download by now."""
-        return not self.file.closed and is_at(self.path, self.file)
+        """Whether the part is there: removed by hand, it may be that of a later download by now.
+
+        In a child that was forked meanwhile it is the parent's.
+        """
+        return self._is_open_here and is_at(self.path, self.file)
 
     def read_note(self) -> Sidecar | None:
         """What an earlier run noted about the part."""
@@ -88,9 +92,16 @@ class LockedPart:
 
     def close(self) -> None:
         """Let go of the part, which stays."""
-        # A full disk refuses the buffered rest once more on close.
+        # A full disk refuses the buffered rest, and once more on close.
+        with suppress(OSError):
+            if self._is_open_here:
+                unlock(self.file)
         with suppress(OSError):
             self.file.close()
+
+    @property
+    def _is_open_here(self) -> bool:
+        return not self.file.closed and self._opened_by == os.getpid()
 
     def _see_that_it_is_ours(self) -> None:
         if not self.is_ours:

@@ -44,6 +44,18 @@ def open_locked(path: Path, *, within: int | None) -> BinaryIO:
         file.close()
 
 
+def unlock(file: BinaryIO) -> None:
+    """End the lock, for which closing the file is not enough: a forked child may have it, too.
+
+    Nothing may be written behind this; what waits in the file's buffer would be.
+
+    Raises:
+        OSError: when the buffer cannot be written, and the file is still locked.
+    """
+    file.flush()
+    fcntl.flock(file, fcntl.LOCK_UN)
+
+
 def is_at(path: Path, file: BinaryIO) -> bool:
     """Whether a name is that of this very file, and not of a link or of another one."""
     try:

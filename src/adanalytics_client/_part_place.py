@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_client._files import check_place, open_beside, permissions_of, real_path
-from adanalytics_client._part_lock import open_locked
+from adanalytics_client._part_lock import open_locked, unlock
 
 # Bytes, with which `.NAME.part.json.tmp` is short enough for the usual 255.
 _LONGEST_NAME = 238
@@ -56,4 +56,5 @@ def check_arrival(path: Path) -> None:
     with open_part(target) as file:
         if file.seek(0, os.SEEK_END) == 0:
             names_beside(target)[0].unlink()
+        unlock(file)
     return None

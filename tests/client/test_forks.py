@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.client.wire import Wire, sized
@@ -73,6 +74,35 @@ loop.run_until_complete(client.close())
 loop.close()
 """
 
+PART = """
+from contextlib import closing
+from pathlib import Path
+from adanalytics_client import DownloadError
+from adanalytics_client._locked_part import LockedPart
+
+def let_go():
+    part.remove()
+    part.close()
+
+part = LockedPart(Path(sys.argv[1]))
+in_child(let_go)
+try:
+    LockedPart(Path(sys.argv[1]))
+except DownloadError:
+    pass
+else:
+    raise AssertionError
+over, end = os.pipe()
+if (child := os.fork()) == 0:
+    signal.alarm(20)
+    os.read(over, 1)
+    os._exit(0)
+part.close()
+with closing(LockedPart(Path(sys.argv[1]))):
+    os.write(end, b".")
+assert os.waitpid(child, 0)[1] == 0
+"""
+
 REFUSED = """
 def refused(work):
     try:
@@ -120,3 +150,7 @@ def test_a_child_leaves_the_connections_of_tasks_alone(wire: Callable[..., Wire]
     server = wire([DATES, DATES], [DATES])
     run(ASYNC, server.url)
     assert [len(heads) for heads in server.heads] == [2]
+
+
+def test_a_child_neither_ends_nor_keeps_the_lock_of_a_download(tmp_path: Path) -> None:
+    run(PART, str(tmp_path / "out.csv"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.client.object_store import DAYS, FILE, Store, ranges
+from tests.client.object_store import DAYS, FILE, ONCE, Store, ranges
 
 from adanalytics_client import errors
 
@@ -125,6 +126,40 @@ def test_of_several_files_the_one_that_cannot_get_its_name_is_told(
     with pytest.raises(errors.DownloadError, match=r"could not be named .*a\.csv") as caught:
         world.call("export", *DAYS, to=tmp_path)
     assert caught.value.part == str(tmp_path / "a.csv.part")
+
+
+@pytest.mark.parametrize("cuts", [[12, 12], []], ids=["broken off", "whole"])
+def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, cuts: list[int]
+) -> None:
+    """What a child has of an open file is what `dup` makes: one lock, until both are closed."""
+    store, part, held = Store(say, cuts=[*cuts]), tmp_path / "out.csv.part", list[int]()
+
+    def script(asked: Asked) -> Say:
+        if asked.method == "GET" and not held:
+            held.append(os.dup(_descriptor_of(part)))
+        return store(asked)
+
+    stand_in.script = script
+    try:
+        if cuts:
+            with pytest.raises(errors.DownloadError, match="broke off"):
+                open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "out.csv")
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+        open_world().call("export", *DAYS, to=tmp_path / "out.csv")
+    finally:
+        for each in held:
+            os.close(each)
+    assert len(held) == 1
+    assert (tmp_path / "out.csv").read_bytes() == FILE
+
+
+def _descriptor_of(path: Path) -> int:
+    for each in Path("/dev/fd").iterdir():
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(int(each.name)), path.stat()):
+                return int(each.name)
+    raise AssertionError
 
 
 @contextmanager
