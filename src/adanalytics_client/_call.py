@@ -218,6 +218,9 @@ def _verdict(
             value = yield Offload(lambda: read(outcome))
     except NotJson as error:
         return of_unreadable(outcome, error, repeatable=ask.repeatable)
+    except ProtocolError as error:
+        # Without the frames that hold all that the answer echoes.
+        return Problem(error.with_traceback(None), again=False)
     return Answer(value, outcome, done.url)
 
 

@@ -10,6 +10,7 @@ import re
 from adanalytics_client._borders import cut_apart
 from adanalytics_client._json import DECODER, Json, NotJson, refusing, text_of
 from adanalytics_client._lines import Lines
+from adanalytics_client.errors import ProtocolError
 
 LEVELS = 2
 """How many objects are around a list of objects whose place nobody told, at most."""
@@ -32,6 +33,7 @@ def outline(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     Raises:
         NotJson: for anything else than one document in UTF-8; of invalid JSON inside the objects
             of a list only what gets in the way of cutting it is noticed.
+        ProtocolError: when an object has two such lists under one name.
 
     Example:
         >>> outline(b'{"events": [{"revenue": 1.50}]}')["events"].array()
@@ -91,11 +93,26 @@ def _outline_object(text: str, index: int, depth: int) -> tuple[dict[str, Json],
             raise NotJson(f"a name is missing at character {index}")
         name, index = DECODER.raw_decode(text, index)
         index = _expect(text, index, ":")
-        members[name], index = _outline(text, index, depth - 1)
+        value, index = _outline(text, index, depth - 1)
+        if name in members and _are_rivals(members[name], value):
+            raise ProtocolError(
+                f"The answer names {name!r} twice in one object, each time with a list, so that "
+                "the events of one of them would be lost. Report it to the service."
+            )
+        members[name] = value
         index = _skip(text, index)
         if text[index] == "}":
             return members, index + 1
         index = _expect(text, index, ",")
+
+
+def _are_rivals(value: Json, other: Json) -> bool:
+    """Whether two values of one name may both be the list of a page, or both be around one."""
+    both = (value, other)
+    if isinstance(value, dict) and isinstance(other, dict):
+        return all(any(isinstance(one, Lines) for one in each.values()) for each in both)
+    some = any(isinstance(each, Lines) for each in both)
+    return some and all(isinstance(each, Lines) or each == [] for each in both)
 
 
 def _cut_at_borders(text: str, index: int) -> tuple[Lines, int] | None:

@@ -213,3 +213,42 @@ def test_an_error_that_is_nested_too_deeply_has_no_words(
     stand_in.says(say(b'{"details":[%b]}' % DEEPEST[kind], status=400))
     with pytest.raises(InvalidRequest, match="refused the request"):
         world.call("dates")
+
+
+TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"events":%b,"events":[]}',
+        b'{"events":[],"events":%b}',
+        b'{"events": %b, "x": 1, "events" : [ {"event_id": "3"} ] }',
+        b'{"data":{"rows":%b,"rows":[]}}',
+        b'{"data":{"rows":%b},"data":{"rows":[{"event_id":"3"}]}}',
+    ],
+)
+def test_a_list_that_is_named_twice_is_told(
+    world: World, stand_in: StandIn, say: type[Say], body: bytes
+) -> None:
+    stand_in.says(say(body % TWO, headers={"X-Request-Id": "r-1"}))
+    with pytest.raises(ProtocolError, match="twice in one object") as caught:
+        world.rows(DAY, hour=3)
+    assert (len(stand_in.asked), caught.value.request_id) == (1, "r-1")
+    assert "/ad-analytics/events?" in (caught.value.url or "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"x":[],"x":[],"events":%b}',
+        b'{"x":1,"x":2,"meta":{"page":[1],"page":[2]},"events":%b}',
+        b'{"events":null,"events":%b}',
+        b'{"data":{"note":[1]},"data":{"events":%b}}',
+    ],
+)
+def test_another_name_may_come_twice(
+    world: World, stand_in: StandIn, say: type[Say], body: bytes
+) -> None:
+    stand_in.says(say(body % TWO), say({"events": []}))
+    assert len(world.rows(DAY, hour=3)) == 2
