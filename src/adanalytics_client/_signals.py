@@ -46,6 +46,7 @@ _THINGS = (
     "pages",
 )
 _LEFT = frozenset(name for each in _THINGS for name in (f"remaining{each}", f"{each}remaining"))
+_BARE = frozenset({"remaining"})
 _WORDS = {"true": True, "yes": True, "y": True, "1": True} | dict.fromkeys(
     ("false", "no", "n", "0"), False
 )
@@ -96,16 +97,18 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     # A `count` that equals the rows of this page may be only theirs.
     totals += [_at_least(len(found) + 1, value) for value in counts]
     pages = [_at_least(1, value) for key, value in told if key in _PAGES]
-    links = nexts + tokens
-    linked = any(links) or _NEXT_LINK.search(headers.get("link", "")) is not None
+    linked = any(nexts) or any(tokens) or _NEXT_LINK.search(headers.get("link", "")) is not None
     more = _first([*flags, True if linked else None])
     return Signals(
         more=more,
         pages=_first(pages),
         total=_first(totals),
-        # A header of such a name mostly tells what is left of a limit.
-        left=_first([_at_least(0, value) for key, value in body if key in _LEFT]),
-        ends=bool(links) and not any(links),
+        # A header of such a name mostly tells what is left of a limit, and a bare name may.
+        left=_first(
+            [_at_least(int(key in _BARE), value) for key, value in body if key in _LEFT],
+        ),
+        # Who counts pages by number may have room for a token and never fill it.
+        ends=bool(nexts) and not linked,
         linked=linked and more is False,
         unread=any(_hints(key, value) for key, value in body),
     )

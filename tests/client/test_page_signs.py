@@ -37,9 +37,6 @@ def links(page: int, last: bool, rel: Any = "next") -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("signs", "requests"),
     [
-        (lambda _, last: {"next_page_token": "" if last else "abc"}, 3),
-        (lambda _, last: {"meta": {"continuationToken": None if last else "abc"}}, 3),
-        (lambda _, last: {"@odata.nextLink": None if last else "x"}, 3),
         (lambda _, last: {"cursor": {"next": None if last else "abc"}}, 3),
         (lambda _, last: {"paging": {"cursors": {"next": None if last else "abc"}}}, 3),
         (lambda _, last: {"has_more": "no" if last else "Yes"}, 3),
@@ -47,9 +44,14 @@ def links(page: int, last: bool, rel: Any = "next") -> list[dict[str, Any]]:
         (lambda *_: {"total": {"value": 28, "relation": "eq"}}, 3),
         (lambda *_: {"meta": {"total": {"value": "28"}}}, 3),
         (lambda *_: {"total": 28.0}, 3),
-        (lambda page, _: {"remaining": 28 - sum(SIZES[:page])}, 3),
+        (lambda page, _: {"remaining_events": 28 - sum(SIZES[:page])}, 3),
         (lambda page, _: {"meta": {"remaining_items": str(28 - sum(SIZES[:page]))}}, 3),
-        # Nobody says in these that there is no other: that takes an empty page.
+        # Nobody says in these that there is no other: that takes an empty page. A token may never
+        # be filled, and what remains may be that of a limit.
+        (lambda _, last: {"next_page_token": "" if last else "abc"}, 4),
+        (lambda _, last: {"meta": {"continuationToken": None if last else "abc"}}, 4),
+        (lambda _, last: {"@odata.nextLink": None if last else "x"}, 4),
+        (lambda page, _: {"remaining": 28 - sum(SIZES[:page])}, 4),
         (lambda page, last: {"links": links(page, last)}, 4),
         (lambda page, last: {"meta": {"_links": links(page, last, rel=["last", "next"])}}, 4),
         (lambda _, last: {} if last else {"next_page_token": "abc"}, 4),
@@ -73,14 +75,15 @@ def test_a_page_behind_a_short_one(
 @pytest.mark.parametrize(
     ("signs", "requests"),
     [
-        (lambda *_: {"next_page_token": ""}, 1),
         (lambda *_: {"cursor": {"next": None}}, 1),
         (lambda *_: {"links": [{"rel": "next", "href": None}]}, 1),
         (lambda *_: {"has_more": "no"}, 1),
         (lambda *_: {"total": {"value": 5}}, 1),
-        (lambda *_: {"remaining": 0}, 1),
+        (lambda *_: {"remainingItems": 0}, 1),
         (lambda *_: {"remaining": 0, "next": None, "cursor": "abc"}, 1),
         (lambda page, _: {"remaining": 5 if page == 1 else 0, "next_token": None}, 2),
+        (lambda *_: {"remaining": 0}, 2),
+        (lambda *_: {"next_page_token": ""}, 2),
         # A token that is never filled hides no count of all events.
         (lambda *_: {"count": 6, "next_page_token": None}, 2),
     ],
@@ -91,6 +94,16 @@ def test_one_page(
     serve(stand_in, say, signs, (5,))
     assert len(world.rows(DAY, hour=3)) == 5
     assert len(stand_in.asked) == requests
+
+
+@pytest.mark.parametrize(
+    "beside", [{"next_page_token": ""}, {"next_token": None}, {"remaining": 0}]
+)
+def test_what_may_be_empty_for_another_reason_ends_nothing(
+    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+) -> None:
+    serve(stand_in, say, lambda *_: beside, (10, 10, 4))
+    assert len(world.rows(DAY, hour=3)) == 24
 
 
 @pytest.mark.parametrize(
