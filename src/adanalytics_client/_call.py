@@ -212,7 +212,8 @@ def _verdict(
             home=session.config.base.owns(done.url),
         )
     try:
-        if len(outcome.body) < _QUICK_BODY:
+        # How much a sink has kept to be read is not known here.
+        if ask.sink is None and len(outcome.body) < _QUICK_BODY:
             value = read(outcome)
         else:
             value = yield Offload(lambda: read(outcome))

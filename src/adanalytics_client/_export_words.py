@@ -22,6 +22,9 @@ WAITING = frozenset(
 )
 """Words for what is being made; an export is, too, under a word that nobody knows."""
 
+WORDS = _DONE | FAILED | WAITING
+"""Words for any state of an export."""
+
 # What an envelope says of the request, whatever it says of the export further in.
 _ANSWERED = frozenset({"success", "ok"})
 # With false they say that there is more to do.

@@ -10,7 +10,6 @@ from adanalytics_client._effects import Operation, Request
 from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
 from adanalytics_client._export_answer import following, read_status
 from adanalytics_client._export_order import ExportOrder
-from adanalytics_client._instead import is_ordered
 from adanalytics_client._json import Json
 from adanalytics_client._login import JSON_BODY
 from adanalytics_client._partial import tell_partial
@@ -18,7 +17,8 @@ from adanalytics_client._problems import request_id_of
 from adanalytics_client._retry import retry_after
 from adanalytics_client._saved import SavedExport
 from adanalytics_client._session import Session
-from adanalytics_client._status_sink import StatusSink, is_page
+from adanalytics_client._status_or_file import Arrived
+from adanalytics_client._status_sink import StatusSink, read_answer
 from adanalytics_client._url import redact_url
 from adanalytics_client.errors import (
     AuthenticationError,
@@ -70,7 +70,7 @@ def order_export(
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
-    answer = yield from call(session, Ask(request, repeatable=again), StatusSink().read)
+    answer = yield from call(session, Ask(request, repeatable=again), read_answer)
     status = status_of(session, answer)
     if status.phase is ExportPhase.FAILED and status.word is None:
         raise ExportFailed(
@@ -95,19 +95,19 @@ def ask_again(session: Session, order: ExportOrder, known: ExportStatus) -> Oper
     if known.poll_url is None and len(known.files) != 1:
         return (yield from _ordered_again(session, order, known))
     place = known.poll_url or known.files[0].url
+    sink = StatusSink(order.format, of_file=known.poll_url is None)
     try:
-        answer = yield from look(session, place, authorized=known.poll_url is not None)
+        answer = yield from look(session, place, sink)
     except StatusError as error:
         return _without(error, known)
-    if answer.reply.status == 200 and _is_file(answer, order):
+    if answer.value is Arrived.FILE:
         file = known.files or (ExportFile(known.poll_url or ""),)
         return ExportStatus(ExportPhase.DONE, known.word, files=file).after(known)
-    return following(status_of(session, answer), known)
-
-
-def _is_file(answer: Answer[Json], order: ExportOrder) -> bool:
-    told = is_page(answer.reply.head.media_type)
-    return answer.value is None or is_ordered(answer.value, order.format, told=told)
+    fresh = status_of(session, answer)
+    if not answer.value:
+        # Nothing said is no end: only a state, an address or the file is.
+        fresh = replace(fresh, phase=ExportPhase.WORKING, word=known.word)
+    return following(fresh, known)
 
 
 def _ordered_again(
@@ -126,14 +126,13 @@ def _ordered_again(
     return following(replace(fresh, repeats=same), known)
 
 
-def look(session: Session, url: str, *, authorized: bool) -> Operation[Answer[Json]]:
+def look(session: Session, url: str, sink: StatusSink) -> Operation[Answer[Json | Arrived]]:
     """Ask an address for its status, with the credential or without, then the other way round.
 
     Which of the two it wants cannot be known beforehand: an address of the API answers 401 without
     a credential, a signed one 400 with it, as S3 does. One may redirect to the other.
     """
-    home = session.config.base.owns(url)
-    sink = StatusSink()
+    home, authorized = session.config.base.owns(url), not sink.of_file
     ask = Ask(Request("GET", url), authorized=authorized and home, sink=sink)
     tried: list[Ask] = []
     while True:

@@ -7,11 +7,11 @@ plain text. Each kind of file has something that such an answer cannot have.
 import re
 from dataclasses import dataclass, field
 
+from adanalytics_client._event_documents import LINES_OF_JSON, document, is_answer
 from adanalytics_client._export_words import (
     ERRORS,
-    PROGRESS,
     WAITING,
-    Said,
+    WORDS,
     levels,
     merged,
     reason_of,
@@ -19,25 +19,21 @@ from adanalytics_client._export_words import (
 )
 from adanalytics_client._fold import fold
 from adanalytics_client._json import Json, NotJson, parse
+from adanalytics_client._media_types import is_json
 
 LARGEST_ANSWER = 1024 * 1024
-"""Bytes; whatever is longer is no answer about a file but the file."""
+"""Bytes; of what is longer only the beginning is looked at."""
 
-_TELLING = frozenset(
-    {*ERRORS, "status", "state", "success", "message", "statusmessage", "reason", "detail"}
-)
-_OF_EVENTS = frozenset(
-    {"eventid", "eventtime", "eventtype", "eventdate", "eventhour", "auctionid", "impressionid"}
-    | {"supplytagid", "demandtagid", "revenue"}
-)
-_OF_EXPORTS = _TELLING | PROGRESS | {"exportid", "jobid", "id", "files"}
-_LINES_OF_JSON = frozenset({"jsonl", "ndjson", "jsonlines"})
-_OF_LINES = _LINES_OF_JSON | {"csv"}
+_OF_LINES = LINES_OF_JSON | {"csv"}
 _NEVER_MARKUP = _OF_LINES | {"json", "parquet"}
 _XML_WORDS = re.compile(r"<(Code|Message|title)>\s*([^<]{1,200})<", re.IGNORECASE)
+# A quote within a field of CSV would be doubled.
+_DOCUMENT = re.compile(r'\[?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _FIELDS = re.compile(r"[,;\t|]")
 # Control characters are in no text, and in every file of a binary format.
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Finds what no text holds."""
+
 _SHOWN = 120
 
 
@@ -89,79 +85,38 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
         >>> came_instead(Wanted("csv"), Arrival(b"event_id,revenue", True, "text/csv"))
     """
     form = fold(wanted.form)
-    if not arrival.beginning:
-        return Instead("nothing") if form == "parquet" else None
-    if _BINARY.search(arrival.beginning):
+    if BINARY.search(arrival.beginning):
         return None
     text = arrival.beginning.decode("utf-8-sig", "replace").strip()
-    content = _document(text) if arrival.whole else None
-    if content is not None and _is_answer(content, form, arrival.kind):
+    if not text:
+        # Some write not even names of columns where there are no events.
+        proven = form != "csv" or wanted.events == 0 or not _is_loose(arrival.kind)
+        return None if proven and form != "parquet" else Instead("nothing")
+    content = document(text) if arrival.whole else None
+    if content is not None and is_answer(content, form, arrival.kind):
         return _of_document(content)
+    if not arrival.whole and form in {"csv", "parquet"} and _is_long_document(text, arrival.kind):
+        return Instead("a long JSON document")
     if text.startswith("<") and form in _NEVER_MARKUP:
         return Instead(_of_markup(text))
-    if form == "parquet" or (form in _LINES_OF_JSON and text and text[0] not in "{["):
-        return Instead(_of_text(text))
+    if form == "parquet" or (form in LINES_OF_JSON and text[0] not in "{["):
+        return _of_text(text)
     if not arrival.whole or form not in _OF_LINES:
         return None
     lines = len(text.splitlines())
-    plain = form == "csv" and arrival.kind == "text/plain" and wanted.events != 0
-    if plain and lines == 1 and _is_prose(text):
-        return Instead(_of_text(text))
+    one = form == "csv" and wanted.events != 0 and lines == 1
+    if one and (is_word(text) or (_is_loose(arrival.kind) and _is_prose(text))):
+        return _of_text(text)
     if wanted.events is not None and lines < wanted.events:
         return Instead(f"one of only {lines} lines for {wanted.events} events")
     return None
 
 
-def is_ordered(content: Json, form: str, *, told: bool) -> bool:
-    """Whether a document that came while an export was made is its file, and no answer about it.
-
-    Only in a format of JSON it may be; `told` is whether its media type is that of an answer.
-
-    Example:
-        >>> is_ordered({"event_id": "1", "status": "done"}, "jsonl", told=True)
-        True
-        >>> is_ordered({"id": "1", "progress": 40}, "jsonl", told=False)
-        False
-    """
-    if fold(form) not in _LINES_OF_JSON | {"json"}:
+def _is_long_document(text: str, kind: str) -> bool:
+    """Whether a text is the beginning of one JSON document, and not of lines of them."""
+    if text[:1] not in {"{", "["} or document(text.partition("\n")[0]) is not None:
         return False
-    said = merged(levels(content)) if isinstance(content, dict) else {}
-    lists = [content, *said.values()]
-    rows = [row for each in lists if isinstance(each, list) for row in each]
-    events = [said, *(merged(levels(row)) for row in rows if isinstance(row, dict))]
-    if any(_OF_EVENTS & event.keys() for event in events):
-        return True
-    telling = any(key in _OF_EXPORTS or key.endswith(("status", "url", "urls")) for key in said)
-    return not (told or telling)
-
-
-def _document(text: str) -> Json:
-    """The one JSON object or list that a text is, or None."""
-    if text[:1] not in {"{", "["}:
-        return None
-    try:
-        return parse(text.encode())
-    except NotJson:
-        return None
-
-
-def _is_answer(content: Json, form: str, kind: str) -> bool:
-    """Whether a document is no file of a format; one event is a document of JSON lines, too."""
-    if form in {"csv", "parquet"}:
-        return True
-    if not isinstance(content, dict) or any(each in kind for each in ("ndjson", "jsonl")):
-        return False
-    said = merged(levels(content))
-    telling = any(key in _TELLING or key.endswith("status") for key in said)
-    return telling and not (_OF_EVENTS & said.keys() or _has_rows(said))
-
-
-def _has_rows(said: Said) -> bool:
-    """Whether there are records in it, other than those of errors."""
-    rows = (value for key, value in said.items() if key not in {"errors", "details"})
-    return any(
-        isinstance(each, list) and any(isinstance(row, dict) for row in each) for each in rows
-    )
+    return is_json(kind) or _DOCUMENT.match(text) is not None
 
 
 def _of_document(content: Json) -> Instead:
@@ -185,10 +140,31 @@ def _of_markup(text: str) -> str:
     return f"{what} that says {words[:_SHOWN]!r}" if words else what
 
 
-def _of_text(text: str) -> str:
-    return f"text that says {text[:_SHOWN]!r}"
+def _of_text(text: str) -> Instead:
+    return Instead(f"text that says {text[:_SHOWN]!r}", waiting=fold(text[:_SHOWN]) in WAITING)
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is nothing but a word for a state, or a value of JSON that means nothing.
+
+    Example:
+        >>> is_word('"Not ready"'), is_word("null"), is_word("event_id")
+        (True, True, False)
+    """
+    return len(text) <= _SHOWN and fold(text) in WORDS | {"null", "true", "false"}
+
+
+def _is_loose(kind: str) -> bool:
+    """Whether a media type may as well be that of an answer."""
+    return kind in {"", "text/plain"} or is_json(kind)
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line is rather a sentence than the names of columns."""
-    return _FIELDS.search(line) is None or line.endswith((".", "!"))
+    """Whether a line is rather a sentence, or one value, than the names of columns."""
+    if _FIELDS.search(line) is None or line.endswith((".", "!")):
+        return True
+    try:
+        parse(line.encode())
+    except NotJson:
+        return False
+    return True

@@ -21,7 +21,13 @@ then lacks.
 
 
 class NotJson(ValueError):
-    """A body is not one JSON document; the message says where it stops being one."""
+    """A body is not one JSON document; the message says where it stops being one.
+
+    Attributes:
+        size: how many bytes came, where the reply does not hold them.
+    """
+
+    size: int | None = None
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -149,10 +149,10 @@ def of_unreadable(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
         told = "an HTML page came instead of JSON"
-    elif not reply.body.strip():
+    elif not (reply.body.strip() or error.size):
         told = "an empty body came instead of JSON"
     else:
-        told = f"{len(reply.body)} bytes of {kind} came that are not JSON: {error}"
+        told = f"{error.size or len(reply.body)} bytes of {kind} came that are not JSON: {error}"
     problem = ProtocolError(f"Status {reply.status}, but {told}. Check base_url, or try later.")
     problem.unreadable = True
     return Problem(problem, repeatable)

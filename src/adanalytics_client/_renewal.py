@@ -9,6 +9,7 @@ from adanalytics_client._export_order import ExportOrder
 from adanalytics_client._exporting import described, look, order_export, status_of
 from adanalytics_client._listed_anew import called, matched
 from adanalytics_client._session import Session
+from adanalytics_client._status_sink import StatusSink
 from adanalytics_client._waiting import wait_for
 from adanalytics_client.errors import ExportError, ExportExpired, StatusError
 
@@ -30,7 +31,7 @@ def renewed(
     """
     fresh: ExportStatus | None = None
     if known.poll_url is not None:
-        answer = yield from _tried(_asked(session, known.poll_url))
+        answer = yield from _tried(_asked(session, order, known.poll_url))
         fresh = yield from _settled(session, order, known, answer, ready_by)
     if fresh is None and known.repeats:
         answer = yield from _tried(order_export(session, order, again=True))
@@ -41,8 +42,8 @@ def renewed(
     return fresh
 
 
-def _asked(session: Session, url: str) -> Operation[ExportStatus]:
-    answer = yield from look(session, url, authorized=True)
+def _asked(session: Session, order: ExportOrder, url: str) -> Operation[ExportStatus]:
+    answer = yield from look(session, url, StatusSink(order.format))
     return status_of(session, answer)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import Observer, RetryPolicy, WaitStarted, errors
-from adanalytics_client._instead import Arrival, Wanted, came_instead
 
 if TYPE_CHECKING:
     from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn, World
@@ -19,7 +18,6 @@ FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
 CSV = {"Content-Type": "text/csv"}
 JSON = {"Content-Type": "application/json"}
 S3 = b'<?xml version="1.0"?>\n<Error><Code>SlowDown</Code><Message>Reduce rate</Message></Error>'
-EVENT = {"event_id": "e1", "status": "filled", "message": "ok"}
 
 
 class Waits(Observer):
@@ -71,51 +69,24 @@ def test_an_answer_in_place_of_a_file_is_an_error_that_says_what_came(
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out", "old")]
 
 
-@pytest.mark.parametrize(
-    ("form", "body", "kind", "events"),
-    [
-        ("csv", FILE, "application/json", 2000),
-        ("csv", b"event_id,revenue\n", "text/plain", None),
-        ("csv", b"event_id\n", "text/plain", 0),
-        ("csv", b"event_id", "text/csv", None),
-        ("csv", b"e1,1.5", "text/csv", 1),
-        ("csv", b"", "text/csv", None),
-        ("csv", b"PK\x03\x04 and so on", "", 500),
-        ("csv", '\ufeff"status";"error"\n'.encode(), "text/csv", None),
-        ("csv", b'{"status": "pending"}\n{"status": "pending"}\n', "", None),
-        ("jsonl", _json(EVENT), "application/json", 1),
-        ("jsonl", _json({"status": "filled", "error": "x"}), "application/x-ndjson", None),
-        ("jsonl", _json({"id": 1, "price": "2"}), "application/json", None),
-        ("jsonl", b"", "", None),
-        ("parquet", b"PAR1\x15\x04 and so on", "application/json", None),
-        ("json", _json({"status": "success", "data": [EVENT]}), "application/json", None),
-        ("json", _json([{"status": 1}]), "application/json", None),
-        ("xml", S3, "application/xml", None),
-        ("jsonl", b'{"a":1}\n' * 9, "", 9),
-    ],
-)
-def test_a_file_is_not_refused_for_its_looks(
-    form: str, body: bytes, kind: str, events: int | None
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("early", [b"processing", b'"not ready"'])
+def test_a_word_at_the_address_of_a_file_is_waited_for(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    clock: MovedClock,
+    form: str,
+    early: bytes,
 ) -> None:
-    arrival = Arrival(body, whole=True, kind=kind)
-    assert came_instead(Wanted(form, events), arrival) is None
-
-
-@pytest.mark.parametrize(
-    ("form", "body", "told"),
-    [
-        ("csv", b"event_id\ne1\n", "one of only 2 lines for 20 events"),
-        ("jsonl", b'{"a":1}\n', "one of only 1 lines for 20 events"),
-        ("csv", b"[]", "a JSON list"),
-        ("csv", _json({"a": 1, "b": 2}), "JSON with the keys a, b"),
-        ("parquet", b"", "nothing"),
-        ("parquet", b"event_id,revenue\n" * 2, "text that says 'event_id,revenue"),
-    ],
-)
-def test_what_came_instead_is_named(form: str, body: bytes, told: str) -> None:
-    found = came_instead(Wanted(form, 20), Arrival(body, whole=True, kind="text/csv"))
-    assert found is not None
-    assert found.told.startswith(told)
+    body = {"csv": FILE, "jsonl": b'{"a": 1}\n', "parquet": b"PAR1\x15\x04"}[form]
+    stand_in.says_by_name(
+        bulk_export=[say({"url": "/f"})], f=[*[say(early, headers=JSON)] * 9, say(body)]
+    )
+    path = world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    assert path.read_bytes() == body
+    assert len(clock.sleeps) == 9
 
 
 def test_a_packed_answer_is_looked_into(

@@ -220,9 +220,11 @@ def test_a_refused_range_of_another_length_is_no_end(
 ) -> None:
     rest = say(FILE[3:9], status=206, headers={**ETAG, "Content-Range": "bytes 3-8/*"})
     refused = say(status=416, headers={"Content-Range": "bytes */7"})
-    begun_with_three_bytes(stand_in, say, rest, refused, say(b"shorter", headers={"ETag": '"v2"'}))
+    begun_with_three_bytes(
+        stand_in, say, rest, refused, say(b"a,b\r\n1,", headers={"ETag": '"v2"'})
+    )
     world.call("export", *DAYS, to=tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes() == b"shorter"
+    assert (tmp_path / "out.csv").read_bytes() == b"a,b\r\n1,"
 
 
 def test_a_part_that_is_longer_than_its_range_is_not_kept(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.client.one_export import CSV, FILE, PATH, fetch
 
+from adanalytics_client import errors
+
 if TYPE_CHECKING:
     from tests.client.conftest import Say, StandIn, World
 
@@ -132,3 +134,102 @@ def test_a_file_is_not_read_while_it_is_waited_for(
     )
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
     assert len(stand_in.asked) == 3
+
+
+LISTED = {"status": "done", "files": [{"url": f"/{each}?{'s' * 500}"} for each in range(2100)]}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
+@pytest.mark.parametrize(("kind", "chunked"), [("application/json", False), (None, True)])
+def test_a_status_of_more_than_a_mebibyte_is_no_file(
+    world: World, stand_in: StandIn, say: type[Say], form: str, kind: str | None, chunked: bool
+) -> None:
+    """Thousands of signed addresses are as long as that."""
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[say(LISTED, headers=typed(kind), chunked=chunked)],
+    )
+    job = world.call("start_export", "2026-01-01", format=form)
+    assert len(world.on(job, "wait", timeout=60).files) == 2100
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", None])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_status_that_is_cut_short_is_asked_for_again(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    form: str,
+    kind: str | None,
+) -> None:
+    """Not every way of sending a body tells that its end is missing."""
+    cut = say(b'{"status": "processing", "no', headers=typed(kind))
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[*[cut] * 9, say({"status": "done", "download_url": "/f"})],
+        f=[say(b'{"a": 1}\n' if form == "jsonl" else FILE)],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    assert [asked.path for asked in stand_in.asked[1:]] == [*["/st"] * 10, "/f"]
+
+
+def test_what_stays_cut_short_is_told_with_its_length(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[say(b'{"status": "proc', headers=typed("text/plain"))],
+    )
+    job = world.call("start_export", "2026-01-01")
+    with pytest.raises(errors.ProtocolError, match="16 bytes of text/plain came that are not JSON"):
+        world.on(job, "status")
+
+
+LINES = b'{"event_id": "1"}\n{"event_id": "2"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "body"),
+    [
+        ("download_url", "jsonl", LINES),
+        ("download_url", "jsonl", LINES * 50_000),
+        ("download_url", "json", LINES),
+        ("download_url", "csv", FILE),
+        ("download_url", "csv", FILE * 200),
+        ("status_url", "jsonl", LINES),
+        ("status_url", "jsonl", LINES * 50_000),
+        ("status_url", "json", b"[" + b'{"event_id": "1"},' * 99_999 + b"{}]"),
+        # A few lines of text may as well be a proxy's.
+        ("status_url", "csv", FILE * 200),
+    ],
+)
+def test_a_file_that_is_called_json_is_a_file(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    name: str,
+    form: str,
+    body: bytes,
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", name: "/f"}, status=202)],
+        f=[say(WORKING), say(body, headers=typed("application/json"))],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out", format=form)
+    assert (tmp_path / "out").read_bytes() == body
+    assert len(stand_in.asked) == 4
+
+
+def test_answers_line_by_line_are_no_file(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    told = b'{"progress": 10}\n{"progress": 40}\n'
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/st"}, status=202)],
+        st=[say(told, headers=typed("application/json")), say({"status": "done", "url": "/f"})],
+        f=[say(LINES)],
+    )
+    world.call("export", "2026-01-01", to=tmp_path / "out", format="jsonl")
+    assert (tmp_path / "out").read_bytes() == LINES
