@@ -76,7 +76,7 @@ def test_its_headers_go_to_the_service_only(
         "Accept-Encoding": "br",
     }
     stand_in.says(say({"download_url": f"{other_origin.url}/f.csv"}))
-    other_origin.says(say(b"a\r\n"))
+    other_origin.says(say(b"a,b\r\n"))
     world, _ = lend(headers=headers)
     world.call("export", "2026-01-15", to=tmp_path / "f.csv")
     home, away = stand_in.asked[0].headers, other_origin.asked[0].headers

@@ -99,7 +99,7 @@ def test_no_secret_is_in_a_span(
             say({"error": "no tok-s3cret"}, status=429, headers={"Retry-After": "1"}),
             say({"url": "/f.csv?signature=s3cret&format=csv"}),
         ],
-        f_csv=[say(status=503), say(b"a\r\n")],
+        f_csv=[say(status=503), say(b"a,b\r\n")],
     )
     world = open_world(observer=traces.observer(), email="a@b.example", password="pass-s3cret")
     with traces.tracer.start_as_current_span("work"):
