@@ -156,8 +156,8 @@ def _leads_on(value: Json) -> bool:
 def _hints(name: str, value: Json) -> bool:
     """Whether a member may tell of a next page in a way that is none of those known here."""
     if name in _TOTAL:
-        # "At least so many" is no total.
-        return isinstance(value, dict) and "relation" in value and _number(value) is None
+        # "At least so many" is no total, and search engines stop counting at 10,000.
+        return isinstance(value, dict) and _number(value) is None
     if name in _NEXT or name in _TOKENS or "prev" in name or not _HINT.search(name):
         return False
     return bool(value) and _flag(value) is not False
@@ -175,7 +175,7 @@ def _opposite(flag: bool | None) -> bool | None:
 
 def _number(value: Json) -> int | None:
     """A whole number, also as text, with a point, or as search engines wrap an exact one."""
-    if isinstance(value, dict) and value.get("relation", "eq") == "eq":
+    if isinstance(value, dict) and value.get("relation") == "eq":
         value = value.get("value")
     if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) < 20:
         return int(value)
