@@ -1,4 +1,4 @@
-"""Run operations with tasks and httpx.AsyncClient."""
+"""Run operations with tasks."""
 
 import asyncio
 import os
@@ -22,11 +22,11 @@ from adanalytics_client._lent import (
     AsyncHttpClient,
     Defaults,
     borrowed_async,
-    own_async_client,
 )
 from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
+from adanalytics_client._transmitting import AsyncThrough, own_async_transmitter
 from adanalytics_client._url import BaseUrl
 from adanalytics_client.errors import ConfigurationError
 
@@ -53,11 +53,16 @@ class AsyncDriver:
         redact: Redact,
     ) -> None:
         self._owned = http is None
-        self._http = own_async_client() if http is None else borrowed_async(http)
         self._clock = clock
         self._rooms = Rooms()
-        defaults = Defaults.of(self._http, base, timeout=timeout, lent=http)
-        self._sender = AsyncSender(self._http, defaults, clock, redact, self._rooms)
+        if http is None:
+            transmitter = own_async_transmitter()
+            defaults = Defaults.of(base, timeout=timeout)
+        else:
+            copied = borrowed_async(http)
+            transmitter = AsyncThrough(copied)
+            defaults = Defaults.of_lent(copied, base, timeout=timeout, lent=http)
+        self._sender = AsyncSender(transmitter, defaults, clock, redact, self._rooms)
         self._exclusive = asyncio.Lock()
         self._closed = False
         self._home: tuple[asyncio.AbstractEventLoop, int] | None = None
@@ -77,7 +82,7 @@ class AsyncDriver:
         # A forked child would end its parent's connections.
         if self._owned and (self._home is None or self._home[1] == os.getpid()):
             try:
-                await self._http.aclose()
+                await self._sender.transmitter.aclose()
             except RuntimeError:
                 if self._home in {None, _here()}:
                     raise

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import httpx
 
 from adanalytics_client._effects import Clock, Failure, Reply, Send, Trouble
-from adanalytics_client._lent import Defaults, read_by_hook
+from adanalytics_client._lent import Defaults
 from adanalytics_client._receiving import Receiver, SinkError, received_by_task
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
+from adanalytics_client._transmitting import AsyncTransmitter
 from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, to_failure
 
 
@@ -18,7 +19,7 @@ from adanalytics_client._wire import HEAD_WAIT, SLOW_BODY, WHOLE_WAIT, to_failur
 class AsyncSender:
     """Turns `Send` into what came of it; a cancellation ends it at once."""
 
-    http: httpx.AsyncClient
+    transmitter: AsyncTransmitter
     defaults: Defaults
     clock: Clock
     redact: Redact
@@ -35,9 +36,7 @@ class AsyncSender:
                 request = self.defaults.dress(send.request, left)
                 async with limit:
                     _limit(limit, begun, request.extensions[HEAD_WAIT])
-                    response = await self.http.send(
-                        request, stream=True, auth=None, follow_redirects=False
-                    )
+                    response = await self.transmitter.send(request)
                     answered = True
                     _limit(limit, begun, request.extensions[WHOLE_WAIT])
                     try:
@@ -61,7 +60,7 @@ class AsyncSender:
         raise theirs
 
     async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
-        read = read_by_hook(self.http, response)
+        read = self.transmitter.read_by_hook(response)
         receiver = Receiver(send, response, self.rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()

@@ -77,10 +77,10 @@ def exchange(
         head = outcome.head if isinstance(outcome, Reply) else None
         yield from _settle(session, sent, head)
         seconds = session.clock.monotonic() - started
-        tell(
-            session.observer.request,
-            _told(session, request.method, shown, outcome, seconds, number),
-        )
+        told = _told(session, request.method, shown, outcome, seconds, number)
+        result = told.status or told.failure
+        _LOG.debug("%s %s: %s after %.3f s", told.method, told.url, result, told.seconds)
+        tell(session.observer.request, told)
         if head is None or not is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = redirected(session.config.base, request, head, carry=carry)

@@ -1,4 +1,4 @@
-"""The HTTP clients that send: our own, or a lent one with what of it counts."""
+"""A lent HTTP client with what of it counts, and what goes with every request."""
 
 import copy
 from collections.abc import Mapping
@@ -13,14 +13,10 @@ import httpx
 from adanalytics_client._body import ACCEPT_ENCODING
 from adanalytics_client._effects import Request
 from adanalytics_client._proxies import Proxies
-from adanalytics_client._sockets import Sockets
 from adanalytics_client._url import BaseUrl
 from adanalytics_client._version import __version__
 from adanalytics_client._wire import to_httpx
 from adanalytics_client.errors import ConfigurationError
-
-# Below the 5 s after which uvicorn and many load balancers close an idle connection.
-_KEEPALIVE = 4.0
 
 _STEPS = ("connect", "read", "write")
 # No library takes less than nothing.
@@ -35,9 +31,6 @@ _NOT_LENT = frozenset(
     | {"host", "transfer-encoding"}
 )
 _UNNAMED = f"python-httpx/{httpx.__version__}"
-_LIMITS = httpx.Limits(
-    max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEEPALIVE
-)
 
 
 class HttpClient(Protocol):
@@ -67,40 +60,6 @@ class NoCookies(CookieJar):
 
     def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None:
         """Leave what an answer sets."""
-
-
-def own_client(sockets: Sockets) -> httpx.Client:
-    """A client of our own; proxies come from the environment as httpx reads it.
-
-    A transport that is handed to httpx goes past them, so where there are any it makes its own.
-
-    Args:
-        sockets: told of every socket that is opened.
-    """
-    # With h11, which httpx imports late too.
-    from adanalytics_client._direct_transport import DirectTransport
-    from adanalytics_client._trust import trust
-
-    if proxies := Proxies.of_environment():
-        hooks = {"request": [sockets.watch]}
-        with proxies.usable():
-            return httpx.Client(
-                verify=trust(), limits=_LIMITS, event_hooks=hooks, cookies=NoCookies()
-            )
-    transport = DirectTransport(sockets.add, keepalive=_KEEPALIVE)
-    return httpx.Client(transport=transport, cookies=NoCookies())
-
-
-def own_async_client() -> httpx.AsyncClient:
-    """The same for tasks, which are cancelled, so that nobody need know their sockets."""
-    from adanalytics_client._async_direct_transport import AsyncDirectTransport
-    from adanalytics_client._trust import trust
-
-    if proxies := Proxies.of_environment():
-        with proxies.usable():
-            return httpx.AsyncClient(verify=trust(), limits=_LIMITS, cookies=NoCookies())
-    transport = AsyncDirectTransport(keepalive=_KEEPALIVE)
-    return httpx.AsyncClient(transport=transport, cookies=NoCookies())
 
 
 def borrowed(http: HttpClient) -> httpx.Client:
@@ -145,29 +104,26 @@ class Defaults:
     lent: HttpClient | AsyncHttpClient | None = None
 
     @classmethod
-    def of(
+    def of(cls, base: BaseUrl, *, timeout: float | None) -> "Defaults":
+        """Those of a client of our own; `timeout` is for each step."""
+        return cls(base, {}, _waits(timeout or DEFAULT_TIMEOUT), Proxies.of_environment())
+
+    @classmethod
+    def of_lent(
         cls,
         http: httpx.Client | httpx.AsyncClient,
         base: BaseUrl,
         *,
         timeout: float | None,
-        lent: HttpClient | AsyncHttpClient | None,
+        lent: HttpClient | AsyncHttpClient,
     ) -> "Defaults":
-        """The defaults of a client; `timeout` wins over the own timeouts of a `lent` one.
-
-        Waiting for a free connection never ends by itself: it says nothing about the service.
-        """
-        seconds = timeout or DEFAULT_TIMEOUT
-        waits: dict[str, float | None] = dict.fromkeys(_STEPS, seconds)
-        if lent is not None and timeout is None:
-            theirs = http.timeout
-            waits = {"connect": theirs.connect, "read": theirs.read, "write": theirs.write}
+        """Those of the copy of a `lent` client; `timeout` wins over its own."""
         headers = {name: text for name, text in http.headers.items() if name not in _NOT_LENT}
         if headers.get("user-agent") == _UNNAMED:
             del headers["user-agent"]
-        waits["pool"] = None
-        if lent is None:
-            return cls(base, {}, waits, Proxies.of_environment())
+        theirs, waits = http.timeout, _waits(timeout)
+        if timeout is None:
+            waits |= {"connect": theirs.connect, "read": theirs.read, "write": theirs.write}
         return cls(base, headers, waits, Proxies({}), lent)
 
     def see_open(self) -> None:
@@ -220,14 +176,9 @@ class Defaults:
         return {**self.waits, **within}
 
 
-def read_by_hook(http: httpx.Client | httpx.AsyncClient, response: httpx.Response) -> bytes | None:
-    """The decoded body where a response hook of a lent client has read it, else None.
-
-    A transport may also hand over a response that is read already, as httpx.MockTransport does; its
-    stream can then still be read.
-    """
-    hooked = response.is_stream_consumed and http.event_hooks["response"]
-    return response.content if hooked else None
+def _waits(seconds: float | None) -> dict[str, float | None]:
+    """Waiting for a free connection never ends by itself: it says nothing about the service."""
+    return {**dict.fromkeys(_STEPS, seconds), "pool": None}
 
 
 def _see_open(http: HttpClient | AsyncHttpClient) -> None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 import httpx
 
 from adanalytics_client._effects import Clock, Failure, Reply, Send, Trouble
-from adanalytics_client._lent import Defaults, read_by_hook
+from adanalytics_client._lent import Defaults
 from adanalytics_client._problems import given_up
 from adanalytics_client._receiving import Receiver, SinkError, received
 from adanalytics_client._redact import Redact, quiet_logs
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._stop import STOP, Stop
+from adanalytics_client._transmitting import Transmitter
 from adanalytics_client._wire import SLOW_BODY, to_failure
 
 
@@ -18,7 +19,7 @@ from adanalytics_client._wire import SLOW_BODY, to_failure
 class Sender:
     """Turns `Send` into what came of it."""
 
-    http: httpx.Client
+    transmitter: Transmitter
     defaults: Defaults
     clock: Clock
     redact: Redact
@@ -32,7 +33,7 @@ class Sender:
                 left = None if send.deadline is None else send.deadline - self.clock.monotonic()
                 request = self.defaults.dress(send.request, left)
                 request.extensions[STOP] = stop
-                response = self.http.send(request, stream=True, auth=None, follow_redirects=False)
+                response = self.transmitter.send(request)
                 answered = True
                 try:
                     return self._receive(send, response, stop)
@@ -51,7 +52,7 @@ class Sender:
         raise theirs
 
     def _receive(self, send: Send, response: httpx.Response, stop: Stop) -> Reply | Failure:
-        read = read_by_hook(self.http, response)
+        read = self.transmitter.read_by_hook(response)
         receiver = Receiver(send, response, self.rooms, decoded=read is not None)
         if receiver.unread:
             return receiver.finish()

@@ -1,4 +1,4 @@
-"""Run operations with threads and httpx.Client."""
+"""Run operations with threads."""
 
 import os
 import threading
@@ -19,13 +19,14 @@ from adanalytics_client._effects import (
     Trouble,
 )
 from adanalytics_client._forks import renew_in_children
-from adanalytics_client._lent import Defaults, HttpClient, borrowed, own_client
+from adanalytics_client._lent import Defaults, HttpClient, borrowed
 from adanalytics_client._problems import given_up
 from adanalytics_client._redact import Redact
 from adanalytics_client._rooms import Rooms
 from adanalytics_client._sending import Sender
 from adanalytics_client._sockets import Sockets
 from adanalytics_client._stop import Stop
+from adanalytics_client._transmitting import Through, own_transmitter
 from adanalytics_client._url import BaseUrl
 from adanalytics_client.errors import ConfigurationError
 
@@ -57,11 +58,16 @@ class SyncDriver:
     ) -> None:
         self._owned = http is None
         self._sockets = Sockets()
-        self._http = own_client(self._sockets) if http is None else borrowed(http)
         self._clock = clock
         self._rooms = Rooms()
-        defaults = Defaults.of(self._http, base, timeout=timeout, lent=http)
-        self._sender = Sender(self._http, defaults, clock, redact, self._rooms)
+        if http is None:
+            transmitter = own_transmitter(self._sockets)
+            defaults = Defaults.of(base, timeout=timeout)
+        else:
+            copied = borrowed(http)
+            transmitter = Through(copied)
+            defaults = Defaults.of_lent(copied, base, timeout=timeout, lent=http)
+        self._sender = Sender(transmitter, defaults, clock, redact, self._rooms)
         self._atomic = threading.Lock()
         self._exclusive = threading.Lock()
         self._closed = Stop()
@@ -79,7 +85,7 @@ class SyncDriver:
         elif self._owned:
             self._sockets.leave()
             self._sockets = Sockets()
-            self._http = self._sender.http = own_client(self._sockets)
+            self._sender.transmitter = own_transmitter(self._sockets)
 
     def close(self) -> None:
         """Wake every wait and close the connections, if they are ours."""
@@ -89,7 +95,7 @@ class SyncDriver:
         self._rooms.close()
         if self._owned:
             self._sockets.shut()
-            self._http.close()
+            self._sender.transmitter.close()
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation in the calling thread."""

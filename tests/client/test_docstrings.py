@@ -26,6 +26,7 @@ import pytest
 
 import adanalytics_client as package
 from adanalytics_client import _async, _sync
+from adanalytics_client._transmitting import AsyncDirect, Direct
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
@@ -143,17 +144,15 @@ def names(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[dict[str, Any]]:
     """What an example may use without saying where it comes from."""
-    opened: list[httpx.Client] = []
+    opened: list[Rerouted] = []
 
-    def open_one(_sockets: object) -> httpx.Client:
-        opened.append(httpx.Client(transport=Rerouted(server)))
-        return opened[-1]
+    def open_one(_sockets: object) -> Direct:
+        opened.append(Rerouted(server))
+        return Direct(opened[-1])
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_sync, "own_client", open_one)
-    monkeypatch.setattr(
-        _async, "own_async_client", lambda: httpx.AsyncClient(transport=AsyncRerouted(server))
-    )
+    monkeypatch.setattr(_sync, "own_transmitter", open_one)
+    monkeypatch.setattr(_async, "own_async_transmitter", lambda: AsyncDirect(AsyncRerouted(server)))
     environ = {"BASE_URL": "https://stats.example", "API_KEY": "...", "PARTNER": "acme"}
     for name, value in environ.items():
         monkeypatch.setenv(f"ADANALYTICS_{name}", value)

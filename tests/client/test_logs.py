@@ -131,3 +131,15 @@ def test_no_record_tells_a_secret(
     notes = [each.read_text() for each in tmp_path.iterdir() if each.suffix == ".json"]
     for text in (*records.lines, *told, *notes):
         assert not any(secret in text for secret in secrets), text
+
+
+def test_each_request_is_told_at_debug(
+    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "adanalytics_client")
+    stand_in.says(say(status=503), say({"events": [], "has_more": False}))
+    world.rows(DAY, hour=3)
+    query = "start_date=2026-01-15&end_date=2026-01-15&hour=3&page=1&per_page=10000"
+    address = f"GET {stand_in.url}/api/partners/acme/ad-analytics/events?{query}"
+    told = [each.message.rpartition(" after ")[0] for each in caplog.records]
+    assert told == [f"{address}: 503", f"{address}: 200"]
