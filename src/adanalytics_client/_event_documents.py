@@ -1,6 +1,7 @@
 """Tell JSON that holds events from JSON that says something about an export."""
 
 import re
+from itertools import islice
 
 from adanalytics_client._export_words import ERRORS, PROGRESS, Said, levels, merged
 from adanalytics_client._fold import fold
@@ -17,6 +18,8 @@ _OF_EVENTS = frozenset(
     | {"supplytagid", "demandtagid", "revenue"}
 )
 _OF_EXPORTS = _TELLING | PROGRESS | {"exportid", "jobid", "id", "files"}
+# Rows of one list are alike, and there may be millions.
+_LOOKED_AT = 100
 _NAMES = re.compile(r'"([^"\\]{1,40})"\s*:')
 
 
@@ -35,12 +38,18 @@ def is_ordered(content: Json, form: str, *, told: bool) -> bool:
         return False
     said = merged(levels(content)) if isinstance(content, dict) else {}
     lists = [content, *said.values()]
-    rows = [row for each in lists if isinstance(each, list) for row in each]
-    events = [said, *(merged(levels(row)) for row in rows if isinstance(row, dict))]
-    if any(_OF_EVENTS & event.keys() for event in events):
+    rows = (row for each in lists if isinstance(each, list) for row in each)
+    objects = [merged(levels(row)) for row in islice(rows, _LOOKED_AT) if isinstance(row, dict)]
+    if any(_OF_EVENTS & each.keys() for each in (said, *objects)):
         return True
-    telling = any(key in _OF_EXPORTS or key.endswith(("status", "url", "urls")) for key in said)
-    return not (told or telling)
+    if isinstance(content, list) and objects:
+        # Events have ids, too, and an answer is seldom a list.
+        return not any(_is_telling(each, _OF_EXPORTS - {"id"}) for each in objects)
+    return not (told or _is_telling(said, _OF_EXPORTS))
+
+
+def _is_telling(said: Said, names: frozenset[str]) -> bool:
+    return any(key in names or key.endswith(("status", "url", "urls")) for key in said)
 
 
 def names_events(text: str) -> bool:

@@ -43,7 +43,8 @@ class IdleConnections(Generic[C]):
     def __init__(self, keepalive: float, now: Callable[[], float]) -> None:
         self._keepalive = keepalive
         self._now = now
-        self._lock = threading.Lock()
+        # Twice in one thread where a handler of a signal closes the client.
+        self._lock = threading.RLock()
         self._idle: dict[Origin, deque[tuple[float, C]]] = {}
         self._over = False
 

@@ -34,7 +34,6 @@ _TOTAL = frozenset(
     | {"totalelements", "totalentries", "totalevents", "totalhits"}
 )
 _THINGS = (
-    "",
     "count",
     "total",
     "events",
@@ -46,11 +45,16 @@ _THINGS = (
     "pages",
 )
 _LEFT = frozenset(name for each in _THINGS for name in (f"remaining{each}", f"{each}remaining"))
-_BARE = frozenset({"remaining"})
 _WORDS = {"true": True, "yes": True, "y": True, "1": True} | dict.fromkeys(
     ("false", "no", "n", "0"), False
 )
-_HINT = re.compile(r"next|more|cursor|continu|remaining")
+_OF_PAGES = "pages?|events?|rows?|results?|items?|records?|entries"
+# Not just any name with such a word in it: "more_info" and "next_update" are about something else.
+_HINT = re.compile(
+    rf"(?:has|is|with|are|there)?(?:next|more|cursor|continu\w*|remaining)(?:{_OF_PAGES})?"
+    r"(?:tokens?|links?|urls?|uris?|hrefs?|keys?|markers?|offset|position|follow|exist|available)?s?"
+    rf"|(?:{_OF_PAGES}|scroll)(?:cursor|token|continu\w*|remaining)"
+)
 _HEADER = re.compile(r"x-(?:pagination-|paging-)?(?P<name>.+)|(?P<bare>total-.+)", re.ASCII)
 _NEXT_LINK = re.compile(r';\s*rel\s*=\s*"?next"?\s*(;|,|$)', re.ASCII | re.IGNORECASE)
 
@@ -103,10 +107,8 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
         more=more,
         pages=_first(pages),
         total=_first(totals),
-        # A header of such a name mostly tells what is left of a limit, and a bare name may.
-        left=_first(
-            [_at_least(int(key in _BARE), value) for key, value in body if key in _LEFT],
-        ),
+        # A header of such a name mostly tells what is left of a limit, as a bare `remaining` may.
+        left=_first([_at_least(0, value) for key, value in body if key in _LEFT]),
         # Who counts pages by number may have room for a token and never fill it.
         ends=bool(nexts) and not linked,
         linked=linked and more is False,
@@ -157,8 +159,12 @@ def _hints(name: str, value: Json) -> bool:
     """Whether a member may tell of a next page in a way that is none of those known here."""
     if name in _TOTAL:
         # "At least so many" is no total, and search engines stop counting at 10,000.
-        return isinstance(value, dict) and _number(value) is None
-    if name in _NEXT or name in _TOKENS or "prev" in name or not _HINT.search(name):
+        told = isinstance(value, dict) and not value.keys().isdisjoint({"value", "relation"})
+        return told and _number(value) is None
+    if name in _NEXT or name in _TOKENS or not _HINT.fullmatch(name):
+        return False
+    if name in _META and isinstance(value, dict):
+        # Its members are looked at.
         return False
     return bool(value) and _flag(value) is not False
 

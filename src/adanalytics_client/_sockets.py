@@ -24,7 +24,8 @@ class Sockets:
     """Is told of sockets, or learns of them as httpcore opens them; holds none of them open."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Twice in one thread where a handler of a signal closes the client.
+        self._lock = threading.RLock()
         self._open: WeakSet[socket.socket] = WeakSet()
         self._over = False
 

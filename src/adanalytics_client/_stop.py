@@ -20,7 +20,8 @@ class Stop:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        # Twice in one thread where a handler of a signal closes the client.
+        self._lock = threading.RLock()
         self._held: set[socket.socket] = set()
 
     def is_set(self) -> bool:

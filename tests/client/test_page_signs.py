@@ -112,6 +112,10 @@ def test_what_may_be_empty_for_another_reason_ends_nothing(
     "beside",
     [
         {"previous_cursor": "abc"},
+        {"learn_more": "https://docs.example", "more_info": "x", "next_update_at": "noon"},
+        {"rate_limit_remaining": 5, "requests_remaining": 7},
+        {"cursors": {"before": "x", "after": None}},
+        {"total": {"count": 25}},
         {"next_updates": None},
         {"cursor": ""},
         {"more_pages_follow": False},

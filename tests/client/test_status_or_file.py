@@ -97,6 +97,8 @@ EVENT = {"event_id": "1", "status": "processing", "id": 5, "url": "/wrong"}
         ("jsonl", None, b'{"status": "processing"}\n' * 50_000),
         ("jsonl", "application/jsonl", b'{"status": "processing"}'),
         ("json", "application/json", json.dumps([EVENT, EVENT]).encode()),
+        ("json", "application/json", json.dumps([{"ts": "b", "id": 1}] * 3).encode()),
+        ("json", "application/json", json.dumps([{"ts": "b", "id": 1}] * 60_000).encode()),
         ("json", "text/plain", json.dumps({"data": [EVENT], "status": "ok"}).encode()),
         ("csv", None, FILE * 20),
         ("csv", "text/plain", FILE),

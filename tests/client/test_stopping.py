@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import threading
 import warnings
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from adanalytics_client import (
 )
 from adanalytics_client._fanout import Fanout
 from adanalytics_client._pages import Cursor
+from adanalytics_client._stop import Stop
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, Say, StandIn
@@ -350,3 +352,22 @@ def test_closing_the_client_of_tasks_ends_its_calls(
     assert type(ended) is TransportError
     assert "given up" in str(ended)
     assert isinstance(cancelled, asyncio.CancelledError)
+
+
+def test_a_handler_of_a_signal_may_stop_what_its_thread_is_at() -> None:
+    """The handler runs in the thread that it interrupts, wherever that is."""
+    stop, done = Stop(), threading.Event()
+
+    class Interrupted(socket.socket):
+        def __hash__(self) -> int:
+            stop.set()
+            return id(self)
+
+    def hold() -> None:
+        with Interrupted() as opened:
+            stop.hold(opened)
+            stop.release(opened)
+        done.set()
+
+    threading.Thread(target=hold, daemon=True).start()
+    assert done.wait(10)
