@@ -39,6 +39,8 @@ _COUNTS = tuple(
 )
 # Lists of what is about the same file, or about no file of this export.
 _ASIDE = frozenset({"links", "mirrors", "alternates", "alternatives", "formats"})
+# What is beside a file and about it.
+_ABOUT_FILES = (".sha256", ".sha512", ".sha1", ".md5", ".sig", ".asc")
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 _SHA256_NAMED = re.compile(r"sha-?256[:=]([0-9a-f]{64})")
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -116,7 +118,11 @@ def _longer_lists(files: tuple[ExportFile, ...], said: Said, base: str) -> Itera
     """
     known = {_place(each) for each in files}
     for name, values in _lists(said):
-        found = list(filter(None, _each_file(values, base)))
+        found = [
+            each
+            for each in _each_file(values, base)
+            if each and not _place(each).endswith(_ABOUT_FILES)
+        ]
         places = {_place(each) for each in found}
         if known & places and (places - known or len({each.url for each in found}) > len(files)):
             yield name

@@ -90,7 +90,7 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
     text = arrival.beginning.decode("utf-8-sig", "replace").strip()
     if not text:
         # Some write not even names of columns where there are no events.
-        proven = form != "csv" or wanted.events == 0 or not _is_loose(arrival.kind)
+        proven = form != "csv" or wanted.events == 0 or not is_loose(arrival.kind)
         return None if proven and form != "parquet" else Instead("nothing")
     content = document(text) if arrival.whole else None
     if content is not None and is_answer(content, form, arrival.kind):
@@ -105,7 +105,7 @@ def came_instead(wanted: Wanted, arrival: Arrival) -> Instead | None:
         return None
     lines = len(text.splitlines())
     one = form == "csv" and wanted.events != 0 and lines == 1
-    if one and (is_word(text) or (_is_loose(arrival.kind) and _is_prose(text))):
+    if one and (is_word(text) or (is_loose(arrival.kind) and _is_prose(text))):
         return _of_text(text)
     if wanted.events is not None and lines < wanted.events:
         return Instead(f"one of only {lines} lines for {wanted.events} events")
@@ -154,9 +154,9 @@ def is_word(text: str) -> bool:
     return len(text) <= _SHOWN and fold(text) in WORDS | {"null", "true", "false"}
 
 
-def _is_loose(kind: str) -> bool:
+def is_loose(kind: str) -> bool:
     """Whether a media type may as well be that of an answer."""
-    return kind in {"", "text/plain"} or is_json(kind)
+    return kind in {"", "text/plain", "text/html"} or kind.endswith("xml") or is_json(kind)
 
 
 def _is_prose(line: str) -> bool:

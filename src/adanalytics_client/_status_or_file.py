@@ -18,6 +18,7 @@ from adanalytics_client._instead import (
     Arrival,
     Wanted,
     came_instead,
+    is_loose,
     is_word,
 )
 from adanalytics_client._json import Json, NotJson, parse, parse_text
@@ -107,7 +108,8 @@ class StatusOrFile:
 
     def _read_text(self, body: bytes) -> Json | Arrived:
         text = body.decode("utf-8-sig", "replace").strip()
-        possible = self.of_file or (text and not is_json(self.kind))
+        # What is called CSV is, though it is empty.
+        possible = self.of_file or (text and not is_json(self.kind)) or not is_loose(self.kind)
         if possible and not is_word(text) and self._came_instead(body, whole=True) is None:
             return Arrived.FILE
         try:

@@ -200,3 +200,11 @@ def test_a_longer_list_beside_several_files_is_an_error(
     stand_in.says(say({"status": "done", **files}))
     with pytest.raises(errors.ProtocolError, match="names 2 files, but under 'files' other files"):
         world.call("start_export", "2026-01-01")
+
+
+def test_what_is_about_a_file_is_no_other_file(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    beside = {"artifacts": [{"url": "/f.csv"}, {"url": "/f.csv.sha256"}, {"url": "/f.csv.asc?x"}]}
+    stand_in.says(say({"status": "done", "download_url": "/f.csv", **beside}))
+    assert len(world.call("start_export", "2026-01-01").last_status.files) == 1

@@ -34,6 +34,16 @@ def test_no_word_and_no_value_ends_a_wait(
     assert [asked.path for asked in stand_in.asked[1:]] == [*["/st"] * 4, "/f.csv"]
 
 
+def test_an_empty_file_that_is_called_one_is_one(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    page = say(b"", headers={"Content-Type": "text/html"})
+    stand_in.says_by_name(
+        bulk_export=[say({"status_url": "/st"}, status=202)], st=[page, say(b"", headers=CSV)]
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == b""
+
+
 @pytest.mark.parametrize("early", [{"status": 204}, {"body": b"null"}, {"body": {}}])
 @pytest.mark.parametrize("name", ["status_url", "download_url"])
 def test_an_answer_that_says_nothing_leaves_what_is_known(
