@@ -182,10 +182,7 @@ class PartFile:
         self._part.rename(self._note)
 
     def leave(self) -> None:
-        """Let go of the file: kept where it can be gone on with, else removed.
-
-        Does nothing after `commit`.
-        """
+        """Let go of the file, unless it has its name: kept to be gone on with, or removed."""
         if self.kept is None:
             self._part.remove()
         self._part.close()
@@ -199,10 +196,9 @@ class PartFile:
         note, size = self._part.read_note(), self._file.seek(0, os.SEEK_END)
         if note is None or not note.is_of(self._source, self._expected):
             return self._clear()
-        if note.total is not None:
-            if size > note.total:
-                return self._clear()
-            size = min(size, note.total - 1)
+        if note.total is not None and size > note.total:
+            return self._clear()
+        size = size if note.total is None else min(size, note.total - 1)
         self._file.truncate(self._file.seek(max(size, 0)))
         self.received, self.total, self._note = self._file.tell(), note.total, note
         self.inherited = self.received > 0
@@ -230,8 +226,7 @@ class PartFile:
             # Ranges count encoded bytes, and here may lie decoded ones.
             self._unpacking = Unpacking(to_packed=self._packed)
             return
-        validator = validator_of(head)
-        if validator is not None:
+        if (validator := validator_of(head)) is not None:
             source = self._source.under(validator)
             self._note = Sidecar(source, validator, self.total, self._expected.sha256)
             self._part.keep_note(self._note)

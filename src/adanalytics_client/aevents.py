@@ -250,9 +250,8 @@ class AsyncEventQuery(Generic[M]):
         Who makes one thing of all pages passes a sieve and settles it when that is done.
         """
         passed, sieve = self._pull.passed, whole or self._pull.sieve()
-        stream = self._driver.stream(
-            self._pull.fanout(self._session, sieve), self._pull.fetcher(self._session)
-        )
+        fetch = self._pull.fetcher(self._session)
+        stream = self._driver.stream(self._pull.fanout(self._session, sieve), fetch)
         async with aclosing(stream) as pages:
             async for turned in pages:
                 before, passed = passed, passed + len(turned.page)

@@ -29,6 +29,12 @@ def only_file(folder: Path) -> Path:
     return path
 
 
+def counting(stand_in: StandIn, folder: Path, *, limit: int) -> Client:
+    return Client(
+        stand_in.url, api_key="k", partner="acme", on_limit="raise", limit=limit, quota_log=folder
+    )
+
+
 def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -166,15 +172,9 @@ def test_a_file_that_has_another_name_too_is_not_taken_for_the_one_that_replaced
 ) -> None:
     """As after a backup by hard links, where a larger limit then needs a larger file."""
     stand_in.says(say(DATES))
-    options: dict[str, Any] = {
-        "api_key": "k",
-        "partner": "acme",
-        "on_limit": "raise",
-        "quota_log": tmp_path / "quota",
-    }
     with (
-        Client(stand_in.url, limit=3, **options) as first,
-        Client(stand_in.url, limit=4, **options) as second,
+        counting(stand_in, tmp_path / "quota", limit=3) as first,
+        counting(stand_in, tmp_path / "quota", limit=4) as second,
     ):
         first.dates()
         (tmp_path / "backup").hardlink_to(only_file(tmp_path))
@@ -191,14 +191,10 @@ def test_a_log_whose_folder_was_moved_away_is_begun_anew_by_all(
     stand_in: StandIn, say: type[Say], tmp_path: Path
 ) -> None:
     stand_in.says(say(DATES))
-    options: dict[str, Any] = {
-        "api_key": "k",
-        "partner": "acme",
-        "limit": 2,
-        "on_limit": "raise",
-        "quota_log": tmp_path / "quota",
-    }
-    with Client(stand_in.url, **options) as first, Client(stand_in.url, **options) as second:
+    with (
+        counting(stand_in, tmp_path / "quota", limit=2) as first,
+        counting(stand_in, tmp_path / "quota", limit=2) as second,
+    ):
         first.dates()
         (tmp_path / "quota").rename(tmp_path / "moved")
         second.dates()
