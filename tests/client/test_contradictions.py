@@ -50,7 +50,7 @@ THREE = {"total_pages": 3}
         ([(10, END | {"links": {"next": "/p2"}})], {}),
         ([(10, {"is_last": True, "next_page": 2})], {}),
         ([(10, END)], LINK),
-        ([(10, {"remaining_events": 5}), (0, {"remaining": 5})], {}),
+        ([(10, {"remaining_events": 5}), (0, {"remaining_events": 5})], {}),
     ],
 )
 def test_an_end_that_is_none_is_told(
