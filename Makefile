@@ -16,7 +16,7 @@ install: $(STAMP)  ## create .venv with everything that demo and tests need
 
 # uv when there is one (seconds), else venv and pip; pip is upgraded first
 # because the one that comes with Python 3.11 cannot read dependency groups.
-$(STAMP): pyproject.toml Makefile hatch_build.py $(wildcard src/*/*.c)
+$(STAMP): pyproject.toml Makefile
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
 	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,pandas,polars]' --group dev; \
@@ -83,5 +83,4 @@ test-lowest:  ## run all tests with the oldest dependencies that are allowed
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
 
 clean:  ## remove what the targets made
-	rm -f src/*/*.so
 	rm -rf $(VENV) .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

@@ -28,13 +28,13 @@ from pydantic import TypeAdapter
 from server_process import server
 
 from adanalytics_client import AsyncClient, Event
-from adanalytics_client._arrow_schema import EVENT_KINDS, Kind, arrow_schema, arrow_type
+from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer, Sample
 
 # More pairs for what takes a few milliseconds a page: a new file costs several times as much in the
 # runs in which the machine has to find memory for it.
 PAIRS = 9
-SHORT_PAIRS = 31
+SHORT_PAIRS = 15
 
 
 def cpu(work: Callable[[], object]) -> float:
@@ -60,17 +60,33 @@ def compare(
 
 
 def writing(bench: Bench) -> None:
+    what = "write jsonl, hourly / reading the same bodies with httpx"
+    compare(what, bench.write_hourly, bench.read_hourly, "at most 2.2", SHORT_PAIRS)
+    # Pages of one query are compared by the ids of their events, which a single page needs not.
     peers = {
-        "reading the bodies with httpx": (bench.read_whole, "at most 1.5"),
+        "reading the bodies with httpx": (bench.read_whole, "at most 2.2"),
         "receiving with httpx, all thrown away": (bench.read_only, "for information"),
         "saving the bodies with httpx": (bench.save, "for information"),
     }
     for name, (peer, goal) in peers.items():
-        what = f"write jsonl / {name}"
+        what = f"write jsonl, one query / {name}"
         compare(what, lambda: bench.write("x.jsonl"), peer, goal, SHORT_PAIRS)
 
     what = "saving the bodies with a socket alone / all thrown away"
     compare(what, bench.save_raw, bench.read_only, "for information", SHORT_PAIRS)
+
+    compare(
+        "write jsonl / requests, json.loads, json.dumps",
+        lambda: bench.write("x.jsonl"),
+        bench.save_with_requests,
+        "at most 0.30",
+    )
+    compare(
+        "write jsonl, hourly / httpx and orjson in threads",
+        bench.write_hourly,
+        bench.save_with_orjson,
+        "at most 0.50",
+    )
 
     def parsed() -> Path:
         path = bench.folder / "peer.jsonl"
@@ -131,11 +147,18 @@ def typed(bench: Bench) -> None:
 
 def tables(bench: Bench) -> None:
     lines = [array[1:-1].replace(b'},{"event_id"', b'}\n{"event_id"') for array in bench.arrays()]
-    texts = (Kind.MONEY, Kind.TIME, Kind.DATE)
-    read = {name: Kind.TEXT if kind in texts else kind for name, kind in EVENT_KINDS.items()}
-    del read["key_values"]
-    schema = arrow_schema(EVENT_KINDS, EVENT_KINDS)
-    options = pj.ParseOptions(explicit_schema=arrow_schema(read, read))
+    money = pa.decimal128(18, 9)
+    schema = pa.schema(
+        field.with_type(money) if pa.types.is_decimal(field.type) else field
+        for field in event_schema()
+    )
+    of_text = (pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date)
+    read = pa.schema(
+        field.with_type(pa.string()) if any(each(field.type) for each in of_text) else field
+        for field in schema
+        if field.name != "key_values"
+    )
+    options = pj.ParseOptions(explicit_schema=read)
 
     def peer() -> None:
         pa.concat_tables(
@@ -144,8 +167,10 @@ def tables(bench: Bench) -> None:
 
     def cast(table: pa.Table) -> pa.Table:
         columns = [
-            pairs(table[name]) if kind is Kind.PAIRS else table[name].cast(arrow_type(kind))
-            for name, kind in EVENT_KINDS.items()
+            pairs(table[field.name])
+            if field.name == "key_values"
+            else table[field.name].cast(field.type)
+            for field in schema
         ]
         return pa.table(columns, schema=schema)
 
@@ -157,7 +182,7 @@ def tables(bench: Bench) -> None:
             [(key, value) for key, value in zip(keys, values, strict=True) if value is not None]
             for values in zip(*each, strict=True)
         ]
-        return pa.array(rows, arrow_type(Kind.PAIRS))
+        return pa.array(rows, schema.field("key_values").type)
 
     what = "to_arrow / pyarrow.json and casts, of lines in memory"
     compare(what, lambda: bench.query().to_arrow(), peer, "at most 1.5")

@@ -85,7 +85,7 @@ def added(rounds: list[dict[str, float]], name: str) -> float:
 def importing() -> None:
     """Import in fresh processes, by turns; the median of the ratios within each turn."""
     ways = {
-        OURS: (PEERS, "import of Client / import of httpx and pydantic", "at most 1.3"),
+        OURS: (PEERS, "import of Client / import of httpx and pydantic", "at most 1.2"),
         WITHOUT_PEERS: (PEERS, "import of the package alone / the same", INFORMATION),
         OUR_MODELS: (PEER_MODELS, "import of Client and Event / httpx and BaseModel", INFORMATION),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from adanalytics_cli.formats import Format
 from adanalytics_cli.invocation import Invocation
@@ -15,6 +15,8 @@ from adanalytics_client.columns import Columns
 if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress
     from adanalytics_client import EventQuery
+
+FileFormat = Literal["jsonl", "csv", "parquet", "arrow"]
 
 TABLE_COLUMNS = (
     "event_time",
@@ -43,11 +45,11 @@ def write_events(
     """
     if path is not None and form not in ("json", "jsonl"):
         # Only a file can be given other columns when one first appears later on.
-        return query.write(path, format=form, columns=columns or None)
+        return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
         progress.watch(stream)
         if form != "json":
-            return query.write(stream, format=form, columns=columns or None)
+            return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
         rows = _Counted(_select(query.rows(), columns))
         for piece in encode_rows(rows, form, columns):
             stream.write(piece)

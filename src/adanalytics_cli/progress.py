@@ -1,5 +1,6 @@
 """What the client reports while it works, told to whoever watches stderr."""
 
+import logging
 import os
 import sys
 import threading
@@ -173,11 +174,20 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     if live and terminal.interactive and not (invocation.quiet or invocation.verbose):
         line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
     say = _print_step if invocation.verbose and not invocation.quiet else None
+    client_log = logging.getLogger("adanalytics_client")
+    if line or say or invocation.quiet:
+        client_log.addFilter(_is_no_wait)
     progress = Progress(line=line, say_step=say, clock=time.monotonic)
     try:
         yield progress
     finally:
         progress.finish()
+        client_log.removeFilter(_is_no_wait)
+
+
+def _is_no_wait(record: logging.LogRecord) -> bool:
+    """Whether the client warns of something else than a wait, which the progress shows itself."""
+    return not hasattr(record, "resumes_at")
 
 
 def _print_step(text: str) -> None:

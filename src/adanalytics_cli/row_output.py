@@ -64,7 +64,12 @@ def write_rows(
 
 def write_summary_table(rows: Sequence[Row], path: Path | None) -> None:
     """Write the rows of a summary as a parquet file, to stdout or `path`."""
-    from adanalytics_client.output import write_summary
+    from adanalytics_client.tables import summary_table
 
+    table = summary_table(rows)
+    from pyarrow import BufferOutputStream, parquet
+
+    written = BufferOutputStream()
+    parquet.write_table(table, written, compression="zstd")
     with open_output(path) as stream:
-        write_summary(rows, stream, "parquet")
+        stream.write(written.getvalue().to_pybytes())

@@ -1,6 +1,7 @@
 """A summary as plain rows, and as the columns that people read first."""
 
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -63,10 +64,13 @@ def summary_rows(summary: "Summary") -> list[dict[str, object]]:
 
 def _as_sent(row: "SummaryRow") -> dict[str, object]:
     fields = row.model_dump(exclude_unset=True)
-    return {
-        name: format(value, "f") if name in _MONEY and isinstance(value, Decimal) else value
-        for name, value in fields.items()
-    }
+    return {name: _on_the_wire(name, value) for name, value in fields.items()}
+
+
+def _on_the_wire(name: str, value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    return format(value, "f") if name in _MONEY and isinstance(value, Decimal) else value
 
 
 def name_column(group_by: str) -> str:

@@ -1,6 +1,6 @@
 """Typed access to the partner ad-analytics service, for threads and for asyncio.
 
-Example:
+Examples:
     >>> from adanalytics_client import Client
     >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
     ...     for event in client.events("2026-01-15"):
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from adanalytics_client._version import __version__
 
 if TYPE_CHECKING:
-    from adanalytics_client._effects import Clock
-    from adanalytics_client._export import ExportFile, ExportPhase, ExportStatus
-    from adanalytics_client._export_order import ExportOrder
-    from adanalytics_client._hooks import (
+    from adanalytics_client._base.clock import Clock
+    from adanalytics_client._base.dates import Period
+    from adanalytics_client._base.observer import (
         BytesReceived,
         Observer,
         PageDrift,
@@ -27,12 +26,15 @@ if TYPE_CHECKING:
         RetryPlanned,
         WaitStarted,
     )
-    from adanalytics_client._page import Page, TextPage
-    from adanalytics_client._plan import Plan
-    from adanalytics_client._quota import QuotaState
-    from adanalytics_client._retry import RetryPolicy
-    from adanalytics_client._seen import SeenEvents
-    from adanalytics_client._slices import Slice, Stretch
+    from adanalytics_client._call.retry import RetryPolicy
+    from adanalytics_client._events import Page, Plan, SeenEvents, Slice, Stretch, TextPage
+    from adanalytics_client._exports.status import (
+        ExportFile,
+        ExportOrder,
+        ExportPhase,
+        ExportStatus,
+    )
+    from adanalytics_client._quota.window import QuotaState
     from adanalytics_client.aclient import AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
@@ -92,6 +94,7 @@ __all__ = [
     "PageDrift",
     "PageReceived",
     "PartialAnswer",
+    "Period",
     "PermissionDenied",
     "Plan",
     "ProtocolError",
@@ -116,44 +119,37 @@ __all__ = [
     "__version__",
 ]
 
-# pydantic and httpx cost some 200 ms; a command line that only prints its version needs neither.
+# A name is imported when it is first used: pydantic and httpx take 200 ms, which a program that
+# only prints its version does not need. Names that are not in this table are errors.
 _HOMES = {
-    "Client": "client",
-    "AsyncClient": "aclient",
-    "EventQuery": "events",
-    "AsyncEventQuery": "aevents",
-    "ExportJob": "jobs",
-    "AsyncExportJob": "ajobs",
-    "ExportFile": "_export",
-    "ExportOrder": "_export_order",
-    "ExportPhase": "_export",
-    "ExportStatus": "_export",
-    "Event": "models",
-    "Summary": "models",
-    "SummaryRow": "models",
-    "Clock": "_effects",
-    "Page": "_page",
-    "TextPage": "_page",
-    "Plan": "_plan",
-    "Slice": "_slices",
-    "Stretch": "_slices",
-    "QuotaState": "_quota",
-    "RetryPolicy": "_retry",
-    "SeenEvents": "_seen",
-    "BytesReceived": "_hooks",
-    "Observer": "_hooks",
-    "PageDrift": "_hooks",
-    "PageReceived": "_hooks",
-    "PartialAnswer": "_hooks",
-    "RequestDue": "_hooks",
-    "RequestSent": "_hooks",
-    "RetryPlanned": "_hooks",
-    "WaitStarted": "_hooks",
+    "client": ("Client",),
+    "aclient": ("AsyncClient",),
+    "events": ("EventQuery",),
+    "aevents": ("AsyncEventQuery",),
+    "jobs": ("ExportJob",),
+    "ajobs": ("AsyncExportJob",),
+    "models": ("Event", "Summary", "SummaryRow"),
+    "_base.clock": ("Clock",),
+    "_base.dates": ("Period",),
+    "_base.observer": (
+        *("BytesReceived", "Observer", "PageDrift", "PageReceived", "PartialAnswer"),
+        *("RequestDue", "RequestSent", "RetryPlanned", "WaitStarted"),
+    ),
+    "_call.retry": ("RetryPolicy",),
+    "_events.dedupe": ("SeenEvents",),
+    "_events.page": ("Page", "TextPage"),
+    "_events.plan": ("Plan", "Slice", "Stretch"),
+    "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
+    "_quota.window": ("QuotaState",),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
-    return getattr(module, name)
+    return getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,22 +5,20 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client import _operations
-from adanalytics_client._connection import Connection
-from adanalytics_client._dates import Day
-from adanalytics_client._lent import HttpClient
-from adanalytics_client._sync import SyncDriver
+from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._call import operations as _operations
+from adanalytics_client._client_base import ClientBase
+from adanalytics_client._io import HttpClient, SyncDriver
 
 # What orders or reads something is imported where that begins: most programs do one of them.
 if TYPE_CHECKING:
-    from adanalytics_client._seen import SeenEvents
-    from adanalytics_client._typed import M
+    from adanalytics_client._events import M, OnDrift, SeenEvents, Split
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
     from adanalytics_client.models import Summary
 
 
-class Client(Connection[HttpClient, SyncDriver]):
+class Client(ClientBase[HttpClient, SyncDriver]):
     """A connection to the service for one partner; thread-safe, and a context manager.
 
     A forked child may go on with it, over connections of its own.
@@ -41,7 +39,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         quota_log: where sends are counted: `shared` by all processes of this user, in
             `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
             another folder to share.
-        observer: told about requests, repeats, waits, pages and bytes.
+        observer: hears of requests, repeats, waits, pages and bytes; see `Observer`.
         http: a ready `httpx.Client` to send with, neither changed nor closed. Its
             transport, proxies, TLS settings, hooks and timeouts count, and its headers on the
             service's own origin; never its cookies, `Authorization`, auth, base_url or params.
@@ -52,7 +50,7 @@ class Client(Connection[HttpClient, SyncDriver]):
     Raises:
         ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
 
-    Example:
+    Examples:
         >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
         ...     client.dates()
         [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
@@ -60,13 +58,8 @@ class Client(Connection[HttpClient, SyncDriver]):
 
     def _drive(self, http: HttpClient | None) -> SyncDriver:
         session = self._session
-        return SyncDriver(
-            http,
-            session.config.base,
-            clock=session.clock,
-            timeout=session.config.timeout,
-            redact=session.credentials.redact,
-        )
+        redact = session.credentials.redact
+        return SyncDriver(http, session.config.base, clock=session.clock, redact=redact)
 
     def __enter__(self) -> Self:
         return self
@@ -77,10 +70,14 @@ class Client(Connection[HttpClient, SyncDriver]):
     def close(self) -> None:
         """Give up what is under way and close the connections; `http=` is left open.
 
-        Example:
+        A client of `with_options` or `for_partner` closes nothing.
+
+        Examples:
             >>> client.close()
         """
-        self._driver.close()
+        if not self._shares:
+            self._driver.close()
+            self._session.quota.store.close()
 
     def log_in(self) -> str:
         """Log in, unless that is done, and give the token: good as `token=` for 7 days.
@@ -89,7 +86,7 @@ class Client(Connection[HttpClient, SyncDriver]):
             ConfigurationError: when the client was not made with `email` and `password`.
             AdAnalyticsError: when the service cannot be reached or refuses.
 
-        Example:
+        Examples:
             >>> about = {"base_url": "https://stats.example", "partner": "acme"}
             >>> with Client(**about, email=email, password=password) as person:
             ...     token = person.log_in()
@@ -102,14 +99,14 @@ class Client(Connection[HttpClient, SyncDriver]):
         Raises:
             AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
 
-        Example:
+        Examples:
             >>> client.dates()
             [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
         return self._driver.run(_operations.dates(self._session))
 
     def summary(
-        self, start: Day, end: Day | None = None, *, group_by: str | None = None
+        self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
     ) -> "Summary":
         """Aggregated metrics of the days from `start` to `end`, both included.
 
@@ -121,7 +118,7 @@ class Client(Connection[HttpClient, SyncDriver]):
             ConfigurationError: for a wrong day or grouping.
             AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
 
-        Example:
+        Examples:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
@@ -134,7 +131,7 @@ class Client(Connection[HttpClient, SyncDriver]):
         end: Day | None = None,
         *,
         hour: int | None = None,
-        split: str = "hourly",
+        split: "Split" = "hourly",
         per_page: int | None = None,
         concurrency: int = 4,
         ordered: bool = True,
@@ -143,12 +140,15 @@ class Client(Connection[HttpClient, SyncDriver]):
         max_events: int | None = None,
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
+        on_drift: "OnDrift" = "raise",
     ) -> "EventQuery[M]":
         """Log-level events of the days from `start` to `end`, both included; lazy.
 
         Args:
-            start: `YYYY-MM-DD` or a date, UTC.
-            end: the same; by default `start`.
+            start: a date, `YYYY-MM-DD`, `today`, `yesterday`, a month such as `2026-01`, or a
+                number of days ago such as `-7d`; in UTC, by the client's clock.
+            end: the same, a month meaning its last day. By default the end of `start`; after a
+                number of days ago it is today.
             hour: only this hour, 0 to 23, of each day.
             split: `hourly` asks for each hour by itself, as the service advises for large days;
                 `daily` for each day; `none` for the whole range at once; `auto` begins with the
@@ -162,22 +162,27 @@ class Client(Connection[HttpClient, SyncDriver]):
                 where the service's answer leaves it open.
             max_events: stop after so many; pages are then fetched one at a time, none in vain.
             resume: the `token` of a page of the same query, to go on after that page.
-            seen: leaves out events that an earlier pull brought, by `event_id`, and learns of
-                those of this one.
+            seen: leaves out events of an earlier pull, by `event_id`, and learns of those of this
+                one.
+            on_drift: at the end of a query the events that came are compared with the total that
+                its pages state. Where some are missing, because pages moved meanwhile, `raise`
+                asks the query again, twice at most, hands out what is new, and raises
+                ProtocolError while some are still missing; `warn` takes what came and logs it.
 
         Raises:
             ConfigurationError: naming the argument that is wrong.
 
-        Example:
+        Examples:
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
             744
         """
-        from adanalytics_client._pull import make_pull
+        from adanalytics_client._events import EventRequest, plan_pull
         from adanalytics_client.events import EventQuery
 
-        pull = make_pull(
-            start,
-            end,
+        first, last = to_range(start, end, today=self._session.today())
+        request = EventRequest(
+            start=first,
+            end=last,
             hour=hour,
             split=split,
             per_page=per_page,
@@ -188,8 +193,9 @@ class Client(Connection[HttpClient, SyncDriver]):
             max_events=max_events,
             resume=resume,
             seen=seen,
-            partner=self._session.config.partner,
+            on_drift=on_drift,
         )
+        pull = plan_pull(request, self._session.config.partner)
         return EventQuery(pull, self._session, self._driver)
 
     def start_export(
@@ -212,12 +218,12 @@ class Client(Connection[HttpClient, SyncDriver]):
             AdAnalyticsError: when the service cannot be reached or refuses. A lost connection is
                 not tried again, since the export may have started.
 
-        Example:
+        Examples:
             >>> job = client.start_export("2026-01-01", "2026-01-31")
             >>> job.wait(timeout=3600).row_count
             600
         """
-        from adanalytics_client._exporting import start_export
+        from adanalytics_client._exports import start_export
         from adanalytics_client.jobs import ExportJob
 
         asked = start_export(self._session, start, end, file_format=format, compression=compression)
@@ -229,32 +235,39 @@ class Client(Connection[HttpClient, SyncDriver]):
         end: Day | None = None,
         *,
         to: str | os.PathLike[str],
-        format: str = "csv",  # noqa: A002  # the service's own name for it
+        format: str | None = None,  # noqa: A002  # the service's own name for it
         compression: str | None = None,
         timeout: float = 3600.0,
+        progress: bool = False,
     ) -> Path:
         """Start a bulk export, wait for it and download it.
 
         Args:
             start, end: as for `events`.
             to: the file to make; one that exists is replaced only by a whole one.
-            format, compression: as for `start_export`.
+            format: as for `start_export`; by default after the suffix of `to`, such as `.csv`,
+                `.jsonl`, `.ndjson` or `.parquet`, else csv.
+            compression: as for `start_export`; by default gzip where `to` ends in `.gz`.
             timeout: seconds to wait for the export at most.
+            progress: show waits and bytes, in a terminal or a notebook.
 
         Raises:
-            ConfigurationError: for a wrong day, path or timeout; nothing is sent.
+            ConfigurationError: for a wrong day, path or timeout, or a format or compression that
+                the suffix of `to` contradicts; nothing is sent.
             OSError: when `to` cannot be written; seen before anything is sent.
             ExportError: when the export does not end well in time.
             DownloadError, StatusError, TransportError: as for `ExportJob.download`.
 
-        Example:
+        Examples:
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")
             PosixPath('jan.csv')
         """
-        from adanalytics_client._download import Delivery
-        from adanalytics_client._export_order import check_delivery
+        from adanalytics_client._exports import Delivery, check_delivery, named_format
+        from adanalytics_client._progress import displayed
 
         check_delivery(to, timeout)
-        job = self.start_export(start, end, format=format, compression=compression)
-        delivery = Delivery(self._session, job.order, job.last_status)
-        return self._driver.run(delivery.run(Path(to), timeout=timeout))
+        form, packing = named_format(Path(to), format, compression)
+        job = self.start_export(start, end, format=form, compression=packing)
+        with displayed(self._session, progress=progress) as session:
+            delivery = Delivery(session, job.order, job.last_status)
+            return self._driver.run(delivery.run(Path(to), timeout=timeout))

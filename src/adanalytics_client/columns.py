@@ -3,11 +3,11 @@
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from adanalytics_client._json import Json
+from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
 
-# Written once more, since making the models takes a tenth of a second, which a pull that only
-# writes what comes has no use for. A test holds them together.
+# Repeated from the models, whose import takes a tenth of a second that a pull of raw events can do
+# without. A test compares both.
 EVENT_COLUMNS = (
     *("event_id", "event_time", "event_date", "event_hour", "received_at", "event_type"),
     *("auction_id", "partner_id", "supply_tag_id", "demand_tag_id", "campaign_id"),
@@ -46,13 +46,13 @@ class Columns:
     Attributes:
         names: the chosen names, each once.
 
-    Example:
+    Examples:
         >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
         ('revenue', 'odd')
     """
 
     def __init__(self, chosen: Iterable[str], known: Iterable[str] = EVENT_COLUMNS) -> None:
-        self.names = tuple(dict.fromkeys(_names(chosen)))
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(_names(chosen)))
         self._known = tuple(known)
         self._missing = set(self.names).difference(self._known)
         self._first: dict[str, None] = {}
@@ -64,7 +64,7 @@ class Columns:
             ConfigurationError: for a name that is neither documented nor in the first rows, but
                 almost is.
 
-        Example:
+        Examples:
             >>> Columns(["revnue"]).choose([{"event_id": "a"}])
             Traceback (most recent call last):
             ConfigurationError: ...revnue...
@@ -83,7 +83,7 @@ class Columns:
         Raises:
             ConfigurationError: for a name that was in none.
 
-        Example:
+        Examples:
             >>> columns = Columns(["late"])
             >>> columns.choose([{"event_id": "a"}]), columns.choose([{"late": 1}])
             (('late',), ('late',))

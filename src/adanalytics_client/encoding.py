@@ -13,7 +13,7 @@ _SORTED = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
 ).encode
 
-# What csv.writer itself writes as it should be; bool is a class of its own here.
+# The classes that csv.writer writes rightly itself; bool is another class here.
 _PLAIN = frozenset({str, int, type(None)})
 
 
@@ -28,7 +28,7 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
         TypeError: for a value that JSON does not have.
         ValueError: for a float that is no number.
 
-    Example:
+    Examples:
         >>> json_text({"revenue": Decimal("0.000001230"), "cost": Decimal("0E-9")})
         '{"revenue":0.000001230,"cost":0.000000000}'
     """
@@ -36,7 +36,7 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
     try:
         return encode(value)
     except TypeError:
-        # The standard encoder has no exact numbers; what holds one is put together here.
+        # The standard encoder has no exact numbers, so values that hold one are encoded here.
         return _exact(value, sort_keys=sort_keys)
 
 
@@ -45,7 +45,7 @@ def csv_cells(values: Iterable[object]) -> list[object]:
 
     None, which is an empty cell, text and whole numbers stay what they are.
 
-    Example:
+    Examples:
         >>> csv_cells([None, True, Decimal("1.50"), {"b": "2", "a": "1"}])
         [None, 'true', '1.50', '{"a":"1","b":"2"}']
     """
@@ -55,7 +55,7 @@ def csv_cells(values: Iterable[object]) -> list[object]:
 def digits(value: Decimal) -> str:
     """A Decimal in plain notation, unless its exponent would make that absurdly long.
 
-    Example:
+    Examples:
         >>> digits(Decimal("0E-9"))
         '0.000000000'
     """
@@ -65,7 +65,7 @@ def digits(value: Decimal) -> str:
 def utf8(text: str) -> bytes:
     r"""UTF-8 in which half a surrogate pair, which JSON has and UTF-8 has not, is its escape.
 
-    Example:
+    Examples:
         >>> utf8('"\ud800"')
         b'"\\ud800"'
     """

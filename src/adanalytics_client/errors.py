@@ -25,15 +25,45 @@ AdAnalyticsError
 
 from datetime import datetime
 
-from adanalytics_client._error import AdAnalyticsError
-from adanalytics_client.export_errors import (
-    ChecksumMismatch,
-    DownloadError,
-    ExportError,
-    ExportExpired,
-    ExportFailed,
-    ExportTimeout,
-)
+
+class AdAnalyticsError(Exception):
+    """The base of every error here; catch it to catch them all.
+
+    Attributes:
+        message: what happened and what to do.
+        request_id: the service's `X-Request-Id` of the last answer, for its support.
+        attempts: how many times the request was sent; 0 when nothing was.
+        url: the address asked, without the values of a signed query.
+
+    Examples:
+        >>> str(AdAnalyticsError("It broke.", request_id="r-1", attempts=2))
+        'It broke. (request id r-1, 2 attempts)'
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        # Half a surrogate pair, which JSON may hold, would keep the error from being printed.
+        self.message: str = message.encode("utf-8", "backslashreplace").decode()
+        super().__init__(self.message)
+        self.request_id = request_id
+        self.attempts = attempts
+        self.url = url
+
+    def __str__(self) -> str:
+        facts = [
+            f"request id {self.request_id}" if self.request_id else "",
+            f"{self.attempts} attempts" if self.attempts > 1 else "",
+            self.url or "",
+        ]
+        details = ", ".join(fact for fact in facts if fact)
+        return f"{self.message} ({details})" if details else self.message
+
 
 __all__ = [
     "AdAnalyticsError",
@@ -61,17 +91,17 @@ __all__ = [
 class ConfigurationError(AdAnalyticsError):
     """An argument, setting or environment variable is missing or wrong; nothing was sent.
 
-    Example:
+    Examples:
         >>> client.events("2026-01-32")
         Traceback (most recent call last):
-        ConfigurationError: start: 2026-01-32 is not a day of the calendar.
+        ConfigurationError: start: '2026-01-32' is not in the calendar. Write YYYY-MM-DD, ...
     """
 
 
 class TransportError(AdAnalyticsError):
     """No complete answer arrived: refused, reset, cut short, or the name did not resolve.
 
-    Example:
+    Examples:
         >>> once = RetryPolicy(attempts=1)
         >>> Client("http://127.0.0.1:9", api_key="...", partner="acme", retry=once).dates()
         Traceback (most recent call last):
@@ -82,7 +112,7 @@ class TransportError(AdAnalyticsError):
 class RequestTimeout(TransportError):
     """No byte arrived within `timeout` seconds, or the retry budget ran out waiting.
 
-    Example:
+    Examples:
         >>> try:
         ...     summary = client.summary("2025-01-01", "2026-12-31")
         ... except RequestTimeout:
@@ -97,7 +127,7 @@ class StatusError(AdAnalyticsError):
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
 
-    Example:
+    Examples:
         >>> try:
         ...     Client("https://stats.example", api_key="...", partner="nobody").dates()
         ... except StatusError as error:
@@ -123,7 +153,7 @@ class StatusError(AdAnalyticsError):
 class InvalidRequest(StatusError):
     """The service refused a parameter; sending the same again will not help.
 
-    Example:
+    Examples:
         >>> client.start_export("2026-01-15", format="xlsx")
         Traceback (most recent call last):
         InvalidRequest: The service refused the request (400: Bad Request; format should be ...
@@ -133,7 +163,7 @@ class InvalidRequest(StatusError):
 class AuthenticationError(StatusError):
     """The key, token or login is invalid or expired.
 
-    Example:
+    Examples:
         >>> Client("https://stats.example", api_key="deleted", partner="acme").dates()
         Traceback (most recent call last):
         AuthenticationError: The credential was refused (401: Unauthorized). ...
@@ -143,7 +173,7 @@ class AuthenticationError(StatusError):
 class PermissionDenied(StatusError):
     """The credential is valid but may not read this partner.
 
-    Example:
+    Examples:
         >>> with suppress(PermissionDenied):  # and go on with the partners that may be read
         ...     written = client.events("2026-01-15").write("acme.jsonl")
     """
@@ -152,7 +182,7 @@ class PermissionDenied(StatusError):
 class NotFound(StatusError):
     """The partner or the path does not exist on this service.
 
-    Example:
+    Examples:
         >>> Client("https://stats.example/v9", api_key="...", partner="acme").dates()
         Traceback (most recent call last):
         NotFound: Not found (404). Check the partner and base_url. ...
@@ -165,7 +195,7 @@ class RateLimited(StatusError):
     Attributes:
         retry_after: seconds the service asked to wait, or None when it did not say.
 
-    Example:
+    Examples:
         >>> try:
         ...     days = client.dates()
         ... except RateLimited as error:
@@ -192,7 +222,7 @@ class RateLimited(StatusError):
 class ServerError(StatusError):
     """The service failed, and still did after the retries.
 
-    Example:
+    Examples:
         >>> with reference_client(faults=["503 always"], clock=MovableClock()) as client:
         ...     client.dates()
         Traceback (most recent call last):
@@ -206,7 +236,7 @@ class ProtocolError(AdAnalyticsError):
     Attributes:
         unreadable: whether it was no JSON at all, such as a proxy's page; asking later may help.
 
-    Example:
+    Examples:
         >>> next(client.events("2026-01-15", rows_key="logs").rows())
         Traceback (most recent call last):
         ProtocolError: No list of objects is named 'logs'; name it with rows_key=, such as ...
@@ -223,7 +253,7 @@ class QuotaExceeded(AdAnalyticsError):
     Attributes:
         resumes_at: when the next request may be sent, in UTC.
 
-    Example:
+    Examples:
         >>> try:
         ...     written = client.events("2026-01-15").write("day.jsonl")
         ... except QuotaExceeded as error:
@@ -241,3 +271,103 @@ class QuotaExceeded(AdAnalyticsError):
     ) -> None:
         super().__init__(message, request_id=request_id, attempts=attempts, url=url)
         self.resumes_at = resumes_at
+
+
+class ExportError(AdAnalyticsError):
+    """A bulk export did not yield a file.
+
+    Attributes:
+        export_id: the service's id of the export, where it gave one.
+        status: the service's last status word.
+
+    Examples:
+        >>> try:
+        ...     path = client.export("2026-01-15", to="day.csv")
+        ... except ExportError as error:
+        ...     print(f"Export {error.export_id} is {error.status}.")
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        export_id: str | None = None,
+        status: str | None = None,
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
+        self.export_id = export_id
+        self.status = status
+
+
+class ExportFailed(ExportError):
+    """The service says that the export failed; the message carries its reason.
+
+    Examples:
+        >>> with reference_client(faults=["failed export always"]) as client:
+        ...     client.export("2026-01-15", to="day.csv")
+        Traceback (most recent call last):
+        ExportFailed: The export failed: ...
+    """
+
+
+class ExportTimeout(ExportError):
+    """The export was not done within the time given; waiting again goes on with it.
+
+    Examples:
+        >>> try:
+        ...     status = job.wait(timeout=600)
+        ... except ExportTimeout:
+        ...     Path("job.json").write_text(job.to_json())
+    """
+
+
+class ExportExpired(ExportError):
+    """The exported file is no longer offered; start the export again.
+
+    Examples:
+        >>> try:
+        ...     path = job.download("day.csv")
+        ... except ExportExpired:
+        ...     path = client.export("2026-01-15", to="day.csv")
+    """
+
+
+class DownloadError(AdAnalyticsError):
+    """A file did not arrive whole; an older file of the same name is untouched.
+
+    Where the service failed after some of it had arrived, its error is the cause (`__cause__`).
+
+    Attributes:
+        part: where what has arrived is kept; the same download goes on from there. None when
+            nothing of it can be used.
+
+    Examples:
+        >>> try:
+        ...     path = job.download("day.csv")
+        ... except DownloadError as error:
+        ...     path = job.download("day.csv") if error.part else None
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        part: str | None = None,
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
+        self.part = part
+
+
+class ChecksumMismatch(DownloadError):
+    """A file arrived with the right length and other bytes than the service announced.
+
+    Examples:
+        >>> str(ChecksumMismatch("day.csv has another checksum.", part=None, attempts=2))
+        'day.csv has another checksum. (2 attempts)'
+    """

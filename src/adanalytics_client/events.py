@@ -1,24 +1,26 @@
 """A pull of events that is not started until it is read."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from adanalytics_client._dates import Day
-from adanalytics_client._fanout import Turned
-from adanalytics_client._frames import pandas_frames, polars_frames
-from adanalytics_client._json import Json
-from adanalytics_client._page import Page, TextPage
-from adanalytics_client._page_parts import each_row
-from adanalytics_client._pages import Fetched
-from adanalytics_client._plan import Plan
-from adanalytics_client._pull import Pull
-from adanalytics_client._seen import Sieve
-from adanalytics_client._session import Session
-from adanalytics_client._sync import SyncDriver
-from adanalytics_client._typed import M
+from adanalytics_client._events import (
+    M,
+    Page,
+    QueryBase,
+    Reading,
+    ReadyPage,
+    TextPage,
+    convert_events,
+    each_row,
+)
+from adanalytics_client._io import SyncDriver
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.frames import pandas_frames, polars_frames
+from adanalytics_client._progress import displayed
 
 # Outputs and tables are imported where they are made: they need the models, and so pydantic.
 if TYPE_CHECKING:
@@ -26,18 +28,18 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from adanalytics_client.output import Output
+    from adanalytics_client._outputs.open import Format
 
 T = TypeVar("T")
 
 
-class EventQuery(Generic[M]):
-    """What `Client.events` gives: iterate it for events, or ask for rows, pages or a file.
+class EventQuery(QueryBase[SyncDriver, M]):
+    """The result of `Client.events`: iterate it for events, or ask for rows, pages or a file.
 
     Nothing is sent until then, and each reading starts afresh. Leaving a loop early ends all of its
     requests. Memory holds at most `2 * concurrency` pages.
 
-    Example:
+    Examples:
         >>> query = client.events("2026-01-15")
         >>> query.plan.least_requests
         24
@@ -45,60 +47,31 @@ class EventQuery(Generic[M]):
         Decimal('0.280926522')
     """
 
-    def __init__(self, pull: Pull[M], session: Session, driver: SyncDriver) -> None:
-        self._pull = pull
-        self._session = session
-        self._driver = driver
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.plan})"
-
-    @property
-    def plan(self) -> Plan:
-        """The requests this pull consists of; looking at it costs nothing."""
-        return self._pull.plan
-
-    def only_days(self, days: Iterable[Day]) -> "EventQuery[M]":
-        """The same pull without requests for days that are not among `days`.
-
-        It saves requests and filters no events: where one query spans several days, with `none`
-        and `auto`, events of the days between come as well.
-
-        Raises:
-            ConfigurationError: for something that is no day, and for a resumed pull.
-
-        Example:
-            >>> month = client.events("2026-01-01", "2026-01-31")
-            >>> month.only_days(client.dates()).plan.least_requests
-            48
-        """
-        return EventQuery(self._pull.only_days(days), self._session, self._driver)
-
     def __iter__(self) -> Generator[M, None, None]:
         """Events as models, in the order of the plan unless `ordered=False`.
 
         Raises:
             AdAnalyticsError: when a page cannot be had; events before it were given.
         """
-        with closing(self._cut(self._pull.models().read)) as pages:
+        with closing(self._converted(self._pull.models())) as pages:
             for events in pages:
-                yield from events
+                yield from self._each_scrubbed(events)
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
         """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings.
 
-        Example:
+        Examples:
             >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
             ['android', 'android']
         """
-        with closing(self._cut(each_row)) as pages:
+        with closing(self._converted(each_row)) as pages:
             for rows in pages:
-                yield from rows
+                yield from self._each_scrubbed(rows)
 
     def pages(self) -> Generator[Page, None, None]:
         """Events page by page, as they were fetched.
 
-        Example:
+        Examples:
             >>> query = client.events("2026-01-15", split="none", per_page=200)
             >>> [len(page.rows) for page in query.pages()]
             [200, 100]
@@ -108,39 +81,45 @@ class EventQuery(Generic[M]):
     def text_pages(self) -> Generator[TextPage, None, None]:
         """Events page by page as the text they came as, for those who keep or read it otherwise.
 
-        Example:
+        Examples:
             >>> query = client.events("2026-01-15", split="none")
             >>> [len(page) for page in query.text_pages()]
             [300]
         """
         return self._each(self._pull.text_page)
 
-    def to_arrow(self, *, columns: Sequence[str] | None = None) -> "pa.Table":
-        """All events as one Arrow table, whose schema is the same for any events.
+    def to_arrow(
+        self, *, columns: Sequence[str] | None = None, progress: bool = False
+    ) -> "pa.Table":
+        """All events as one Arrow table.
 
         Known columns come first, in the order of `Event`, and are always there; money is
-        `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`. Others follow as text:
-        strings as they are, anything else as JSON.
+        `decimal128(18, 9)`, or `decimal128(38, 9)` where an amount needs it; times are
+        `timestamp[ms, UTC]`, days `date32`. Others follow as text: strings as they are, anything
+        else as JSON.
 
         Args:
             columns: only these, in this order.
+            progress: show events and their rate, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
             ProtocolError: for a value that its column cannot hold exactly.
             AdAnalyticsError: when a page cannot be had.
 
-        Example:
+        Examples:
             >>> table = client.events("2026-01-15").to_arrow(columns=["event_type", "revenue"])
             >>> table.num_rows, str(table.schema.field("revenue").type)
-            (300, 'decimal128(38, 9)')
+            (300, 'decimal128(18, 9)')
         """
-        from adanalytics_client._arrow_rows import ArrowRows
+        from adanalytics_client._outputs.batches import ArrowRows
 
-        table, sieve = ArrowRows(columns), self._pull.sieve()
-        with closing(self._cut(table.page, sieve)) as batches:
-            made = table.whole(list(batches))
-        sieve.settle()
+        table = ArrowRows(columns)
+        with displayed(self._session, progress=progress) as session:
+            reading = Reading(self._pull, session)
+            with closing(self._converted(table.page, reading)) as batches:
+                made = self._scrubbed(partial(table.whole, list(batches)))
+        reading.settle()
         return made
 
     def to_arrow_batches(
@@ -149,52 +128,58 @@ class EventQuery(Generic[M]):
         """The same as one batch a page, in the memory of `2 * concurrency` pages and a batch.
 
         There is at least one batch. A column that nobody knows and that first appears later is
-        at the end of the batches from then on.
+        at the end of the batches from then on, and one of money that needs `decimal128(38, 9)`
+        has it from then on.
 
-        Example:
+        Examples:
             >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
             >>> [batch.num_rows for batch in query.to_arrow_batches(columns=["event_id"])]
             [300, 300]
         """
-        from adanalytics_client._arrow_rows import ArrowRows
+        from adanalytics_client._outputs.batches import ArrowRows
 
         table, given = ArrowRows(columns), False
-        with closing(self._cut(table.page)) as batches:
+        with closing(self._converted(table.page)) as batches:
             for batch in batches:
                 given = True
                 yield batch
-        table.check()
+        self._scrubbed(table.check)
         if not given:
             yield table.batch([])
 
-    def to_pandas(self, *, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    def to_pandas(
+        self, *, columns: Sequence[str] | None = None, progress: bool = False
+    ) -> "pd.DataFrame":
         """All events as a pandas frame with Arrow's own types; see `to_arrow`.
 
-        Example:
+        Examples:
             >>> frame = client.events("2026-01-15").to_pandas(columns=["revenue"])
             >>> frame["revenue"].sum()
             Decimal('0.280926522')
         """
         frame_of = pandas_frames()
-        return frame_of(self.to_arrow(columns=columns))
+        return frame_of(self.to_arrow(columns=columns, progress=progress))
 
-    def to_polars(self, *, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+    def to_polars(
+        self, *, columns: Sequence[str] | None = None, progress: bool = False
+    ) -> "pl.DataFrame":
         """All events as a polars frame; see `to_arrow`.
 
-        Example:
+        Examples:
             >>> frame = client.events("2026-01-15").to_polars(columns=["event_type", "os"])
             >>> frame.shape
             (300, 2)
         """
         frame_of = polars_frames()
-        return frame_of(self.to_arrow(columns=columns))
+        return frame_of(self.to_arrow(columns=columns, progress=progress))
 
     def write(
         self,
         to: str | os.PathLike[str] | BinaryIO,
         *,
-        format: str | None = None,  # noqa: A002  # the word that readers expect here
+        format: "Format | None" = None,  # noqa: A002  # the word that readers expect here
         columns: Sequence[str] | None = None,
+        progress: bool = False,
     ) -> int:
         """Write all events and give their number.
 
@@ -204,54 +189,51 @@ class EventQuery(Generic[M]):
             format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
                 (an IPC file); by default after the suffix.
             columns: only these, in this order.
+            progress: show events and their rate, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: for an unknown format, a path that cannot be a file or a missing
                 library, before anything is sent; for a column that no event has, at the end.
-            ProtocolError: for a value that a column of parquet or arrow cannot hold exactly.
+            ProtocolError: for a value that a column of parquet or arrow cannot hold exactly, and
+                when events are missing, unless `on_drift="warn"`.
             AdAnalyticsError: when a page cannot be had; a path is then left as it was.
 
-        Example:
+        Examples:
             >>> query = client.events("2026-01-15")
             >>> query.write("day.jsonl.gz"), query.write("day.csv", columns=["os", "domain"])
             (300, 300)
         """
-        from adanalytics_client.output import open_output
+        from adanalytics_client._outputs.open import open_output
 
-        output, sieve = open_output(to, format, columns), self._pull.sieve()
+        output = open_output(to, format, columns)
         try:
-            written = self._fill(output, sieve)
-            output.commit()
+            with displayed(self._session, progress=progress) as session:
+                reading = Reading(self._pull, session)
+                with closing(self._converted(output.add, reading)) as counts:
+                    written = sum(counts)
+            self._scrubbed(output.commit)
         except BaseException:
             output.abort()
             raise
-        sieve.settle()
+        reading.settle()
         return written
 
-    def _fill(self, output: "Output", sieve: Sieve) -> int:
-        with closing(self._cut(output.add, sieve)) as counts:
-            return sum(counts)
-
-    def _cut(
-        self, take: Callable[[Fetched, int | None], T], whole: Sieve | None = None
+    def _converted(
+        self, convert: Callable[[RawRows], T], reading: Reading | None = None
     ) -> Generator[T, None, None]:
-        """What `take` makes of each page, told how many of its events still count."""
-        return self._each(partial(self._pull.taken, take), whole)
+        """Convert the events of each page."""
+        return self._each(partial(convert_events, convert), reading)
 
     def _each(
-        self, take: Callable[[Turned, int], T], whole: Sieve | None = None
+        self, convert: Callable[[ReadyPage], T], whole: Reading | None = None
     ) -> Generator[T, None, None]:
-        """What `take` makes of each page, told how many events passed before it.
+        """Convert each page.
 
-        Who makes one thing of all pages passes a sieve and settles it when that is done.
+        Callers that make one result of all pages pass their reading, and settle it afterwards.
         """
-        passed, sieve = self._pull.passed, whole or self._pull.sieve()
-        stream = self._driver.stream(
-            self._pull.fanout(self._session, sieve), self._pull.fetcher(self._session)
-        )
-        with closing(stream) as pages:
-            for turned in pages:
-                before, passed = passed, passed + len(turned.page)
-                yield take(turned, before)
+        reading = whole or Reading(self._pull, self._session)
+        with closing(self._driver.stream(reading.fanout, reading.fetch)) as pages:
+            for ready in pages:
+                yield self._scrubbed(partial(convert, ready))
                 if whole is None:
-                    sieve.settle()
+                    reading.settle()

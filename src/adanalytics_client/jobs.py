@@ -4,20 +4,25 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._export import ExportStatus
-from adanalytics_client._export_order import ONE_HOUR
-from adanalytics_client._kept_job import KeptJob
-from adanalytics_client._saved import read_saved
-from adanalytics_client._sync import SyncDriver
+from adanalytics_client._exports import (
+    ONE_HOUR,
+    Delivery,
+    ExportStatus,
+    SavedJob,
+    ask_status,
+    read_saved,
+    wait_for,
+)
+from adanalytics_client._io import SyncDriver
 
 if TYPE_CHECKING:
     from adanalytics_client.client import Client
 
 
-class ExportJob(KeptJob[SyncDriver]):
-    """What `Client.start_export` gives: ask for its status, wait, download.
+class ExportJob(SavedJob[SyncDriver]):
+    """An ordered export, as `Client.start_export` gives it: ask for its status, wait, download.
 
-    Example:
+    Examples:
         >>> job = client.start_export("2026-01-01", "2026-01-31", format="csv")
         >>> job.wait(timeout=3600).row_count
         600
@@ -33,12 +38,12 @@ class ExportJob(KeptJob[SyncDriver]):
             ConfigurationError: for other text, or an export of another service or partner than the
                 client's.
 
-        Example:
+        Examples:
             >>> kept = job.to_json()
             >>> ExportJob.from_json(client, kept).export_id == job.export_id
             True
         """
-        session, driver = client._session, client._driver  # noqa: SLF001  # made for its jobs, too
+        session, driver = client._session, client._driver  # noqa: SLF001  # the client's own jobs
         return cls(read_saved(text).check(session.config), (session, driver))
 
     def status(self) -> ExportStatus:
@@ -48,15 +53,12 @@ class ExportJob(KeptJob[SyncDriver]):
             ExportExpired: when its files are no longer offered.
             AdAnalyticsError: when the service cannot be asked.
 
-        Example:
+        Examples:
             >>> job.status().phase.value
             'done'
         """
-        from adanalytics_client._exporting import ask_again
-
         session, driver = self._client()
-        self._status = driver.run(ask_again(session, self._order, self._status))
-        return self._status
+        return self._keep(driver.run(ask_status(session, self.order, self.last_status)))
 
     def wait(self, *, timeout: float = ONE_HOUR) -> ExportStatus:
         """Wait until the export is done.
@@ -71,16 +73,14 @@ class ExportJob(KeptJob[SyncDriver]):
             ServerError, TransportError: when the service still fails at the end of that time.
             ProtocolError: when its answers make no sense, or name no file in the end.
 
-        Example:
+        Examples:
             >>> job.wait(timeout=600).done
             True
         """
-        from adanalytics_client._waiting import wait_for
-
         session, driver = self._client()
-        waiting = wait_for(session, self._order, self._status, timeout=timeout, heard=self._learn)
-        self._status = driver.run(waiting)
-        return self._status
+        asked = self.order, self.last_status
+        waiting = wait_for(session, *asked, timeout=timeout, keep=self._keep)
+        return self._keep(driver.run(waiting))
 
     def download(self, path: str | os.PathLike[str]) -> Path:
         """Fetch the exported file, after waiting for it if that was not done.
@@ -101,15 +101,13 @@ class ExportJob(KeptJob[SyncDriver]):
             AuthenticationError, QuotaExceeded, and RateLimited with `on_limit="raise"`: also when
                 something is kept, which the same call goes on from.
 
-        Example:
+        Examples:
             >>> job.download("day.csv").stat().st_size
             82412
         """
-        from adanalytics_client._download import Delivery
-
         session, driver = self._client()
-        delivery = Delivery(session, self._order, self._status)
+        delivery = Delivery(session, self.order, self.last_status)
         try:
             return driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
-            self._status = delivery.status
+            self._keep(delivery.status)

@@ -1,4 +1,4 @@
-"""Tell OpenTelemetry what the client does; needs the `otel` extra.
+"""OpenTelemetry spans of the client's requests; needs the `otel` extra.
 
 Names are those of the stable conventions for HTTP client spans
 (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from adanalytics_client._hooks import Observer, RequestSent, RetryPlanned, WaitStarted
+from adanalytics_client._base.observer import Observer, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._version import __version__
 from adanalytics_client.errors import ConfigurationError
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 _PORTS = {"http": 80, "https": 443}
 _FIRST_ERROR = 400
 
+_Attributes = dict[str, str | int | float | tuple[str, ...]]
+
 
 class TracingObserver(Observer):
-    """Makes a span of each request, as a child of the span in which the work was asked for.
+    """Records each request as a span, a child of the span that is current in the calling code.
 
-    Repeats and waits become events of that parent, or spans where there is none. Neither a
-    credential nor a signed query nor a body is recorded; nothing is added to what is sent.
+    Retries and waits become events of that parent, or spans where there is none. Credentials,
+    signed queries and bodies are not recorded, and requests are sent as they are without it.
 
     Args:
         tracer_provider: where the spans go; by default the global one.
@@ -31,7 +33,7 @@ class TracingObserver(Observer):
     Raises:
         ConfigurationError: when the `otel` extra is not installed.
 
-    Example:
+    Examples:
         >>> with Client.from_env(observer=TracingObserver()) as client:
         ...     days = client.dates()
     """
@@ -47,8 +49,8 @@ class TracingObserver(Observer):
         self._tracer = trace.get_tracer("adanalytics_client", __version__, tracer_provider)
 
     def request(self, info: RequestSent) -> None:
-        """Record a request that is over as a span of the time it took."""
-        # Spans of one trace are compared with each other, so they all take the machine's time.
+        """Record a finished request as a span of its duration."""
+        # Spans of one trace are compared with each other, so all take the machine's time.
         ended = time.time_ns()
         span = self._tracer.start_span(
             info.method,
@@ -61,8 +63,8 @@ class TracingObserver(Observer):
         span.end(ended)
 
     def retry(self, info: RetryPlanned) -> None:
-        """Note at the parent that a request will be repeated, and why."""
-        self._note(
+        """Record a retry and its reason as an event of the parent."""
+        self._add_event(
             "adanalytics.retry",
             {
                 "url.full": info.url,
@@ -73,24 +75,24 @@ class TracingObserver(Observer):
         )
 
     def wait(self, info: WaitStarted) -> None:
-        """Note at the parent that the work waits, for quota or an export, and how long."""
-        self._note(
+        """Record a wait for quota or an export, and its length, as an event of the parent."""
+        self._add_event(
             "adanalytics.wait",
             {"adanalytics.seconds": info.seconds, "adanalytics.reason": info.reason},
         )
 
-    def _note(self, name: str, facts: dict[str, str | int | float]) -> None:
+    def _add_event(self, name: str, facts: _Attributes) -> None:
         parent = self._trace.get_current_span()
         if parent.get_span_context().is_valid:
             parent.add_event(name, facts)
         else:
-            # An event of no span would be lost.
+            # An event without a span would be lost.
             self._tracer.start_span(name, attributes=facts).end()
 
 
-def _attributes(info: RequestSent) -> dict[str, str | int | tuple[str, ...]]:
+def _attributes(info: RequestSent) -> _Attributes:
     parts = urlsplit(info.url)
-    found: dict[str, str | int | tuple[str, ...]] = {
+    found: _Attributes = {
         "http.request.method": info.method,
         "url.full": info.url,
         "server.address": parts.hostname or "",

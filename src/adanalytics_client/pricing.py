@@ -1,4 +1,4 @@
-"""What pulling a range costs in requests, bytes and time, one way and another; pure arithmetic.
+"""Price the ways to pull a range in requests, bytes and time; pure arithmetic.
 
 The service says nothing about its speed or the size of an event, so times and sizes rest on a
 `Pace`. Requests rest on counts by day alone.
@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
-from adanalytics_client._dates import days_between
-from adanalytics_client._day_counts import day_counts
-from adanalytics_client._plan import LARGEST_PAGE
-from adanalytics_client._quota import QuotaState
-from adanalytics_client._quota_records import WINDOW
-from adanalytics_client._slices import Stretch
-from adanalytics_client._waiting import questions_within
-from adanalytics_client.layout import DEEPEST, lay_out, requests_of
+from adanalytics_client._base.dates import days_between
+from adanalytics_client._events import (
+    DEEPEST,
+    LARGEST_PAGE,
+    Stretch,
+    day_counts,
+    lay_out,
+    requests_of,
+)
+from adanalytics_client._exports import questions_within
+from adanalytics_client._quota import WINDOW, QuotaState
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
@@ -27,7 +30,7 @@ Way = Literal["hourly", "auto", "export"]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What is supposed about the service and the line.
+    """The supposed speed of the service and the line.
 
     Attributes:
         answer: seconds from a request to its page, without the transfer.
@@ -36,7 +39,7 @@ class Pace:
         event_bytes: bytes of an event in a page; 637 is what the reference server's take.
         row_bytes: bytes of an event in a CSV export; there 273.
 
-    Example:
+    Examples:
         >>> slow_line = Pace(transfer=1e6)
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 1_000_000})
@@ -57,10 +60,10 @@ class Estimate:
 
     Attributes:
         start, end: the range, both included.
-        counts: events by day, None when nobody knows.
-        known_days: days that have data, where that is all that is known.
+        counts: events by day, None when they are not known.
+        known_days: days that have data, where nothing else is known.
 
-    Example:
+    Examples:
         >>> day = date(2026, 1, 15)
         >>> Estimate(day, day, {day: 5_000}).events
         5000
@@ -75,10 +78,10 @@ class Estimate:
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """From `client.summary(start, end, group_by="day")`, which leaves filtered events out.
 
-        `counts` is None when the rows do not tell days and events; an answer without rows cannot
-        be told apart from one without data.
+        `counts` is None when the rows lack days or events; an answer without rows looks like one
+        without data.
 
-        Example:
+        Examples:
             >>> start, end = date(2026, 1, 1), date(2026, 1, 31)
             >>> estimate = Estimate.of(client.summary(start, end, group_by="day"), start, end)
             >>> estimate.events, estimate.days
@@ -103,7 +106,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one way costs; sizes and times are None when the number of events is unknown.
+    """The price of one way; sizes and times are None when the number of events is unknown.
 
     Attributes:
         way: the way.
@@ -112,7 +115,7 @@ class Price:
         seconds: all in all, with `waits`.
         waits: seconds of it that pass until the quota lets the rest through.
 
-    Example:
+    Examples:
         >>> day = date(2026, 1, 15)
         >>> hourly = prices(Estimate(day, day, {day: 2_000_000}), client.quota)[0]
         >>> hourly.requests, f"{hourly.size / 1e9:.1f} GB", f"{hourly.seconds / 60:.0f} min"
@@ -130,7 +133,7 @@ class Price:
 class Choice:
     """The way to take, and why, as a sentence.
 
-    Example:
+    Examples:
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 5_000})
         >>> print(choose(known, prices(known, client.quota)).why)
@@ -147,12 +150,12 @@ def prices(
     """The price of each way, hourly pages first, a bulk export last.
 
     Args:
-        estimate: what is known of the range.
-        quota: what is left of the hour; without a limit nothing waits.
+        estimate: the events of the range.
+        quota: the requests left in the hour; without a limit nothing waits.
         concurrency: requests in flight.
-        pace: what is supposed about the service.
+        pace: the supposed speed of the service.
 
-    Example:
+    Examples:
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 5_000})
         >>> [(price.way, price.requests) for price in prices(known, client.quota)]
@@ -163,16 +166,16 @@ def prices(
     counts = estimate.counts or {}
     by_hour = requests_of(hourly, counts, size=LARGEST_PAGE)
     found = [
-        _of_pages("hourly", by_hour, estimate, quota, concurrency, pace),
-        _of_pages("auto", _auto_requests(estimate), estimate, quota, concurrency, pace),
+        _price_of_pages("hourly", by_hour, estimate, quota, concurrency, pace),
+        _price_of_pages("auto", _auto_requests(estimate), estimate, quota, concurrency, pace),
     ]
-    return [*found, _of_export(estimate, quota, pace)]
+    return [*found, _price_of_export(estimate, quota, pace)]
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
     """The way with the fewest requests, and an export where those would wait longer than it takes.
 
-    Example:
+    Examples:
         >>> day = date(2026, 1, 15)
         >>> known = Estimate(day, day, {day: 5_000})
         >>> choose(known, prices(known, QuotaState(None, None, None))).way
@@ -181,7 +184,7 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
     priced = {price.way: price for price in found}
     hourly, auto, export = priced["hourly"], priced["auto"], priced["export"]
     if estimate.events is None:
-        return Choice("auto", "nobody says how many events there are; auto learns it on its way")
+        return Choice("auto", "the number of events is unknown; auto learns it on its way")
     if not estimate.events:
         return Choice("auto", "no day of the range has data")
     pages = min(auto, hourly, key=lambda price: price.requests)
@@ -194,7 +197,7 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
 
 
 def _auto_requests(estimate: Estimate) -> int:
-    """Pages as auto lays them out, with the page, the summary and the dates it spends on that."""
+    """Count the pages of an auto pull, with the requests that its plan costs."""
     counts = estimate.counts
     if counts is None:
         return 1
@@ -206,7 +209,7 @@ def _auto_requests(estimate: Estimate) -> int:
     return pages + (1 if len(days) == 1 else 2)
 
 
-def _of_pages(
+def _price_of_pages(
     way: Way, requests: int, estimate: Estimate, quota: QuotaState, concurrency: int, pace: Pace
 ) -> Price:
     waits = _waits(requests, quota)
@@ -217,7 +220,7 @@ def _of_pages(
     return Price(way, requests, size, busy + waits, waits)
 
 
-def _of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
+def _price_of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
     if estimate.events is None:
         return Price("export", 1, None, None, _waits(1, quota))
     size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
@@ -227,7 +230,7 @@ def _of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
 
 
 def _waits(requests: int, quota: QuotaState) -> float:
-    """Seconds until the last of so many requests may be sent, an hour for each used up quota."""
+    """Return the seconds until the quota allows all requests, an hour for each used-up quota."""
     if quota.limit is None or quota.remaining is None or requests <= quota.remaining:
         return 0.0
     return WINDOW * -(-(requests - quota.remaining) // quota.limit)

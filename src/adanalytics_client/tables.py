@@ -1,30 +1,30 @@
-"""Events, wherever they came from, as Arrow batches like those of `to_arrow`."""
+"""Events and summaries, wherever they came from, as Arrow batches and tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from adanalytics_client._arrow_pairs import pairs_array
-from adanalytics_client._arrow_rows import ArrowRows
-from adanalytics_client._arrow_schema import EVENT_KINDS, arrow_schema
-from adanalytics_client._json import Json
+from adanalytics_client._json.exact import Json
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["event_batch", "event_schema", "jsonl_batch", "pairs_array"]
 
 
 def event_schema() -> "pa.Schema":
     """The documented columns of an event and their types, as `event_batch` makes them.
 
+    They are the same for any events, so that files that are written on different days have one
+    schema. `to_arrow` gives money 18 digits where they are enough, to calculate with.
+
     Raises:
         ConfigurationError: when pyarrow is not installed.
 
-    Example:
+    Examples:
         >>> event_schema().field("revenue").type
         Decimal128Type(decimal128(38, 9))
     """
-    return arrow_schema(EVENT_KINDS, EVENT_KINDS)
+    from adanalytics_client._outputs.batches import ArrowRows
+
+    return ArrowRows(wide=True).schema
 
 
 def event_batch(
@@ -43,11 +43,13 @@ def event_batch(
         ConfigurationError: when pyarrow is not installed, or for an unknown column.
         ProtocolError: for a value that its column cannot hold exactly.
 
-    Example:
+    Examples:
         >>> event_batch([{"event_id": "a", "event_hour": 13}], ["event_id", "event_hour"]).num_rows
         1
     """
-    table = ArrowRows(columns)
+    from adanalytics_client._outputs.batches import ArrowRows
+
+    table = ArrowRows(columns, wide=True)
     batch = table.batch(rows)
     table.check()
     return batch
@@ -64,11 +66,57 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
         ConfigurationError: as `event_batch`.
         ProtocolError: as `event_batch`, and for a line that is not JSON.
 
-    Example:
+    Examples:
         >>> jsonl_batch(b'{"event_id":"a","key_values":{}}\\n', ["event_id"]).num_rows
         1
     """
-    table = ArrowRows(columns)
+    from adanalytics_client._outputs.batches import ArrowRows
+
+    table = ArrowRows(columns, wide=True)
     batch = table.jsonl(lines)
     table.check()
     return batch
+
+
+def pairs_array(texts: "pa.StringArray", behind: str = "") -> "pa.MapArray":
+    """The pairs in JSON objects, of which each different text is read once.
+
+    Values become text as in any column of text; null stays null, a value as well as a set.
+
+    Args:
+        texts: JSON, an object or null each; where there is no text, there are no pairs.
+        behind: the text behind the JSON in every text.
+
+    Raises:
+        ConfigurationError: when pyarrow is not installed.
+        ValueError: for a text that is anything else.
+
+    Examples:
+        >>> pairs_array(pyarrow.array(['{"slot":"top"}', None])).to_pylist()
+        [[('slot', 'top')], None]
+    """
+    from adanalytics_client._outputs.lines import map_of_pairs
+
+    return map_of_pairs(texts, behind)
+
+
+def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
+    """The rows of a summary as a table: counts are `int64`, days `date32`, amounts decimal.
+
+    Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
+    `decimal128(38, 9)` and the others are `decimal128(38, 18)`. Unknown columns follow as
+    text.
+
+    Raises:
+        ConfigurationError: when pyarrow is not installed.
+        ProtocolError: for a value that its column cannot hold exactly.
+
+    Examples:
+        >>> summary_table([{"impressions": 3, "revenue": "0.25"}])["revenue"].to_pylist()
+        [Decimal('0.250000000')]
+    """
+    from adanalytics_client._outputs.batches import ArrowRows
+    from adanalytics_client._outputs.schema import SUMMARY_KINDS
+
+    table = ArrowRows(kinds=SUMMARY_KINDS)
+    return table.table([table.batch(rows)])

@@ -1,7 +1,7 @@
-"""A client on a real server of one's own, for tests of programs that use this library.
+"""A client on a reference server of its own, for tests of programs that use this library.
 
-The server is the reference server on a free loopback port: real HTTP, real rules, no network. It
-needs the `server` extra.
+The server listens on a free loopback port: real HTTP, real rules, no network. It needs the `server`
+extra.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -9,44 +9,43 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from adanalytics_client._dates import Day
-from adanalytics_client._in_thread import in_thread
-from adanalytics_client._reference import local_server, reference_server, running
-from adanalytics_client._retry import RetryPolicy
+from adanalytics_client._base.dates import Day, to_day
+from adanalytics_client._base.validation import is_whole
+from adanalytics_client._call.retry import RetryPolicy
+from adanalytics_client._io.async_driver import in_thread
 from adanalytics_client.aclient import AsyncClient
 from adanalytics_client.client import Client
 from adanalytics_client.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from adanalytics_server.clock import Clock as ServerClock
+    from adanalytics_server.local import LocalServer
 
 FIRST_DAY = date(2026, 1, 15)
 
-# What a wait takes in truth, so that the server's own work behind it gets its turn.
+# The server's own work behind a wait needs a moment of real time.
 _LONGEST_PAUSE = 0.01
-# On a clock of one's own, an hour that one request waits for passes for those in flight as well;
-# it must not count as the time that they took.
+# A wait of one request moves the clock for those in flight too, which must not end them.
 _PATIENT = RetryPolicy(budget=1e9)
 
 
 class MovableClock:
-    """One time for a client and its server; it stands until somebody moves it.
+    """One time for a client and its server; it stands until it is moved.
 
-    A wait of the client, for quota or before a repeat, moves it by as long as it says and is over
-    at once. `now` shows where it stands.
-
-    Requests that are under way then arrive later, and others that wait move it, too. Where a test
-    asks for exact times, `concurrency=1` sends one after the other.
+    A wait of the client, for quota or before a repeat, moves it by the length of the wait and is
+    over at once. Requests in flight then arrive later, and other waits move the clock too: where a
+    test asks for exact times, `concurrency=1` sends one request after the other.
 
     Args:
-        now: where it begins, with a time zone; by default the present.
+        now: the time to begin at, with a time zone; by default the present.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a time without a zone.
 
-    Example:
+    Examples:
         >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
         >>> clock.advance(3600)
         >>> clock.now
@@ -54,21 +53,24 @@ class MovableClock:
     """
 
     def __init__(self, now: datetime | None = None) -> None:
-        self.of_server = local_server().Clock()
-        if now is not None:
-            _check_zone(now)
-        began = now or datetime.now(UTC)
-        self.of_server.freeze(round(began.timestamp() * 1000))
+        self.of_server: ServerClock = _local_server().Clock()
+        start: object = datetime.now(UTC) if now is None else now
+        if not isinstance(start, datetime) or start.tzinfo is None:
+            raise ConfigurationError(
+                f"now={now!r}: pass a datetime with a time zone, such as "
+                "datetime(2026, 1, 20, tzinfo=UTC)."
+            )
+        self.of_server.freeze(round(start.timestamp() * 1000))
 
     @property
     def now(self) -> datetime:
-        """The moment at which both stand, in UTC."""
+        """The current moment of both, in UTC."""
         return datetime.fromtimestamp(self.time(), tz=UTC)
 
     def advance(self, seconds: float) -> None:
         """Move both by so many seconds.
 
-        Example:
+        Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
             >>> clock.advance(90)
             >>> f"{clock.now:%H:%M:%S}"
@@ -87,12 +89,12 @@ class MovableClock:
     def sleeping(self, seconds: float) -> float:
         """Move by `seconds` instead of waiting that long.
 
-        Example:
+        Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
             >>> clock.sleeping(3600) <= 0.01, clock.now.hour
             (True, 1)
         """
-        # The server counts in milliseconds; moved by less than it says, a wait might never end.
+        # The server counts in milliseconds; a shorter move might never end the wait.
         self.advance(ceil(seconds * 1000) / 1000)
         return min(seconds, _LONGEST_PAUSE)
 
@@ -115,44 +117,26 @@ def reference_client(
     Args:
         seed: the same seed gives the same events.
         start: the first day with data, as for `events`.
-        days: how many days have data; 0 starts empty.
+        days: the number of days with data; 0 starts empty.
         events_per_day: events of each of them.
         partner: the id of the partner.
         limit: requests an hour that the server allows, and the client counts, in memory.
-        faults: what goes wrong, each in a few words such as `503 once per hour`.
+        faults: faults in a few words each, such as `503 once per hour`.
         dialect: other answers to what the service leaves open, such as `modern`.
         clock: the time of both, to be moved; by default each has the machine's.
 
     Raises:
-        ConfigurationError: when the `server` extra is not installed, or an argument cannot be.
+        ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
 
-    Example:
+    Examples:
         >>> with reference_client(seed=7, faults=["503 once per hour"]) as client:
         ...     len(list(client.events("2026-01-15")))
         2000
     """
-    local = reference_server(
-        seed=seed,
-        start=start,
-        days=days,
-        events_per_day=events_per_day,
-        partner=partner,
-        limit=limit,
-        faults=faults,
-        dialect=dialect,
-        clock=_of_server(clock),
-    )
-    server = running(local)
+    server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
+    _start(server)
     try:
-        with Client(
-            server.url,
-            api_key=server.api_key,
-            partner=partner,
-            limit=limit,
-            quota_log="memory",
-            retry=_PATIENT if clock else None,
-            clock=clock,
-        ) as client:
+        with Client(server.url, **_options(server, limit, clock)) as client:
             yield client
     finally:
         server.close()
@@ -171,50 +155,98 @@ async def async_reference_client(
     dialect: str = "reference",
     clock: MovableClock | None = None,
 ) -> AsyncIterator[AsyncClient]:
-    """The same with an `AsyncClient`.
+    """An `AsyncClient` on such a server; see `reference_client`.
 
-    Example:
+    Examples:
         >>> async with async_reference_client(seed=7) as client:
         ...     await client.dates()
         [datetime.date(2026, 1, 15)]
     """
-    local = reference_server(
-        seed=seed,
-        start=start,
-        days=days,
-        events_per_day=events_per_day,
-        partner=partner,
-        limit=limit,
-        faults=faults,
-        dialect=dialect,
-        clock=_of_server(clock),
-    )
-    # The server starts its own loop in a thread, which a running loop here must not be in.
+    server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
     try:
-        server = await in_thread(partial(running, local))
-        async with AsyncClient(
-            server.url,
-            api_key=server.api_key,
-            partner=partner,
-            limit=limit,
-            quota_log="memory",
-            retry=_PATIENT if clock else None,
-            clock=clock,
-        ) as client:
+        # The server runs a loop of its own, so it must start outside the thread of this one.
+        await in_thread(partial(_start, server))
+        async with AsyncClient(server.url, **_options(server, limit, clock)) as client:
             yield client
     finally:
-        await in_thread(local.close)
+        await in_thread(server.close)
 
 
-def _of_server(clock: MovableClock | None) -> "ServerClock | None":
+def _new_server(
+    seed: int,
+    start: Day,
+    days: int,
+    events_per_day: int,
+    partner: str,
+    limit: int,
+    faults: Sequence[str],
+    dialect: str,
+    clock: MovableClock | None,
+) -> "LocalServer":
+    """A server that is not started yet.
+
+    Raises:
+        ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
+    """
+    local, first = _local_server(), to_day(start, "start")
+    numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
+    for name, value, least in numbers:
+        if not is_whole(value, least):
+            raise ConfigurationError(f"{name}={value!r}: pass a whole number, at least {least}.")
+    for name, text in (("partner", partner), ("dialect", dialect)):
+        if not isinstance(text, str):
+            raise ConfigurationError(f"{name}={text!r}: pass a text.")
+    if isinstance(faults, str) or not _is_list_of_text(faults):
+        raise ConfigurationError(f"faults={faults!r}: pass a list of faults, such as ['503 once'].")
     if not isinstance(clock, MovableClock | None):
         raise ConfigurationError(f"clock={clock!r}: pass a MovableClock, or None.")
-    return clock.of_server if clock else None
-
-
-def _check_zone(now: object) -> None:
-    if not isinstance(now, datetime) or now.tzinfo is None:
-        raise ConfigurationError(
-            f"now={now!r}: pass a datetime with a time zone, such as "
-            "datetime(2026, 1, 20, tzinfo=UTC)."
+    if days and days - 1 > (date.max - first).days:
+        raise ConfigurationError(f"days={days} from {first} go beyond {date.max}.")
+    sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
+    try:
+        server: LocalServer = local.LocalServer(
+            partner=partner,
+            sample=sample if days else None,
+            rate_limit=limit,
+            faults=faults,
+            dialect=dialect,
+            clock=clock.of_server if clock else None,
         )
+    except ValueError as error:
+        raise ConfigurationError(f"{error}.") from None
+    return server
+
+
+def _is_list_of_text(values: object) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(each, str) for each in values)
+
+
+def _start(server: "LocalServer") -> None:
+    """Start the server, which checks the id of the partner only then."""
+    try:
+        server.__enter__()
+    except ValueError as error:
+        raise ConfigurationError(f"partner: {error}.") from None
+
+
+def _options(server: "LocalServer", limit: int, clock: MovableClock | None) -> dict[str, Any]:
+    """The arguments of a client of either world."""
+    return {
+        "api_key": server.api_key,
+        "partner": server.partner,
+        "limit": limit,
+        "quota_log": "memory",
+        "retry": _PATIENT if clock else None,
+        "clock": clock,
+    }
+
+
+def _local_server() -> ModuleType:
+    try:
+        from adanalytics_server import local
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The reference server needs {error.name}; "
+            "install it with: pip install 'adanalytics[server]'"
+        ) from None
+    return local

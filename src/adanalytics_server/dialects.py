@@ -144,7 +144,7 @@ def dialect_of(names: str) -> Dialect:
     Raises:
         DialectError: an unknown name, a contradiction, or a body that cannot hold its numbers.
 
-    Example:
+    Examples:
         >>> dialect_of("envelope-data,meta-flat").metadata
         'flat'
     """

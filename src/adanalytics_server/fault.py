@@ -74,7 +74,7 @@ class Fault:
     Raises:
         FaultError: parts that do not fit together.
 
-    Example:
+    Examples:
         >>> Fault(effect="status", status=503, operation="events", times=1).operations
         ('events',)
     """

@@ -44,7 +44,7 @@ def parse_fault(text: str) -> Fault:
     Raises:
         FaultError: the text does not follow it; the message names the word.
 
-    Example:
+    Examples:
         >>> parse_fault("503 once per hour").per
         'hour'
     """

@@ -77,7 +77,7 @@ def load_file(
         LoadError: the file, or one row of it, cannot be loaded; nothing was.
         sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
 
-    Example:
+    Examples:
         >>> mapping = Mapping.parse(columns=["event_time=timestamp"],
         ...                         constants=["event_type=impression", "supply_tag_id=1"])
         >>> load_file(store, Path("day.csv"), partner_id="acme", currency="USD",

@@ -57,7 +57,7 @@ class LocalServer:
         FaultError: a fault that cannot be.
         DialectError: an unknown dialect, or choices that contradict each other.
 
-    Example:
+    Examples:
         >>> with LocalServer(sample=Sample(days=1, events_per_day=100)) as server:
         ...     server.url, server.api_key, server.partner
     """

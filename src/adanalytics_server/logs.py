@@ -19,7 +19,7 @@ def set_up_logs(
 ) -> None:
     """Send everything that is logged from ``level`` on to a stream, stderr if none is given.
 
-    Example:
+    Examples:
         >>> set_up_logs("json")
         >>> logging.getLogger("adanalytics_server").info("ready")
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from adanalytics_client._clock import SystemClock
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -11,7 +11,7 @@ from click.testing import Result
 from adanalytics_cli.exit_codes import ExitCode
 from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
-from adanalytics_client._clock import SystemClock
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.periods import Span, period, read_span
+from adanalytics_cli.periods import period
+from adanalytics_client import ConfigurationError, Period
 from adanalytics_server.local import LocalServer
 
 TODAY = date(2026, 3, 1)
@@ -21,15 +22,14 @@ TODAY = date(2026, 3, 1)
         ("2026-01-15", date(2026, 1, 15), date(2026, 1, 15)),
         ("today", TODAY, TODAY),
         ("yesterday", date(2026, 2, 28), date(2026, 2, 28)),
-        ("-7d", date(2026, 2, 22), date(2026, 2, 22)),
-        (" -0d", TODAY, TODAY),
+        ("2026-02-28", date(2026, 2, 28), date(2026, 2, 28)),
         ("2026-01", date(2026, 1, 1), date(2026, 1, 31)),
         ("2024-02", date(2024, 2, 1), date(2024, 2, 29)),
         ("2026-12", date(2026, 12, 1), date(2026, 12, 31)),
     ],
 )
 def test_form(word: str, first: date, last: date) -> None:
-    assert read_span(word, TODAY) == Span(first, last)
+    assert Period.parse(word, TODAY) == Period(first, last)
 
 
 @pytest.mark.parametrize(
@@ -48,23 +48,32 @@ def test_form(word: str, first: date, last: date) -> None:
     ],
 )
 def test_refused_form(word: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as caught:
-        read_span(word, TODAY)
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        Period.parse(word, TODAY)
     assert "yesterday" in str(caught.value)
 
 
 def test_more_days_back_than_the_calendar_has() -> None:
-    with pytest.raises(ValueError, match="not in the calendar"):
-        read_span("-99999d", date(99, 1, 1))
+    with pytest.raises(ConfigurationError, match="not in the calendar"):
+        Period.parse("-99999d", date(99, 1, 1))
+
+
+@pytest.mark.parametrize(("word", "first"), [("-7d", date(2026, 2, 22)), (" -0d", TODAY)])
+def test_days_ago_last_until_today_unless_there_is_an_end(word: str, first: date) -> None:
+    ago = Period.parse(word, TODAY)
+    assert (ago.first, ago.last) == (first, first)
+    assert period(ago, None) == (first, TODAY)
+    assert period(ago, ago) == (first, first)
+    assert period(Period.parse("2026-01", TODAY), ago) == (date(2026, 1, 1), first)
 
 
 def test_end_defaults_to_the_end_of_start() -> None:
-    january = read_span("2026-01", TODAY)
+    january = Period.parse("2026-01", TODAY)
     assert period(january, None) == (date(2026, 1, 1), date(2026, 1, 31))
 
 
 def test_a_month_as_end_means_its_last_day() -> None:
-    assert period(read_span("2026-01-10", TODAY), read_span("2026-02", TODAY)) == (
+    assert period(Period.parse("2026-01-10", TODAY), Period.parse("2026-02", TODAY)) == (
         date(2026, 1, 10),
         date(2026, 2, 28),
     )
@@ -72,7 +81,7 @@ def test_a_month_as_end_means_its_last_day() -> None:
 
 def test_end_before_start() -> None:
     with pytest.raises(click.UsageError, match="before START 2026-03-01"):
-        period(read_span("today", TODAY), read_span("yesterday", TODAY))
+        period(Period.parse("today", TODAY), Period.parse("yesterday", TODAY))
 
 
 def test_days_to_come_are_not_asked_for(

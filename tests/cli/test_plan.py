@@ -71,7 +71,7 @@ def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalS
     assert operations(without_summary) == ["summary", "dates"]
     assert "This estimate cost 2 requests; " in result.stdout
     assert "unknown; 2 days have data" in result.stdout
-    assert "Take auto: nobody says how many events there are" in result.stdout
+    assert "Take auto: the number of events is unknown" in result.stdout
 
 
 def test_pages_that_would_wait_are_weighed_against_an_export(

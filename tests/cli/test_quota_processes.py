@@ -16,7 +16,7 @@ HOURS = 26 * 24
 PROGRAM = (
     TOLD
     + """
-from adanalytics_client._clock import SystemClock
+from adanalytics_client._base.clock import SystemClock
 told = Told()
 for name in ("time", "monotonic", "sleeping"):
     setattr(SystemClock, name, lambda _self, *given, ask=getattr(told, name): ask(*given))

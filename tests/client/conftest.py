@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
-from tests.client.two_transports import Http, opened
 from tests.client.wire import Wire, certified, served_with
 from tests.client.worlds import AsyncWorld, OpenWorld, SyncWorld, World
 
@@ -132,34 +131,12 @@ def exact() -> Callable[[bytes], Any]:
     return lambda body: json.loads(body, parse_float=Decimal)
 
 
-class Seconds:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def seconds() -> Seconds:
-    return Seconds()
-
-
-@pytest.fixture(params=["sync", "async"])
-def http(request: pytest.FixtureRequest, seconds: Seconds) -> Iterator[Http]:
-    """Our own connections, of threads and of tasks."""
-    with opened(request.param, seconds) as client:
-        yield client
-
-
 @pytest.fixture
 def wire() -> Iterator[Callable[..., Wire]]:
     opened: list[Wire] = []
 
-    def make(
-        *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
-    ) -> Wire:
-        opened.append(Wire(*connections, context=context, host=host))
+    def make(*connections: list[bytes], context: ssl.SSLContext | None = None) -> Wire:
+        opened.append(Wire(*connections, context=context))
         return opened[-1]
 
     yield make

@@ -137,7 +137,8 @@ class Api(Handler):
             user = {"id": "1", "email": said["email"], "role": "reader"}
             self.say(201, json.dumps({"user": user, "token": token}).encode())
         elif not self.refused():
-            assert said == {"start_date": str(DAYS[0]), "end_date": str(DAYS[-1]), "format": "csv"}
+            days = {"start_date": str(DAYS[0]), "end_date": str(DAYS[-1])}
+            assert said == {**days, "format": "csv", "compression": "gzip"}
             job = {"state": "Queued", "job_id": 17, "polling_url": "../../../../jobs/17"}
             self.say(200, json.dumps({"export": job, "status": "ok"}).encode())
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.client.stand_in import Say
 
 from adanalytics_client import RetryPolicy, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Asked, Say, StandIn, World
+    from tests.client.conftest import Asked, StandIn, World
 
 FILE = b"event_id,revenue\r\n1,0.5\r\n"
 ONCE = RetryPolicy(attempts=1)
@@ -23,7 +24,6 @@ DAYS = ("2026-01-01", "2026-01-31")
 class Store:
     """An object store with one file that honours ranges, and an API that exports to it."""
 
-    say: type[Say]
     content: bytes = FILE
     etag: str | None = '"v1"'
     cuts: list[int] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Store:
 
     def __call__(self, asked: Asked) -> Say:
         if asked.method == "POST":
-            return self.say({"export_id": "e1", "download_url": "/f.csv?sig=s3cret", **self.answer})
+            return Say({"export_id": "e1", "download_url": "/f.csv?sig=s3cret", **self.answer})
         headers = {"Content-Type": "text/csv", **self.headers}
         if self.etag:
             headers["ETag"] = self.etag
@@ -41,14 +41,14 @@ class Store:
         fits = not self.honours_if_range or asked.headers.get("if-range") == self.etag
         cut = self.cuts.pop(0) if self.cuts else None
         if start is None or not fits:
-            return self.say(self.content, headers=headers, cut=cut)
+            return Say(self.content, headers=headers, cut=cut)
         first = int(start[1])
         size = len(self.content)
         if first >= size:
-            return self.say(status=416, headers={"Content-Range": f"bytes */{size}"})
+            return Say(status=416, headers={"Content-Range": f"bytes */{size}"})
         headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
         left = None if cut is None else max(0, cut - first)
-        return self.say(self.content[first:], status=206, headers=headers, cut=left)
+        return Say(self.content[first:], status=206, headers=headers, cut=left)
 
 
 def ranges(stand_in: StandIn) -> list[str | None]:

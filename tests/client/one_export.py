@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tests.client.stand_in import Say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.client.stand_in import StandIn
     from tests.client.worlds import World
 
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
@@ -18,3 +21,9 @@ def fetch(world: World, path: Path) -> Path:
     """Order the export and download it."""
     result: Path = world.call("export", "2026-01-01", "2026-01-31", to=path)
     return result
+
+
+def offer(stand_in: StandIn, *answers: Say, **measures: Any) -> None:
+    """Name the file `/f.csv` in answer to an order, and give these answers for it."""
+    order = Say({"download_url": "/f.csv", **measures})
+    stand_in.says_by_name(bulk_export=[order], f_csv=[*answers])

@@ -5,25 +5,37 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 import sys
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from adanalytics_client import Event, _arrow_output, errors
-from adanalytics_client._arrow_schema import EVENT_KINDS, arrow_schema
+from adanalytics_client import Client, Event, errors
+from adanalytics_client._json import RawRows
+from adanalytics_client.columns import EVENT_COLUMNS
+from adanalytics_client.tables import event_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.client.conftest import Say, StandIn, World
 
 DAY = "2026-01-15"
-SCHEMA = arrow_schema(EVENT_KINDS, EVENT_KINDS)
+LARGE = "1000000000.5"
+NARROW, WIDE = pa.decimal128(18, 9), pa.decimal128(38, 9)
+SCHEMA = pa.schema(
+    field.with_type(pa.decimal128(18, 9)) if pa.types.is_decimal(field.type) else field
+    for field in event_schema()
+)
 
 
 def pages(say: type[Say], *found: list[dict[str, Any]]) -> list[Say]:
@@ -93,7 +105,7 @@ def test_no_events_have_the_schema_of_any(
         assert world.on(query, "write", tmp_path / name) == 0
         assert read(tmp_path / name).schema.equals(SCHEMA)
     assert world.on(query, "to_pandas").shape == (0, 26)
-    assert world.on(query, "to_polars").schema["revenue"] == pl.Decimal(38, 9)
+    assert world.on(query, "to_polars").schema["revenue"] == pl.Decimal(18, 9)
 
 
 def batches(world: World, **options: Any) -> list[Any]:
@@ -112,41 +124,67 @@ def test_unknown_columns_are_text_and_come_behind(
     rows = b'{"new": "a", "revenue": "1"}, {"new": 1.50}, {"new": {"x": [1]}}'
     stand_in.says(say(b'{"events": [%b], "total": 3}' % rows))
     found = table(world)
-    assert found.schema.names == [*EVENT_KINDS, "new"]
+    assert found.schema.names == [*EVENT_COLUMNS, "new"]
     assert found["new"].to_pylist() == ["a", "1.50", '{"x":[1]}']
 
 
+# Larger than pages that the service would send: two of them are more than a row group.
+LARGE_PAGE = 40_000
+
+
+def large_page(**event: str) -> list[dict[str, Any]]:
+    return [{**event, "key_values": {}}] * LARGE_PAGE
+
+
+def write_large(stand_in: StandIn, to: Any, **options: Any) -> int:
+    with Client(stand_in.url, api_key="k", partner="acme") as client:
+        return client.events(DAY, split="none").write(to, **options)
+
+
+@pytest.fixture
+def late(stand_in: StandIn, say: type[Say]) -> None:
+    """Two new columns and an amount of more digits come after the first group."""
+    rows: list[dict[str, Any]] = [{"b": 3, "revenue": LARGE}, {"c": "x"}]
+    found = large_page(os="x", revenue="1.5"), large_page(os="y", revenue="2"), rows
+    stand_in.says(*pages(say, *found))
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_columns_that_come_late_are_in_the_whole_file(
-    world: World,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    form: str,
+def test_late_columns_and_larger_amounts_are_in_the_whole_file(
+    stand_in: StandIn, late: None, tmp_path: Path, form: str
 ) -> None:
-    monkeypatch.setattr(_arrow_output, "ROWS_PER_GROUP", 2)
+    path = tmp_path / f"x.{form}"
+    assert write_large(stand_in, path) == 2 * LARGE_PAGE + 2
+    read = pq.read_table(path) if form == "parquet" else read_arrow(path)
+    assert read.schema.names == [*EVENT_COLUMNS, "b", "c"]
+    assert [read.schema.field(name).type for name in ("revenue", "cost")] == [WIDE, NARROW]
+    last = read.select(["os", "revenue", "b", "c"]).slice(2 * LARGE_PAGE - 1).to_pylist()
+    assert [[*row.values()] for row in last] == [
+        ["y", Decimal(2), None, None],
+        [None, Decimal(LARGE), "3", None],
+        [None, None, None, "x"],
+    ]
+    assert set(read["os"].unique().to_pylist()) == {"x", "y", None}
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_stream_cannot_take_late_columns(stand_in: StandIn, late: None) -> None:
+    wanted = "^Column revenue, b, c first appears, or holds a larger amount"
+    with pytest.raises(errors.ProtocolError, match=wanted):
+        write_large(stand_in, io.BytesIO(), format="parquet")
+
+
+def test_batches_have_the_columns_so_far(world: World, stand_in: StandIn, say: type[Say]) -> None:
     found: list[list[dict[str, Any]]]
     found = [[{"event_id": "1"}, {"event_id": "2"}], [{"b": 3}, {"c": "x"}], [{"a": 4}]]
-    query = world.client.events(DAY, split="none", per_page=2)
-    path = tmp_path / f"x.{form}"
     stand_in.says(*pages(say, *found))
-    assert world.on(query, "write", path) == 5
-    read = pq.read_table(path) if form == "parquet" else read_arrow(path)
-    assert read.schema.names == [*EVENT_KINDS, "b", "c", "a"]
-    assert read.select(["event_id", "b", "c", "a"]).to_pylist() == [
+    assert [len(each.schema) for each in batches(world)] == [26, 28, 29]
+    stand_in.says(*pages(say, *found))
+    assert table(world).select(["event_id", "b", "c", "a"]).to_pylist() == [
         {name: None if name not in row else str(row[name]) for name in ("event_id", "b", "c", "a")}
         for page in found
         for row in page
     ]
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    stand_in.says(*pages(say, *found))
-    assert table(world).equals(read)
-    stand_in.says(*pages(say, *found))
-    assert [len(each.schema) for each in batches(world)] == [26, 28, 29]
-    stand_in.says(*pages(say, *found))
-    with pytest.raises(errors.ProtocolError, match="Column a first appears"):
-        world.on(query, "write", io.BytesIO(), format=form)
 
 
 def test_chosen_columns_fix_the_schema(
@@ -154,7 +192,7 @@ def test_chosen_columns_fix_the_schema(
 ) -> None:
     stand_in.says(*pages(say, [{"new": 1}, {"revenue": "2"}], [{"late": 3}]))
     found = table(world, columns=["revenue", "new"])
-    assert found.schema.equals(arrow_schema(["revenue", "new"], EVENT_KINDS))
+    assert found.schema.equals(pa.schema([SCHEMA.field("revenue"), ("new", pa.string())]))
     assert found["revenue"].to_pylist() == [None, Decimal(2), None]
 
 
@@ -167,39 +205,184 @@ def test_a_batch_is_at_most_a_page_and_comes_before_the_rest_is_asked_for(
     assert len(stand_in.asked) == 3
 
 
-def test_a_stream_that_fails_has_no_footer(
-    world: World, stand_in: StandIn, say: type[Say], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_arrow_output, "ROWS_PER_GROUP", 2)
-    found = pages(say, *[[{"event_id": "1"}, {"event_id": "2"}]] * 3)
+def test_a_stream_that_fails_has_no_footer(stand_in: StandIn, say: type[Say]) -> None:
+    found = pages(say, large_page(os="x"), large_page(os="y"), [])
     stand_in.says(*found[:2], say(status=400))
     stream = io.BytesIO()
-    query = world.client.events(DAY, split="none", per_page=2)
-    with pytest.raises((errors.InvalidRequest, errors.ProtocolError)):
-        world.on(query, "write", stream, format="parquet")
-    assert not stream.getvalue().endswith(b"PAR1") or len(stream.getvalue()) < 5
+    with pytest.raises(errors.InvalidRequest):
+        write_large(stand_in, stream, format="parquet")
+    assert len(stream.getvalue()) > 5
+    assert not stream.getvalue().endswith(b"PAR1")
+
+
+def test_a_missing_library_is_named_with_its_extra() -> None:
+    code = """
+import asyncio, sys
+sys.modules.update(dict.fromkeys(["pyarrow", "pandas", "polars"]))
+from adanalytics_client import AsyncClient, Client, ConfigurationError, tables
+query = Client("http://localhost:9", api_key="k", partner="p").events("2026-01-15")
+waiting = AsyncClient("http://localhost:9", api_key="k", partner="p").events("2026-01-15")
+for module, extra, make in (
+    ("pyarrow", "arrow", query.to_arrow),
+    ("pyarrow", "arrow", lambda: asyncio.run(waiting.to_arrow())),
+    ("pyarrow", "arrow", lambda: query.write("x.parquet")),
+    ("pyarrow", "arrow", tables.event_schema),
+    ("pandas", "pandas", query.to_pandas),
+    ("polars", "polars", query.to_polars),
+):
+    try:
+        make()
+    except ConfigurationError as error:
+        expected = f"This needs {module}: python -m pip install 'adanalytics[{extra}]'"
+        assert str(error).startswith(expected), error
+    else:
+        sys.exit(f"{make} ended")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pages_are_read_by_arrow_itself(
+    reference_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading them value by value takes many times as long, and is for odd values only."""
+    values_of = RawRows.rows
+
+    def of_one_event(events: RawRows) -> list[dict[str, Any]]:
+        assert len(events) == 1
+        return values_of(events)
+
+    monkeypatch.setattr(RawRows, "rows", of_one_event)
+    query = reference_world.client.events("2026-01-15", split="daily", per_page=700)
+    assert reference_world.on(query, "to_arrow").num_rows == 1_500
+    some = reference_world.on(query, "to_arrow", columns=["cost", "event_id"])
+    assert some.column_names == ["cost", "event_id"]
+
+
+def test_values_of_every_type_and_none(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    exact = "12345678901234567890123456789.123456789"
+    body = (
+        b'{"events": [{"revenue": 0.000000001, "cost": 5, "campaign_id": "7", "country": 12,'
+        b' "event_time": "2026-01-15 01:02:03", "received_at": "2026-01-15T01:02:03.1250000+01:00",'
+        b' "event_date": "2026-01-15", "is_filtered": false, "key_values": {"a": 1.50, "b": null}},'
+        b' {"revenue": "%b", "cost": "-1E-9", "supply_tag_id": -9223372036854775808,'
+        b' "event_id": "\\u00e9"}, {}], "has_more": false}' % exact.encode()
+    )
+    stand_in.says(say(body))
+    first, second, third = world.on(world.client.events(DAY, split="none"), "to_arrow").to_pylist()
+    assert {name: value for name, value in first.items() if value is not None} == {
+        "revenue": Decimal("0.000000001"),
+        "cost": Decimal(5),
+        "campaign_id": 7,
+        "country": "12",
+        "event_time": datetime(2026, 1, 15, 1, 2, 3, tzinfo=UTC),
+        "received_at": datetime(2026, 1, 15, 0, 2, 3, 125_000, tzinfo=UTC),
+        "event_date": date(2026, 1, 15),
+        "is_filtered": False,
+        "key_values": [("a", "1.50"), ("b", None)],
+    }
+    assert (second["revenue"], second["cost"]) == (Decimal(exact), Decimal("-1E-9"))
+    assert (second["supply_tag_id"], second["event_id"]) == (-(2**63), "é")
+    assert set(third.values()) == {None}
 
 
 @pytest.mark.parametrize(
-    ("module", "reading", "extra"),
+    ("name", "value", "told"),
     [
-        ("pyarrow", "to_arrow", "arrow"),
-        ("pandas", "to_pandas", "pandas"),
-        ("polars", "to_polars", "polars"),
+        ("revenue", "0.0000000001", "decimal128"),
+        ("revenue", 0.0000000001, "decimal128"),
+        ("revenue", "1e-1000", "decimal128"),
+        ("revenue", "1e99999999999", "decimal128"),
+        ("revenue", "1_000", "decimal128"),
+        ("revenue", " 1", "decimal128"),
+        ("cost", "1" + "0" * 29, "decimal128"),
+        ("cost", "NaN", "decimal128"),
+        ("cost", True, "decimal128"),
+        ("campaign_id", 2**63, "int64"),
+        ("campaign_id", 1.5, "int64"),
+        ("campaign_id", "01", "int64"),
+        ("event_hour", True, "int64"),
+        ("event_time", "2026-01-15T00:00:00.0001Z", "timestamp"),
+        ("event_time", 1_700_000_000, "timestamp"),
+        ("event_date", "2026-02-30", "date32"),
+        ("is_filtered", 1, "bool"),
+        ("key_values", "x", "map"),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra(
+def test_what_does_not_fit_is_an_error_that_names_it(
     world: World,
     stand_in: StandIn,
     say: type[Say],
-    monkeypatch: pytest.MonkeyPatch,
-    module: str,
-    reading: str,
-    extra: str,
+    tmp_path: Path,
+    name: str,
+    value: Any,
+    told: str,
 ) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    stand_in.says(*pages(say, []))
-    told = rf"^This needs {module}: python -m pip install 'adanalytics\[{extra}\]'"
-    with pytest.raises(errors.ConfigurationError, match=told):
-        world.on(world.client.events(DAY, split="none"), reading)
-    assert stand_in.asked == []
+    # The first and the last event of a page are compared with the day that was asked for.
+    found = [{"event_id": "e-1"}, {"event_id": "e-2", name: value}, {"event_id": "e-3"}]
+    stand_in.says(say({"events": found}))
+    with pytest.raises(errors.ProtocolError, match=rf"^{name} of event e-2 is .*{told}.*jsonl"):
+        world.on(world.client.events(DAY, split="none"), "write", tmp_path / "x.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_money_is_wide_from_the_first_amount_that_needs_it(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    amounts = [("1.5", "2"), (LARGE,), ("-3",)]
+    found = [[{"event_id": each, "revenue": each} for each in page] for page in amounts]
+    stand_in.says(*pages(say, *found))
+    types = [
+        [each.schema.field(name).type for name in ("revenue", "cost")] for each in batches(world)
+    ]
+    assert types == [[NARROW, NARROW], *[[WIDE, NARROW]] * 2]
+    stand_in.says(*pages(say, *found))
+    whole = table(world)
+    assert [whole.schema.field(name).type for name in ("revenue", "cost")] == [WIDE, NARROW]
+    assert whole["revenue"].to_pylist() == [*map(Decimal, ("1.5", "2", LARGE, "-3"))]
+
+
+@pytest.mark.filterwarnings("ignore:The default formatting of datetime")
+def test_what_is_done_with_money_in_pandas(reference_world: World) -> None:
+    frame = reference_world.on(reference_world.client.events(DAY), "to_pandas")
+    money = frame[["revenue", "cost"]].fillna(Decimal(0))
+    revenue, cost = money["revenue"], money["cost"]
+    exact = [*map(Decimal, revenue)]
+    assert [*(revenue - cost)] == [one - other for one, other in zip(exact, cost, strict=True)]
+    assert [*(revenue + cost)] == [one + other for one, other in zip(exact, cost, strict=True)]
+    assert [*(revenue * 2)] == [2 * each for each in exact]
+    assert [*(revenue * Decimal("0.9"))] == [each * Decimal("0.9") for each in exact]
+    assert (revenue.sum(), revenue.max()) == (sum(exact), max(exact))
+    assert frame.groupby("campaign_id")["revenue"].sum().sum() <= revenue.sum()
+    assert len(money.drop_duplicates()) == len({*zip(exact, cost, strict=True)})
+    assert json.loads(money.to_json(orient="records"))[0]["revenue"] == f"{exact[0]:f}"
+    # These pandas cannot do with exact amounts; the how-to names them, and the way around.
+    sums = frame.groupby("os")[["revenue", "cost"]].sum()
+    impossible: list[Callable[[], object]] = [
+        revenue.describe,
+        revenue.cumsum,
+        frame.drop_duplicates,
+        frame.to_json,
+        lambda: revenue * 2 - cost,
+        lambda: (revenue - cost) * 2,
+        lambda: sums["revenue"] - sums["cost"],
+        lambda: sums["revenue"] * 2,
+    ]
+    for work in impossible:
+        with pytest.raises((TypeError, NotImplementedError, pa.ArrowException)):
+            work()
+    amount = pd.ArrowDtype(NARROW)
+    narrow, free, plain = sums.astype(amount), sums.astype(object), money.astype(object)
+    difference = free["revenue"] - free["cost"]
+    assert [*(narrow["revenue"] - narrow["cost"])] == [*difference]
+    assert [*(narrow["revenue"] * 2)] == [*(free["revenue"] * 2)]
+    twice = [*((plain["revenue"] - plain["cost"]) * 2)]
+    assert [*((revenue - cost).astype(amount) * 2)] == twice
+    assert [*((revenue * 2).astype(amount) - cost)] == [*(plain["revenue"] * 2 - plain["cost"])]
+    stated = json.loads(frame.to_json(date_format="iso", orient="records"))
+    assert stated[0]["event_date"].startswith(DAY)
+    assert frame.drop(columns="event_date").to_json(date_format="iso")
+    assert revenue.astype(float).describe()["count"] == len(revenue)
+    assert sum(revenue.astype(object).cumsum().tail(1)) == sum(exact)
+    columns = frame.columns.drop("key_values")
+    assert len(frame.drop_duplicates(columns)) == len(frame)
+    assert isinstance(frame, pd.DataFrame)

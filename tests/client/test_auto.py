@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy
-from adanalytics_client._slices import Stretch
+from adanalytics_client import AsyncClient, Client, RetryPolicy, Stretch
 from adanalytics_client.errors import AuthenticationError, ConfigurationError
 from adanalytics_client.layout import lay_out, requests_of
 from adanalytics_server.local import LocalServer, Sample

@@ -43,7 +43,7 @@ def silent(
 ) -> Iterator[Silent]:
     """A service that never answers: each try lasts as long as the client lets it."""
     asynchronous = request.node.callspec.params["open_world"] == "async"
-    lent: list[tuple[World, Any]] = []
+    opened: list[tuple[World, Any]] = []
 
     def open_one(
         *, own: float | None, budget: float, timeout: float | None = None
@@ -59,11 +59,11 @@ def silent(
         settings: dict[str, Any] = {"transport": transport, "timeout": own}
         http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
         policy = RetryPolicy(attempts=9, first_wait=1.0, budget=budget)
-        lent.append((open_world(http=http, timeout=timeout, retry=policy), http))
-        return lent[-1][0], lasted
+        opened.append((open_world(http=http, timeout=timeout, retry=policy), http))
+        return opened[-1][0], lasted
 
     yield open_one
-    for world, http in lent:
+    for world, http in opened:
         world.on(http, "aclose" if asynchronous else "close")
 
 

@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
 import adanalytics_client as package
-from adanalytics_client import _async, _sync
-from adanalytics_client._transmitting import AsyncDirect, Direct
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
@@ -46,7 +45,7 @@ def things() -> dict[str, Any]:
             for name, thing in vars(module).items()
             if not name.startswith("_")
             and (inspect.isclass(thing) or inspect.isfunction(thing))
-            and thing.__module__ == module.__name__
+            and (thing.__module__ == module.__name__ or name in getattr(module, "__all__", ()))
             and thing not in found.values()
         }
     return found
@@ -91,38 +90,31 @@ def must_show(name: str) -> bool:
     if not inspect.isclass(kind):
         return True
     a_property = isinstance(inspect.getattr_static(kind, member), property)
-    return not a_property and SHOWN_BY_THE_CLASS.isdisjoint(kind.__mro__)
+    return not (a_property or twin_of(name)) and SHOWN_BY_THE_CLASS.isdisjoint(kind.__mro__)
+
+
+def twin_of(name: str) -> str | None:
+    """The synchronous method that the docstring of an asynchronous one names as its description.
+
+    Both have the same arguments (test_surface.py), so their text is written once.
+    """
+    twin = re.match(r"As `(\w+\.\w+)`[,;]", doc_of(name)) if name.startswith("Async") else None
+    return twin[1] if twin else None
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_it_is_described(name: str) -> None:
-    text = doc_of(name)
+    text, twin = doc_of(name), twin_of(name)
     assert text
+    if twin is not None:
+        assert twin == name.removeprefix("Async")
+        assert twin in DOCUMENTED
     if must_show(name):
-        assert re.search(r"^Example:\n    >>> ", text, re.MULTILINE)
-
-
-class Rerouted(httpx.HTTPTransport):
-    """Sends what is for `https://stats.example` to the server, with its key in place of dots."""
-
-    def __init__(self, server: LocalServer) -> None:
-        super().__init__()
-        self.server = server
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return super().handle_request(rerouted(request, self.server))
-
-
-class AsyncRerouted(httpx.AsyncHTTPTransport):
-    def __init__(self, server: LocalServer) -> None:
-        super().__init__()
-        self.server = server
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await super().handle_async_request(rerouted(request, self.server))
+        assert re.search(r"^Examples:\n    >>> ", text, re.MULTILINE)
 
 
 def rerouted(request: httpx.Request, server: LocalServer) -> httpx.Request:
+    """What is for `https://stats.example` goes to the server, with its key in place of dots."""
     if request.headers.get("authorization") == "Bearer ...":
         request.headers["authorization"] = f"Bearer {server.api_key}"
     if request.url.host == "stats.example":
@@ -144,24 +136,30 @@ def names(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[dict[str, Any]]:
     """What an example may use without saying where it comes from."""
-    opened: list[Rerouted] = []
+    used: set[httpx.HTTPTransport] = set()
+    send, asend = httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request
 
-    def open_one(_sockets: object) -> Direct:
-        opened.append(Rerouted(server))
-        return Direct(opened[-1])
+    def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        used.add(transport)
+        return send(transport, rerouted(request, server))
+
+    async def ahandle(
+        transport: httpx.AsyncHTTPTransport, request: httpx.Request
+    ) -> httpx.Response:
+        return await asend(transport, rerouted(request, server))
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_sync, "own_transmitter", open_one)
-    monkeypatch.setattr(_async, "own_async_transmitter", lambda: AsyncDirect(AsyncRerouted(server)))
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", ahandle)
     environ = {"BASE_URL": "https://stats.example", "API_KEY": "...", "PARTNER": "acme"}
     for name, value in environ.items():
         monkeypatch.setenv(f"ADANALYTICS_{name}", value)
     public = {name.rpartition(".")[2]: thing for name, thing in THINGS.items()}
-    usual = {"Decimal": Decimal, "Path": Path, "suppress": suppress}
+    usual = {"Decimal": Decimal, "Path": Path, "suppress": suppress, "pyarrow": pa}
     account = {"email": server.email, "password": server.password}
     yield {**public, **usual, **account, "UTC": UTC, "date": date, "datetime": datetime}
     # Not every example closes its client.
-    for each in opened:
+    for each in used:
         each.close()
 
 

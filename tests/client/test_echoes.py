@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import logging
+import traceback
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 
+import adanalytics_client
 from adanalytics_client import Observer, errors
 
 if TYPE_CHECKING:
@@ -76,6 +79,15 @@ def test_an_export_that_echoes_it(open_world: OpenWorld, stand_in: StandIn, say:
     assert KEY not in repr(job.last_status.files)
 
 
+def test_a_request_id_of_a_refused_export_that_echoes_it(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"error": "no"}, headers={"X-Request-Id": f"r-{KEY}"}))
+    with pytest.raises(errors.ExportFailed) as caught:
+        open_world(api_key=KEY).call("start_export", "2026-01-15")
+    assert caught.value.request_id == "r-***"
+
+
 def test_a_text_that_cannot_be_encoded(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -104,7 +116,7 @@ SIGNED = "/f.csv?X-Sign=s1gnature&format=csv"
         {"status": 500, "body": {"message": "no", "details": [{"field": "{}", "message": "{}."}]}},
         {"body": {"error": "cannot serve {}"}},
         {"body": b"<Error><Code>Gone</Code><Message>{}</Message></Error>"},
-        {"body": b"{} is gone.", "headers": {"Content-Type": "text/plain"}},
+        {"body": {"error": "no {}"}, "headers": {"Content-Type": "application/json"}},
         {"status": 401, "headers": {"X-Request-Id": "{}"}},
     ],
 )
@@ -211,3 +223,62 @@ def test_a_token_that_was_replaced_is_still_one(
     assert caught.value.reason == "no Bearer ***"
     assert caught.value.request_id == "Bearer ***"
     assert "s3cret" not in f"{vars(caught.value)}{notes.told}"
+
+
+UNREADABLE = b'{"event_id":"aak_S3CRET-key","revenue":1e99999999999999999999}'
+FIRST, SECOND = b'{"data":[%b]}' % UNREADABLE, b'{"data":[{},%b]}' % UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("way", "event", "columns"),
+    [
+        ("to_arrow", {"event_id": f"Bearer {KEY}", "revenue": f"xBearer {KEY}"}, None),
+        ("to_arrow", {"event_id": "e", "revenue": f"{'x' * 45}{KEY}{'x' * 45}"}, None),
+        ("to_arrow", {"event_id": "e", KEY: 1}, ["absent"]),
+        ("to_pandas", {"event_id": "e", "cost": [KEY]}, None),
+        ("to_arrow_batches", {"event_id": "e", "revenue": KEY}, None),
+        ("to_arrow_batches", {"event_id": "e", KEY: 1}, ["absent"]),
+        ("k.parquet", {"event_id": f"Bearer {KEY}", "revenue": f"xBearer {KEY}"}, None),
+        ("k.arrow", {"event_id": "e", "event_date": KEY}, None),
+        ("k.csv", {"event_id": "e", KEY: 1}, ["absent"]),
+        ("k.jsonl", {"event_id": "e", KEY: 1}, ["aak_S3CROT-key"]),
+        ("k.csv", SECOND, None),
+        ("rows", SECOND, None),
+        ("rows", FIRST, None),
+        ("pages", SECOND, None),
+        ("events", SECOND, None),
+    ],
+)
+def test_an_event_that_echoes_it(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    way: str,
+    event: dict[str, Any] | bytes,
+    columns: list[str] | None,
+) -> None:
+    stand_in.says(say(event if isinstance(event, bytes) else {"data": [event], "total": 1}))
+    world = open_world(api_key=KEY)
+    query = world.client.events("2026-01-15", split="none")
+    options = {} if columns is None else {"columns": columns}
+    if way.startswith("k."):
+        read = partial(world.on, query, "write", tmp_path / way, **options)
+    elif way in {"to_arrow", "to_pandas"}:
+        read = partial(world.on, query, way, **options)
+    else:
+        iterated = query if way == "events" else getattr(query, way)(**options)
+        read = partial(world.all_of, iterated)
+    with pytest.raises(errors.AdAnalyticsError) as caught:
+        read()
+    assert "event" in str(caught.value)
+    assert "S3CRE" not in shown(caught.value)
+
+
+def shown(error: BaseException) -> str:
+    """All that an error, those behind it and our own frames tell."""
+    (home,) = adanalytics_client.__path__
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [each.locals for each in told.stack if each.filename.startswith(home)]
+    behind = [shown(each) for each in (error.__cause__, error.__context__) if each is not None]
+    return f"{error}{error!r}{error.args}{vars(error)}{frames}{behind}"

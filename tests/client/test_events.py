@@ -81,7 +81,7 @@ def test_split_decides_the_requests(
         lambda page, last: {"events": page, "total_pages": 1 if last else 9, "errors": [{"a": 1}]},
     ],
 )
-def test_pages_end_by_whatever_the_service_says(
+def test_pages_end_by_any_metadata(
     world: World, stand_in: StandIn, say: type[Say], wrap: Any
 ) -> None:
     def script(asked: Asked) -> Say:
@@ -136,7 +136,7 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "words"),
     [
         ({"stuff": [{"a": 1}]}, "Keys seen: stuff"),
         ({"events": [{"a": 1}], "items": [{"b": 1}]}, "More than one"),
@@ -148,16 +148,16 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
     ],
 )
 def test_a_shape_that_fits_nothing_is_named(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+    world: World, stand_in: StandIn, say: type[Say], body: Any, words: str
 ) -> None:
     stand_in.says(say(body, headers={"X-Request-Id": "r-17"}))
-    with pytest.raises(ProtocolError, match=told) as caught:
+    with pytest.raises(ProtocolError, match=words) as caught:
         world.rows(DAY)
     assert caught.value.request_id == "r-17"
 
 
 @pytest.mark.parametrize("error", [None, "", False, {}, []])
-def test_room_for_an_error_is_none(
+def test_an_empty_error_is_none(
     world: World, stand_in: StandIn, say: type[Say], error: Any
 ) -> None:
     stand_in.says(say({"events": [], "error": error}))
@@ -187,7 +187,7 @@ def test_a_total_that_cannot_be_loses_nothing(
     assert ids(world.rows(DAY, split="none")) == ids(rows(0, 25))
 
 
-def test_pages_tell_where_they_belong(world: World, stand_in: StandIn, say: type[Say]) -> None:
+def test_pages_name_their_slice(world: World, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.script = paged(say, 3, 2)
     first, second = world.pages(DAY, split="none")
     assert (first.number, len(first), first.last) == (1, 2, False)
@@ -195,7 +195,7 @@ def test_pages_tell_where_they_belong(world: World, stand_in: StandIn, say: type
     assert str(first.slice) == DAY
 
 
-def test_max_events_fetches_nothing_in_vain(
+def test_max_events_fetches_no_page_in_vain(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
     def script(asked: Asked) -> Say:
@@ -244,7 +244,7 @@ def _recording(seen: list[int]) -> type[BaseModel]:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "words"),
     [
         ({"split": "weekly"}, "hourly, daily, none or auto"),
         ({"hour": 24}, "0 to 23"),
@@ -259,17 +259,17 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"model": int}, "model=int: pass a pydantic model"),
         ({"model": list[str]}, "model=list: pass a pydantic model"),
         ({"model": "Mine"}, "model='Mine': pass a pydantic model"),
-        ({"model": Event(event_id="e1")}, r"^model=Event\(\.\.\.\): pass a pydantic model"),
+        ({"model": Event(event_id="e1")}, r"^model=Event\(.*\): pass a pydantic model"),
         ({"end": "9999-12-31"}, "would take 69898296 requests"),
         ({"end": "2026-01-14"}, "before start"),
         ({"end": "2026-02-30"}, "calendar"),
         ({"end": "20260120"}, "YYYY-MM-DD"),
     ],
 )
-def test_a_wrong_argument_is_told_before_anything_is_sent(
-    world: World, stand_in: StandIn, options: dict[str, Any], told: str
+def test_a_wrong_argument_is_refused_before_anything_is_sent(
+    world: World, stand_in: StandIn, options: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=words):
         world.client.events(DAY, **options)
     assert stand_in.asked == []
 

@@ -1,80 +1,115 @@
-"""Answers about an export that are easily taken for another: envelopes, errors, and half lists."""
+"""What the client orders, and how it reads the answers about an export; both worlds."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import logging
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.client.one_export import CSV, FILE, fetch
+from tests.client.one_export import CSV, FILE, PATH, fetch
+from tests.client.stand_in import Say
 
-from adanalytics_client import errors
+from adanalytics_client import Observer, PartialAnswer, errors
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Say, StandIn, World
+    from tests.client.conftest import OpenWorld, StandIn, World
+
+
+NAMES = [
+    *("download_url", "file_url", "export_url", "result_url", "report_url", "signed_url"),
+    *("download_link", "location", "link", "href", "url"),
+]
+
+
+def addresses(job: Any) -> list[str]:
+    return [each.url.rpartition("/")[2] for each in job.last_status.files]
 
 
 @pytest.mark.parametrize(
-    "first",
+    "body",
     [
-        {"status": 201, "headers": {"Location": "/st"}},
-        {"body": {"status": "success", "data": {"state": "processing", "url": "/st"}}},
-        {"body": {"status": "success", "data": {"job_status": "queued", "status_url": "/st"}}},
-        {"body": {"status": "OK", "state": "processing", "status_url": "/st"}},
-        {"body": {"data": {"status": "success"}, "state": "processing", "url": "/st"}},
+        *({name: "/f.csv"} for name in NAMES),
+        {"data": {"fileUrl": "/f.csv", "url": "/wrong"}},
+        {"status": "success", "data": {"state": "FINISHED", "url": "/f.csv"}},
+        {"status": "Ready", "location": "/f.csv"},
+        {"files": [{"url": "/f.csv", "name": "x.csv"}]},
+        {"urls": ["/f.csv"]},
+        {"link": "/f.csv", "export_id": 7},
+        ["/f.csv"],
+        [{"href": "/f.csv"}],
+        {"url": "mailto:a@b.example", "files": [{"link": "http://[", "url": "/f.csv"}]},
+        {"download_url": "/f.csv", "files": [], "mirrors": ["/g.csv"]},
+        {"download_url": "/f.csv", "files": [{"url": "/f.csv"}]},
     ],
 )
-def test_an_address_of_a_job_is_not_taken_for_its_file(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, first: dict[str, Any]
+def test_the_first_answer_may_name_the_file(
+    world: World, stand_in: StandIn, tmp_path: Path, body: Any
 ) -> None:
-    done = {"status": "success", "data": {"status": "success", "download_url": "/f.csv"}}
+    stand_in.says_by_name(bulk_export=[Say(body)], f_csv=[Say(FILE, headers=CSV)])
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked] == [PATH, "/f.csv"]
+    assert json.loads(stand_in.asked[0].body) == {
+        "start_date": "2026-01-01",
+        "end_date": "2026-01-31",
+        "format": "csv",
+    }
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_specific_names_come_before_generic_ones(world: World, stand_in: StandIn) -> None:
+    for name in NAMES[:7]:
+        stand_in.says(Say({"url": "/job", "link": "/job", name: "/f.csv"}))
+        assert addresses(world.call("start_export", "2026-01-01")) == ["f.csv"]
+
+
+def test_a_location_header_may_name_the_file(
+    world: World, stand_in: StandIn, tmp_path: Path
+) -> None:
     stand_in.says_by_name(
-        bulk_export=[say(**first)],
-        st=[say({"status": "processing"}), say(done)],
-        f_csv=[say(FILE, headers=CSV)],
+        bulk_export=[Say(status=201, headers={"Location": "/f.csv"})],
+        f_csv=[Say(FILE, headers=CSV)],
     )
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
 
 
 @pytest.mark.parametrize(
-    "early",
+    "answer",
     [
-        {"name": "operations/1", "done": False},
-        {"ready": False},
-        {"data": {"isComplete": False}},
-        {"status": "success", "data": {"id": 1, "finished": False}},
-        {"done": False, "download_url": "/f.csv", "status_url": "/st"},
+        {"status": "done", "files": [{"url": "/f.csv"}, {"url": "/g.csv"}]},
+        {"status": "done", "files": ["/f.csv", "/g.csv"]},
+        {"status": "done", "download_urls": ["/f.csv", "/g.csv"]},
+        {"status": "done", "urls": ["/f.csv", "/g.csv"]},
+        {"status": "done", "download_url": ["/f.csv", "/g.csv"], "url": "/job"},
     ],
 )
-def test_what_says_that_it_is_not_done_is_waited_for(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, early: dict[str, Any]
+def test_a_list_gives_all_of_its_files(world: World, stand_in: StandIn, answer: Any) -> None:
+    stand_in.says(Say(answer))
+    assert addresses(world.call("start_export", "2026-01-01")) == ["f.csv", "g.csv"]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"download_url": "/f.csv?sig=abc", "file_url": "/g.csv"},
+        {"download_url": "/f.csv?sig=abc", "files": ["/f.csv?sig=abc", "/g.csv"]},
+        {"download_url": "/all.zip?sig=abc", "files": [{"url": "/f"}, {"url": "/g"}]},
+        {"download_urls": ["/f?sig=abc", "/g"], "files": ["/f?sig=abc", "/g", "/h"]},
+        {"url": "/job?sig=abc", "files": [{"url": "/f"}, {"url": "/g"}]},
+    ],
+)
+def test_names_that_disagree_are_an_error(
+    world: World, stand_in: StandIn, named: dict[str, Any]
 ) -> None:
-    done = {"name": "operations/1", "done": True, "ready": True, "download_url": "/f.csv"}
-    stand_in.says_by_name(
-        bulk_export=[say({"status_url": "/st", **early})],
-        st=[say(early), say(done)],
-        f_csv=[say(FILE, headers=CSV)],
-    )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
-    assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
-
-
-def test_a_word_of_the_export_counts_more_than_what_is_denied(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"status": "completed", "available": False, "download_url": "/f.csv"}))
-    assert world.call("start_export", "2026-01-01").last_status.done
-
-
-def test_an_address_of_nothing_but_the_file_is_found_out(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
-        bulk_export=[say(status=201, headers={"Location": "/f.csv"})],
-        f_csv=[say(FILE, headers=CSV)],
-    )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    stand_in.says(Say({"status": "done", **named}, headers={"X-Request-Id": "r1"}))
+    with pytest.raises(errors.ProtocolError, match="name different files") as caught:
+        world.call("start_export", "2026-01-01")
+    assert all(name.replace("_", "") in str(caught.value) for name in named)
+    assert "sig=abc" not in str(caught.value)
+    assert caught.value.request_id == "r1"
 
 
 @pytest.mark.parametrize(
@@ -83,90 +118,106 @@ def test_an_address_of_nothing_but_the_file_is_found_out(
         {"files": [{"url": "/f.csv"}, {"url": None, "error": "lost"}]},
         {"files": [{"url": "/f.csv"}, {"path": "/g.csv"}]},
         {"download_urls": ["/f.csv", None]},
-        {"download_url": "/f.csv", "files": [{"url": "/f.csv"}, {"url": None}]},
         [{"url": "/f.csv"}, {"path": "/g.csv"}],
     ],
 )
-def test_a_file_without_an_address_is_an_error_and_not_left_out(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path, answer: Any
+def test_a_file_without_an_address_is_an_error(
+    world: World, stand_in: StandIn, tmp_path: Path, answer: Any
 ) -> None:
-    stand_in.says_by_name(
-        bulk_export=[say(answer, headers={"X-Request-Id": "r1"})], f_csv=[say(FILE, headers=CSV)]
-    )
-    with pytest.raises(errors.ProtocolError, match="2 files, but 1 of them") as caught:
+    stand_in.says(Say(answer))
+    with pytest.raises(errors.ProtocolError, match="2 files, but 1 of them"):
         fetch(world, tmp_path / "out.csv")
-    assert caught.value.request_id == "r1"
-    assert caught.value.url is not None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_may_get_their_addresses_one_after_the_other(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    early = {"status": "running", "status_url": "/st", "files": [{"url": "/f.csv"}, {"url": None}]}
-    whole = {"status": "done", "files": [{"url": "/f.csv"}, {"url": "/g.csv"}]}
-    stand_in.says_by_name(
-        bulk_export=[say(early)],
-        st=[say(whole)],
-        f_csv=[say(FILE, headers=CSV)],
-        g_csv=[say(FILE, headers=CSV)],
-    )
+def test_done_without_a_file_names_the_keys(world: World, stand_in: StandIn) -> None:
+    stand_in.says(Say({"status": "done", "thing": 1}))
     job = world.call("start_export", "2026-01-01")
-    world.on(job, "download", tmp_path)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["f.csv", "g.csv"]
-
-
-@pytest.mark.parametrize("listed", ["/f.csv", "/f.csv?sig=2"])
-def test_a_list_that_holds_the_one_address_beside_it_is_taken(
-    world: World, stand_in: StandIn, say: type[Say], listed: str
-) -> None:
-    stand_in.says(say({"download_url": "/f.csv", "files": [{"url": listed}, {"url": "/g.csv"}]}))
-    job = world.call("start_export", "2026-01-01")
-    assert len(job.last_status.files) == 2
-    stand_in.says(say({"download_url": "/all.zip", "files": [{"url": "/f"}, {"url": "/g"}]}))
-    job = world.call("start_export", "2026-01-01")
-    assert [each.url for each in job.last_status.files] == [f"{stand_in.url}/all.zip"]
-
-
-def test_a_repeated_order_that_starts_another_export_ends_the_wait(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda _: say(
-        {"export_id": len(stand_in.asked), "status": "queued"}, status=202
-    )
-    job = world.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ProtocolError, match=r"another export \(2 beside 1\)"):
-        world.on(job, "wait", timeout=600)
-    assert len(stand_in.asked) == 2
-
-
-def test_a_repeated_order_that_is_done_at_once_is_good_whatever_its_id(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says_by_name(
-        bulk_export=[
-            say({"id": 1, "status": "queued"}, status=202),
-            say({"id": 2, "status": "done", "url": "/f.csv"}),
-        ],
-        f_csv=[say(FILE, headers=CSV)],
-    )
-    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    with pytest.raises(errors.ProtocolError, match=r"status, thing.* last_status\.answer of"):
+        world.on(job, "wait")
+    assert job.last_status.answer["thing"] == 1
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "first",
     [
-        {"success": False, "message": "disk full"},
-        {"ok": False, "error": {"code": 7, "message": "disk full"}},
-        {"error": "disk full"},
-        {"errors": [{"message": "disk full"}]},
-        {"data": {"error": "disk full"}},
+        {"status": 201, "headers": {"Location": "/st"}},
+        {"body": {"status": "accepted", "url": "/st"}},
+        {"body": {"status": "/st"}},
+        {"body": {"polling_url": "/st", "progress": 40}},
+        {"body": {"status": "success", "data": {"state": "processing", "url": "/st"}}},
+        {"body": {"status": "success", "data": {"job_status": "queued", "status_url": "/st"}}},
+        {"body": {"status": "OK", "state": "processing", "status_url": "/st"}},
     ],
 )
-def test_an_error_in_the_dress_of_a_success_gives_the_services_reason(
-    world: World, stand_in: StandIn, say: type[Say], answer: Any
+def test_the_address_of_a_job_is_asked_until_it_is_done(
+    world: World, stand_in: StandIn, tmp_path: Path, first: dict[str, Any]
 ) -> None:
-    stand_in.says(say(answer, headers={"X-Request-Id": "r1"}))
+    done = {"status": "success", "data": {"status": "success", "download_url": "/f.csv"}}
+    stand_in.says_by_name(
+        bulk_export=[Say(**first)],
+        st=[Say({"status": "processing"}), Say(done)],
+        f_csv=[Say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert [asked.path for asked in stand_in.asked[1:]] == ["/st", "/st", "/f.csv"]
+
+
+@pytest.mark.parametrize(
+    ("word", "phase"),
+    [
+        *((word, "done") for word in ("completed", "complete", "Done", "SUCCESS", "succeeded")),
+        *((word, "done") for word in ("ready", "finished", "Available")),
+        *((word, "failed") for word in ("failed", "FAILURE", "error", "fatal", "aborted")),
+        *((word, "failed") for word in ("rejected",)),
+        ("expired", "expired"),
+        *((word, "working") for word in ("pending", "In-Progress", "cancelled", "baking", "ok")),
+    ],
+)
+def test_words_for_a_state(world: World, stand_in: StandIn, word: str, phase: str) -> None:
+    for name in ("status", "state", "exportStatus"):
+        stand_in.says(Say({name: word, "status_url": "/st", "download_url": "/f"}))
+        status = world.call("start_export", "2026-01-01").last_status
+        assert (status.word, status.phase.value) == (word, phase)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "phase", "files", "poll"),
+    [
+        ({"status": "COMPLETED", "url": "/f"}, 200, "done", ["f"], None),
+        ({"status": "in-progress", "url": "/s"}, 200, "working", [], "s"),
+        ({"status": "pending", "download_url": "/f"}, 202, "working", ["f"], None),
+        ({"status": "http://h.example/s"}, 202, "working", [], "s"),
+        ({"url": "/f"}, 201, "done", ["f"], None),
+        ({"url": "/s"}, 202, "working", [], "s"),
+        ({"job": {"status": "queued", "status_url": "/s"}}, 200, "working", [], "s"),
+        (None, 202, "working", [], None),
+    ],
+)
+def test_word_and_status_code_say_whether_an_address_is_of_the_file(
+    world: World,
+    stand_in: StandIn,
+    content: Any,
+    code: int,
+    phase: str,
+    files: list[str],
+    poll: str | None,
+) -> None:
+    stand_in.says(Say(content, code) if content else Say(status=code))
+    job = world.call("start_export", "2026-01-01")
+    status = job.last_status
+    assert (status.phase.value, addresses(job)) == (phase, files)
+    assert (status.poll_url or "").rpartition("/")[2] == (poll or "")
+    assert "http" not in repr(job)
+
+
+@pytest.mark.parametrize("error", ["disk full", {"code": 7, "message": "disk full"}])
+@pytest.mark.parametrize("envelope", [False, True])
+def test_a_success_that_carries_an_error_gives_the_reason(
+    world: World, stand_in: StandIn, error: Any, *, envelope: bool
+) -> None:
+    answer = {"data": {"error": error}} if envelope else {"error": error}
+    stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
     with pytest.raises(errors.ExportFailed, match="refused the export: disk full") as caught:
         world.call("start_export", "2026-01-01")
     assert caught.value.request_id == "r1"
@@ -175,34 +226,196 @@ def test_an_error_in_the_dress_of_a_success_gives_the_services_reason(
 
 
 @pytest.mark.parametrize(
-    "beside",
+    ("beside", "expected"),
     [
-        {"errors": ["disk full"]},
-        {"errors": [{"code": 7, "message": "disk full"}]},
-        {"failure": {"reason": "disk full"}},
-        {"status_message": "disk full"},
-        {"error": None, "detail": "disk full"},
+        ({"error": "disk full"}, "disk full"),
+        ({"error": {"message": "disk full"}}, "disk full"),
+        ({"reason": "disk full"}, "disk full"),
+        ({"error": None, "detail": "disk full"}, "disk full"),
+        ({"message": "no secret-key"}, r"no \*\*\*\. Start it again"),
+        ({}, "its status is 'FAILED'"),
     ],
 )
-@pytest.mark.parametrize("word", ["failed", "cancelled", "Canceled", "ABORTED"])
-def test_an_end_without_a_file_carries_its_reason(
-    world: World, stand_in: StandIn, say: type[Say], word: str, beside: Any
+def test_a_failure_carries_the_services_reason(
+    world: World, stand_in: StandIn, beside: dict[str, Any], expected: str
 ) -> None:
-    stand_in.says(say({"status": word, "status_url": "/st", **beside}))
+    answer = {"status": "FAILED", "id": "x1", "status_url": "/st", "secret-key": 1, **beside}
+    stand_in.says(Say(answer))
     job = world.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ExportFailed, match="disk full"):
-        world.on(job, "wait", timeout=600)
+    with pytest.raises(errors.ExportFailed, match=expected) as caught:
+        world.on(job, "wait", timeout=60)
+    assert (caught.value.export_id, caught.value.status) == ("x1", "FAILED")
+    assert "secret-key" not in repr(job.last_status) + repr(job.last_status.keys)
     assert len(stand_in.asked) == 1
 
 
-def test_an_end_without_a_reason_names_its_word(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.says(say({"status": "cancelled"}))
-    job = world.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ExportFailed, match="its status is 'cancelled'"):
-        world.on(job, "wait", timeout=600)
-    stand_in.says(say({"status": "expired", "message": "kept for a day."}))
+def test_an_expired_export_is_typed(world: World, stand_in: StandIn) -> None:
+    stand_in.says(Say({"status": "expired", "message": "kept for a day."}))
     job = world.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportExpired, match=r"expired: kept for a day\. Start it again"):
         world.on(job, "wait", timeout=600)
+
+
+class Partials(Observer):
+    def __init__(self) -> None:
+        self.heard: list[PartialAnswer] = []
+
+    def partial(self, info: PartialAnswer) -> None:
+        self.heard.append(info)
+
+
+def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
+    open_world: OpenWorld, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = {"status": "completed", "download_url": "/f.csv", "message": "hello"}
+    stand_in.says(
+        Say({"status": "queued", "status_url": "/st"}, 202),
+        Say({**done, "error": "shard 3 timed out for secret-key"}, headers={"X-Request-Id": "r1"}),
+        Say({**done, "error": None}),
+    )
+    observer = Partials()
+    world = open_world(observer=observer)
+    with caplog.at_level(logging.WARNING, "adanalytics_client"):
+        status = world.on(world.call("start_export", "2026-01-01"), "wait", timeout=60)
+        assert world.call("start_export", "2026-01-01").last_status.reason is None
+    assert (status.done, status.reason) == (True, "shard 3 timed out for ***")
+    (partial,) = observer.heard
+    assert (partial.reason, partial.request_id) == ("shard 3 timed out for ***", "r1")
+    assert partial.url == f"{stand_in.url}/st"
+    assert [each.getMessage() for each in caplog.records] == [str(partial)]
+
+
+@pytest.mark.parametrize(
+    ("measures", "expected"),
+    [
+        ({"size_bytes": 10006}, "10005 bytes and 10006 were"),
+        ({"sha256": "sha256:" + "0" * 64}, "sha256 is not"),
+        ({"sha256": "A" * 64}, "sha256 is not"),
+    ],
+)
+def test_size_and_checksum_are_verified(
+    world: World, stand_in: StandIn, tmp_path: Path, measures: dict[str, Any], expected: str
+) -> None:
+    for where in (
+        {"download_url": "/f.csv", **measures},
+        {"files": [{"url": "/f.csv", **measures}]},
+    ):
+        stand_in.says_by_name(
+            bulk_export=[Say({"status": "done", **where})],
+            f_csv=[Say(FILE, headers=CSV, chunked=True)],
+        )
+        with pytest.raises(errors.DownloadError, match=expected) as caught:
+            fetch(world, tmp_path / "out.csv")
+        assert isinstance(caught.value, errors.ChecksumMismatch) == ("sha256" in measures)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "sha256:"])
+def test_right_size_and_checksum_pass(
+    world: World, stand_in: StandIn, tmp_path: Path, prefix: str
+) -> None:
+    digest = prefix + sha256(FILE).hexdigest().upper()
+    measures = {"size_bytes": len(FILE), "sha256": digest, "row_count": 2000}
+    stand_in.says_by_name(
+        bulk_export=[Say({"status": "done", "download_url": "/f.csv", **measures})],
+        f_csv=[Say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+
+
+@pytest.mark.parametrize("size", [-1, "many", "", True, []])
+def test_a_size_that_is_not_a_number_is_ignored(world: World, stand_in: StandIn, size: Any) -> None:
+    measures = {"size_bytes": size, "row_count": size, "sha256": "none"}
+    stand_in.says(Say({"status": "done", "download_url": "/f.csv", **measures}))
+    status = world.call("start_export", "2026-01-01").last_status
+    assert (status.row_count, status.files[0].size_bytes, status.files[0].sha256) == (None,) * 3
+
+
+def test_an_order_that_may_have_arrived_is_not_repeated(world: World, stand_in: StandIn) -> None:
+    stand_in.says(Say(hang_up=True))
+    with pytest.raises(errors.TransportError):
+        world.call("start_export", "2026-01-01")
+    assert len(stand_in.asked) == 1
+
+
+def test_an_order_that_was_refused_for_its_rate_is_repeated(
+    world: World, stand_in: StandIn
+) -> None:
+    stand_in.says(Say(status=429, headers={"Retry-After": "2"}), Say({"url": "/f"}))
+    assert world.call("start_export", "2026-01-01").last_status.done
+
+
+@pytest.mark.parametrize("wrong", [{"timeout": -1}, {"to": 5}, {"format": ""}, {"format": 5}])
+def test_a_wrong_argument_is_an_error_before_anything_is_sent(
+    world: World, stand_in: StandIn, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    (name,) = wrong
+    with pytest.raises(errors.ConfigurationError, match=name):
+        world.call("export", "2026-01-01", **{"to": tmp_path / "x", **wrong})
+    assert stand_in.asked == []
+
+
+BODIES = {"csv": b"a,b\r\n1,2\r\n", "jsonl": b'{"event_id": "1"}\n', "parquet": b"PAR1 PAR1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "ordered"),
+    [
+        ("x.parquet", {}, {"format": "parquet"}),
+        ("x.csv", {}, {"format": "csv"}),
+        ("x.JSONL", {}, {"format": "jsonl"}),
+        ("x.ndjson", {}, {"format": "jsonl"}),
+        ("x.csv.gz", {}, {"format": "csv", "compression": "gzip"}),
+        ("x.jsonl.GZ", {}, {"format": "jsonl", "compression": "gzip"}),
+        ("x.gz", {"format": "jsonl"}, {"format": "jsonl", "compression": "gzip"}),
+        ("x", {}, {"format": "csv"}),
+        ("x.dat", {"format": "parquet"}, {"format": "parquet"}),
+        ("x.csv", {"format": "csv", "compression": "none"}, {"compression": "none"}),
+        ("x.parquet", {"compression": "gzip"}, {"format": "parquet", "compression": "gzip"}),
+    ],
+)
+def test_the_order_follows_the_suffix(
+    world: World,
+    stand_in: StandIn,
+    tmp_path: Path,
+    name: str,
+    given: dict[str, str],
+    ordered: dict[str, str],
+) -> None:
+    form = ordered.get("format", "csv")
+    body = BODIES[form]
+    if ordered.get("compression") == "gzip" and form != "parquet":
+        body = gzip.compress(body)
+    stand_in.says_by_name(bulk_export=[Say({"download_url": "/f"})], f=[Say(body)])
+    world.call("export", "2026-01-01", to=tmp_path / name, **given)
+    said = json.loads(stand_in.asked[0].body)
+    days = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
+    assert said == {"format": "csv", **days, **ordered}
+    assert (tmp_path / name).read_bytes() == body
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("x.csv", {"format": "jsonl"}, r"ends in \.csv, and format='jsonl' is something else"),
+        ("x.parquet", {"format": "csv"}, "format='csv'"),
+        ("x.csv.gz", {"format": "parquet"}, "format='parquet'"),
+        ("x.csv.gz", {"compression": "none"}, r"ends in \.gz, and compression='none'"),
+        ("x.csv", {"compression": "gzip"}, r"ends in \.csv, and compression='gzip'"),
+        ("x.parquet.gz", {}, "compressed inside"),
+    ],
+)
+def test_a_contradiction_is_an_error_before_anything_is_sent(
+    world: World, stand_in: StandIn, tmp_path: Path, name: str, given: dict[str, str], expected: str
+) -> None:
+    with pytest.raises(errors.ConfigurationError, match=expected):
+        world.call("export", "2026-01-01", to=tmp_path / name, **given)
+    assert (stand_in.asked, list(tmp_path.iterdir())) == ([], [])
+
+
+def test_the_reference_server_writes_what_the_suffix_says(
+    reference_world: World, tmp_path: Path
+) -> None:
+    reference_world.call("export", "2026-01-15", to=tmp_path / "x.jsonl.gz")
+    lines = gzip.decompress((tmp_path / "x.jsonl.gz").read_bytes()).splitlines()
+    assert len([json.loads(line) for line in lines]) == 1500

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from datetime import date
 
@@ -9,29 +10,49 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client._fanout import Fanout
-from adanalytics_client._pages import Cursor, Fetched, fetched
-from adanalytics_client._plan import make_plan
-from adanalytics_client._rows import find_rows
+from adanalytics_client._events import (
+    Cursor,
+    Fanout,
+    FetchedPage,
+    Position,
+    Signals,
+    make_plan,
+    position_of,
+    token_of,
+)
+from adanalytics_client._json import raw_rows
 
 DAY = date(2026, 1, 15)
 
 
-def page_of(sizes: list[int], cursor: Cursor) -> Fetched:
+def page_of(sizes: list[int], cursor: Cursor) -> FetchedPage:
     """Page `cursor.number` of a slice whose pages have these sizes."""
-    hour = cursor.slice.hour or 0
-    at = cursor.number - 1
-    rows = [{"id": (hour, at, each)} for each in range(sizes[at] if at < len(sizes) else 0)]
-    return fetched(find_rows({"events": rows, "has_more": at + 1 < len(sizes)}), {})
+    hour, at = cursor.slice.hour or 0, cursor.number - 1
+    ids = [f"{hour}-{at}-{each}" for each in range(sizes[at] if at < len(sizes) else 0)]
+    rows = raw_rows(json.dumps({"event_id": each}).encode() for each in ids)
+    says = Signals(more=at + 1 < len(sizes))
+    return FetchedPage(rows, says, range(1, len(ids) + 1)).identified()
 
 
-def ids(page: Fetched) -> list[tuple[int, int, int]]:
-    return [row["id"] for row in page.rows()]
+def ids(page: FetchedPage) -> list[str]:
+    return [row["event_id"] for row in page.rows.rows()]
+
+
+def every_id(script: list[list[int]]) -> list[str]:
+    return [
+        f"{hour}-{at}-{each}"
+        for hour, sizes in enumerate(script)
+        for at, size in enumerate(sizes)
+        for each in range(size)
+    ]
+
+
+SCRIPTS = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=24, max_size=24)
 
 
 @settings(max_examples=80, deadline=None)
 @given(
-    script=st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=24, max_size=24),
+    script=SCRIPTS,
     concurrency=st.integers(1, 6),
     ordered=st.booleans(),
     enough=st.none() | st.integers(1, 40),
@@ -42,9 +63,11 @@ def test_every_event_comes_once_within_the_bounds(
 ) -> None:
     """Pages arrive in any order; out come all events, in order when asked for."""
     chance = random.Random(seed)
-    fanout = Fanout(make_plan(DAY, DAY), concurrency=concurrency, ordered=ordered, enough=enough)
+    fanout = Fanout(
+        make_plan(DAY, DAY), concurrency=concurrency, ordered=ordered, max_events=enough
+    )
     flying: list[Cursor] = []
-    out: list[tuple[int, int, int]] = []
+    out: list[str] = []
     asked = held = 0
     while not fanout.finished:
         while (cursor := fanout.start()) is not None:
@@ -53,27 +76,20 @@ def test_every_event_comes_once_within_the_bounds(
             held += 1
         assert len(flying) <= concurrency
         assert held <= 2 * concurrency
-        if (turned := fanout.ready()) is not None:
+        if (ready := fanout.ready()) is not None:
             held -= 1
-            # Who works with a page keeps no other one alive.
-            assert turned.cursor.before is None
-            out += ids(turned.page)
+            out += ids(ready.page)
         else:
             cursor = flying.pop(chance.randrange(len(flying)))
             fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
-    expected = [
-        (hour, at, each)
-        for hour, sizes in enumerate(script)
-        for at, size in enumerate(sizes)
-        for each in range(size)
-    ]
+    expected = every_id(script)
     if enough is None:
-        assert (out if ordered else sorted(out)) == expected
+        assert (out if ordered else sorted(out)) == (expected if ordered else sorted(expected))
         assert asked == sum(map(len, script))
     else:
-        assert len(out) >= min(enough, len(expected))
+        assert len(out) == min(enough, len(expected))
         assert out == expected[: len(out)]
-        assert asked == len({each[:2] for each in out})
+        assert asked == len({each.rpartition("-")[0] for each in out})
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -89,12 +105,45 @@ def test_an_error_comes_in_its_place(ordered: bool) -> None:
         assert fanout.ready() is None
         assert fanout.start() is None
         fanout.settle(first, page_of([1], first))
-        turned = fanout.ready()
-        assert turned
-        assert turned.cursor == first
+        ready = fanout.ready()
+        assert ready
+        assert ready.cursor == first
     with pytest.raises(ValueError, match="broken"):
         fanout.ready()
     assert not fanout.finished
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    script=SCRIPTS,
+    concurrency=st.integers(1, 5),
+    ordered=st.booleans(),
+    stops=st.lists(st.integers(1, 12), max_size=12),
+    seed=st.integers(0, 9999),
+)
+def test_runs_that_stop_anywhere_are_one_pull(
+    script: list[list[int]], concurrency: int, ordered: bool, stops: list[int], seed: int
+) -> None:
+    """Pages arrive in any order, each run stops after some of them, the last one does not."""
+    chance, plan = random.Random(seed), make_plan(DAY, DAY)
+    out: list[str] = []
+    position: Position | None = None
+    for stop in [*stops, None]:
+        fanout = Fanout(plan, concurrency=concurrency, ordered=ordered, position=position)
+        flying: list[Cursor] = []
+        handed = 0
+        while not fanout.finished and handed != stop:
+            while (cursor := fanout.start()) is not None:
+                flying.append(cursor)
+            if (ready := fanout.ready()) is not None:
+                out += ids(ready.page)
+                position = position_of(token_of(ready.left, plan, "acme"), plan, "acme")
+                handed += 1
+            else:
+                cursor = flying.pop(chance.randrange(len(flying)))
+                fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
+    expected = every_id(script)
+    assert (out if ordered else sorted(out)) == (expected if ordered else sorted(expected))
 
 
 def test_cursors_are_plain_data() -> None:

@@ -38,7 +38,7 @@ def ask_and_close():
 
 client = Client(sys.argv[1], **options)
 ask()
-locks = [client._driver._atomic, client._driver._exclusive, client._driver._sockets._lock]
+locks = [client._driver._atomic, client._driver._exclusive, client._driver._opening]
 for lock in locks:
     lock.acquire()
 in_child(ask_and_close)
@@ -78,16 +78,16 @@ PART = """
 from contextlib import closing
 from pathlib import Path
 from adanalytics_client import DownloadError
-from adanalytics_client._locked_part import LockedPart
+from adanalytics_client._exports import Part
 
 def let_go():
     part.remove()
     part.close()
 
-part = LockedPart(Path(sys.argv[1]))
+part = Part(Path(sys.argv[1]))
 in_child(let_go)
 try:
-    LockedPart(Path(sys.argv[1]))
+    Part(Path(sys.argv[1]))
 except DownloadError:
     pass
 else:
@@ -98,7 +98,7 @@ if (child := os.fork()) == 0:
     os.read(over, 1)
     os._exit(0)
 part.close()
-with closing(LockedPart(Path(sys.argv[1]))):
+with closing(Part(Path(sys.argv[1]))):
     os.write(end, b".")
 assert os.waitpid(child, 0)[1] == 0
 """

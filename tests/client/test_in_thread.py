@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client._in_thread import in_thread
-from adanalytics_client._reference import running
+from adanalytics_client._io.async_driver import in_thread
 from adanalytics_client.testing import async_reference_client
+from adanalytics_server.local import LocalServer
 
 
 @pytest.mark.parametrize("cancellations", [1, 3])
@@ -88,15 +88,16 @@ def test_a_reference_server_that_was_cancelled_while_it_started_is_stopped(
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     before = set(threading.enumerate())
-    servers: list[Any] = []
+    servers: list[LocalServer] = []
+    enter = LocalServer.__enter__
 
-    def slowly(server: Any) -> Any:
+    def slowly(server: LocalServer) -> LocalServer:
         begun.set()
         assert go_on.wait(10)
-        servers.append(running(server))
+        servers.append(enter(server))
         return servers[0]
 
-    monkeypatch.setattr("adanalytics_client.testing.running", slowly)
+    monkeypatch.setattr(LocalServer, "__enter__", slowly)
 
     async def use() -> None:
         async with async_reference_client(events_per_day=10):

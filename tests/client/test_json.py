@@ -1,23 +1,27 @@
-"""Exact JSON, and rows cut out as text."""
+"""Exact JSON, and pages whose events stay the bytes that came."""
 
 from __future__ import annotations
 
 import json
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import _outline
-from adanalytics_client._body import Body
-from adanalytics_client._borders import cut_apart
-from adanalytics_client._json import DEEPEST, NotJson, parse
-from adanalytics_client._lines import CHUNK, Lines
-from adanalytics_client._outline import outline
+from adanalytics_client._json import (
+    DEEPEST,
+    PART,
+    BrokenEvent,
+    NotJson,
+    RawRows,
+    parse,
+    raw_rows,
+    read_page,
+)
 from adanalytics_client.encoding import csv_cells, json_text, utf8
+from adanalytics_client.errors import ProtocolError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -28,37 +32,29 @@ VALUES = st.recursive(
 )
 
 
-def texts_of(lines: Lines) -> list[str]:
-    return list(lines)
-
-
-def whole(value: Any) -> Any:
-    """An outline with its texts read again."""
-    if isinstance(value, Lines):
-        return [json.loads(text, parse_float=Decimal) for text in texts_of(value)]
+def decoded(value: Any) -> Any:
+    """A page with its events decoded again."""
+    if isinstance(value, RawRows):
+        return [json.loads(bytes(text), parse_float=Decimal) for text in value.texts]
     if isinstance(value, dict):
-        return {key: whole(each) for key, each in value.items()}
+        return {key: decoded(each) for key, each in value.items()}
     return value
 
 
 @settings(max_examples=100, deadline=None)
 @given(value=VALUES, indent=st.none() | st.integers(0, 2), ascii_only=st.booleans())
-def test_an_outline_is_the_document(value: Any, indent: int | None, ascii_only: bool) -> None:
+def test_a_page_is_the_document(value: Any, indent: int | None, ascii_only: bool) -> None:
     body = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
-    found = outline(body)
-    assert whole(found) == parse(body) == value
-    for text in _texts(found):
-        assert "\n" not in text
+    found = read_page(body)
+    assert decoded(found) == parse(body) == value
+    assert all(b"\n" not in bytes(text) for text in texts_of(found))
 
 
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, Lines):
-        return texts_of(value)
-    return (
-        [text for each in value.values() for text in _texts(each)]
-        if isinstance(value, dict)
-        else []
-    )
+def texts_of(value: Any) -> list[Any]:
+    if isinstance(value, RawRows):
+        return [*value.texts]
+    inner = value.values() if isinstance(value, dict) else ()
+    return [text for each in inner for text in texts_of(each)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +80,7 @@ def _texts(value: Any) -> list[str]:
     ],
 )
 def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
-    for read in (parse, outline):
+    for read in (parse, read_page):
         with pytest.raises(NotJson):
             read(body)
 
@@ -97,7 +93,7 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, told: str) -> None:
-    for read in (parse, outline):
+    for read in (parse, read_page):
         with pytest.raises(NotJson) as caught:
             read(body)
         assert str(caught.value) == told
@@ -118,252 +114,153 @@ def test_a_document_that_cannot_be_walked_is_none(opening: str, closing: str) ->
 
 
 def test_rows_keep_their_own_text() -> None:
-    found = outline(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
-    assert found == {"data": {"rows": Lines.of([b'{"a":1.50, "b":[{"c":1E5}]}', b"{}"])}}
+    found = read_page(b'\xef\xbb\xbf {"data" : {"rows": [{"a":1.50,\n"b":[{"c":1E5}]} , {}]}}')
+    assert found["data"]["rows"].jsonl() == b'{"a":1.50, "b":[{"c":1E5}]}\n{}\n'
 
 
-TRICKY = st.sampled_from(
-    [
-        '},{"a":',
-        '"},{"',
-        "{",
-        "[{",
-        "]",
-        "\\",
-        '\\"',
-        "}",
-        ":{",
-        ',{"a":1}',
-        "\n",
-        "é",
-        "\ud800",
-        "{{x}}",
-    ]
-)
-SCALARS = (
-    st.none() | st.booleans() | st.integers() | TRICKY | st.lists(TRICKY, max_size=3).map("".join)
-)
-MEMBERS = st.sampled_from(["a", "b", "}", ",", ":", "", "a b"])
-OBJECTS = st.dictionaries(
-    MEMBERS,
-    SCALARS
-    | st.lists(SCALARS | st.dictionaries(MEMBERS, SCALARS, max_size=2), max_size=3)
-    | st.dictionaries(MEMBERS, SCALARS | st.lists(st.just({"a": 1}), max_size=3), max_size=2),
-    max_size=3,
-)
-INNER: st.SearchStrategy[Any] = st.dictionaries(MEMBERS, SCALARS | st.just({}), max_size=1)
-RAW = st.sampled_from(
-    [
-        '{"a":1E400}',
-        '{"a":0.10,"a":{}}',
-        '{ "a":1}',
-        '{"a":1,\n"b":2}',
-        "{}",
-        '{"a":[{"a":1},{"a":2}]}',
-    ]
-)
+def page_of(*events: bytes) -> bytes:
+    return b'{"events":[%b],"has_more":false}' % b",".join(events)
 
 
-@settings(max_examples=300, deadline=None)
+EVENT = b'{"event_id":"e%d","n":1.50,"key_values":{"a":"\\u00e9\xc3\xa9"},"x":[true,null]}'
+
+
+@settings(max_examples=400, deadline=None)
 @given(
-    rows=st.lists(
-        st.one_of(
-            OBJECTS,
-            st.builds(lambda each: {"a": 1} | each, OBJECTS),
-            st.builds(lambda each, last: {"a": 1} | each | {"z": last}, OBJECTS, INNER),
-        ),
-        max_size=5,
-    ),
-    raw=st.lists(RAW, max_size=3),
-    compact=st.booleans(),
-    ascii_only=st.booleans(),
-    beside=OBJECTS,
-    before=st.booleans(),
-    mark=st.booleans(),
-    behind=st.sampled_from(["", "\n", " \r\n"]),
-    size=st.integers(1, 60),
-    told=st.none() | st.integers(0, 400),
+    at=st.integers(0, 10**6),
+    damage=st.sampled_from(["delete", "insert", "change"]),
+    byte=st.integers(0, 255) | st.sampled_from([*b'{}[],:"\\0129.eE+-tfn \n']),
+    spaced=st.booleans(),
 )
-def test_borders_are_where_a_careful_reader_cuts(
-    rows: list[Any],
-    raw: list[str],
-    compact: bool,
-    ascii_only: bool,
-    beside: Any,
-    before: bool,
-    mark: bool,
-    behind: str,
-    size: int,
-    told: int | None,
+def test_damage_that_python_refuses_is_refused(
+    at: int, damage: str, byte: int, spaced: bool
 ) -> None:
-    """What is cut without reading the objects is byte for byte what reading each of them gives."""
-    separators = (",", ":") if compact else (", ", ": ")
-    write = partial(json.dumps, separators=separators, ensure_ascii=ascii_only)
-    texts = [*map(write, rows), *raw]
-    around = write({"beside": beside, "also": [beside, {"a": {}}]})
-    page = f'"rows":[{separators[0].join(texts)}]'
-    page = f"{{{page},{around[1:]}" if before else f"{around[:-1]},{page}}}"
-    body = (b"\xef\xbb\xbf" if mark else b"") + (page + behind).encode("utf-8", "surrogatepass")
+    """One byte of a page is deleted, inserted or changed."""
+    body = bytearray(page_of(*(EVENT % number for number in range(3))))
+    if spaced:
+        body = bytearray(json.dumps(json.loads(body), indent=1).encode())
+    at %= len(body)
+    body[at : at + (damage != "insert")] = b"" if damage == "delete" else bytes([byte])
+    found, told = outcome(bytes(body))
     try:
-        found = outline(body)
-    except NotJson:
-        with pytest.raises(NotJson):
-            parse(body)
+        expected = json.loads(bytes(body), parse_float=Decimal, parse_constant=refuse)
+    except ValueError:
+        assert told
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_outline, "cut_apart", lambda *_: None)
-        walked = outline(body)
-    assert exact(found) == exact(walked) == exact(careful(body))
-    collected = Body(None, None if told is None else str(told))
-    for at in range(0, len(body), size):
-        collected.write(body[at : at + size])
-    assert exact(outline(collected.finish())) == exact(found)
+    # Two things that Python reads are refused: a lone surrogate, and a name that comes twice
+    # beside the events.
+    assert found == expected if not told else ("surrogate" in told or "twice" in told)
 
 
-def careful(body: bytes) -> Any:
-    """The outline of one that reads every object."""
-    with pytest.MonkeyPatch.context() as patch:
-        for quick in ("cut_apart", "_cut_at_borders"):
-            patch.setattr(_outline, quick, lambda *_: None)
-        return outline(body)
+def outcome(body: bytes) -> tuple[Any, str]:
+    try:
+        return decoded(read_page(body)), ""
+    except (NotJson, ProtocolError) as error:
+        return None, str(error)
 
 
-def exact(value: Any) -> Any:
-    """An outline with its lists as the bytes that would be written."""
-    if isinstance(value, Lines):
-        lines, texts = value.jsonl(), texts_of(value)
-        assert value.upto(1).jsonl() == lines.split(b"\n")[0] + b"\n" == (texts[0] + "\n").encode()
-        assert len(value) == lines.count(b"\n") == len(value.rows())
-        assert all(each in value for each in texts)
-        return lines, value.array()
-    return {key: exact(each) for key, each in value.items()} if isinstance(value, dict) else value
+def refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
-def test_borders_are_found_without_reading_every_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: list[dict[str, Any]] = [
-        {"id": at, "pairs": {}, "note": "{" if at == 5 else ""} for at in range(2000)
-    ]
-    body = json.dumps({"events": rows, "meta": {"a": {"b": [{}]}}}, separators=(",", ":")).encode()
-    monkeypatch.setattr(_outline, "_cut", None)
-    monkeypatch.setattr(_outline, "cut_apart", lambda *_: None)
-    found = outline(body)["events"]
-    assert (len(found), list(found)[5], found.upto(3).rows()) == (
-        2000,
-        '{"id":5,"pairs":{},"note":"{"}',
-        rows[:3],
-    )
+DAMAGES = [
+    (b'"n":1.50', b'"n":tru'),
+    (b'"n":1.50', b'"n":0.1.2'),
+    (b'"n":1.50', b'"n":01'),
+    (b'"n":1.50', b'"n":NaN'),
+    (b'"n":1.50', b'"n":-Infinity'),
+    (b'"n":1.50,', b'"n":1.50'),
+    (b'"n":1.50,', b'"n":1.50,,'),
+    (b'"x":[true,null]}', b'"x":[true,null],}'),
+    (b"\\u00e9", b"\x01"),
+    (b"\\u00e9", b"\n"),
+    (b"\\u00e9", b"\\ud800"),
+    (b"\\u00e9", b"\\udc00\\ud800"),
+    (b"\\u00e9", b"\\x"),
+    (b"\xc3\xa9", b"\xc3"),
+    (b"\xc3\xa9", b"\xed\xa0\x80"),
+    (b'"event_id":"', b'event_id":"'),
+    (b"null]}", b"null]}}"),
+    (b"null]}", b"null]"),
+]
 
 
-@pytest.mark.parametrize(
-    "shape", ['{"n":{},"events":[%s],"x":{"y":7}}', "[%s]", '{"data":{"rows":[%s]}}']
-)
-@pytest.mark.parametrize("note", ["}:{é,", "},{ \\u007b}", ", {{x}}", ",é{"])
-def test_an_object_needs_no_reading_to_be_told_apart(shape: str, note: str) -> None:
-    row = f'{{"id":1,"note":"{note}","pairs":{{"id":1,"x":{{}}}}}}'
-    texts = [row.replace("1", str(at)) for at in range(2000)]
-    body = (shape % ",".join(texts)).encode()
-    text = bytearray(body)
-    found = cut_apart(text)
-    if "},{" in note.replace(" ", ""):
-        # It may be a border that looks otherwise: nothing is cut.
-        assert found is None
-        assert text == body
-        return
-    assert found is not None
-    lines, around = found
-    assert list(lines) == texts
-    assert around == (shape % "{}").encode()
+@pytest.mark.parametrize("number", [1, 5_001, 10_000])
+@pytest.mark.parametrize(("good", "bad"), DAMAGES)
+def test_an_event_that_is_not_json_is_named(number: int, good: bytes, bad: bytes) -> None:
+    events = [EVENT % each for each in range(10_000)]
+    assert good in events[number - 1]
+    events[number - 1] = events[number - 1].replace(good, bad)
+    for body in (page_of(*events), b'{"links":[{"a":1}],"data":{"x":"[{","rows":[%b]}}'):
+        with pytest.raises(BrokenEvent) as caught:
+            read_page(body.replace(b"%b", b",".join(events)))
+        assert caught.value.number == number
 
 
-@pytest.mark.parametrize(
-    "end", ["1", '{"a":{}}', '"}}"', '"}"', '"{}},{"', '{"id":{"id":{}}}', "[]"]
-)
-@pytest.mark.parametrize("place", range(4))
-def test_an_object_may_end_as_no_other_does(end: str, place: int) -> None:
-    """In braces more or fewer than the first has, or in a string that has some."""
-    texts = ['{"id":1,"z":{}}', '{"id":2,"y":{},"z":{"id":3}}', '{"id":4,"y":{"id":5},"z":6}']
-    texts.insert(place, f'{{"id":7,"z":{end}}}')
-    body = f'{{"rows":[{",".join(texts)}],"z":{{}}}}'.encode()
-    found = outline(body)
-    assert list(found["rows"]) == texts
-    assert exact(found) == exact(careful(body))
-
-
-@pytest.mark.parametrize("count", [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
-def test_lines_that_were_cut_are_as_lines_of_texts(count: int) -> None:
-    texts = [b'{"id":%d,"of":{"all":{}}}' % at for at in range(count)]
-    found = cut_apart(bytearray(b'{"count":{},"rows":[%b]}\n' % b",".join(texts)))
-    assert found is not None
-    lines, made = found[0], Lines.of(texts)
-    assert [*lines] == [*made] == [each.decode() for each in texts]
-    assert [[*each] for each in lines.parts()] == [[*each] for each in made.parts()]
-    assert [len(each) for each in lines.parts()] == [len(each) for each in made.parts()]
-    assert b"".join(lines.excerpts()) == b"".join(made.excerpts())
-    assert (lines.first, lines.last(40), lines.array()) == (made.first, made.last(40), made.array())
-    for most in {1, count - 1 or 1, count, CHUNK}:
-        assert lines.upto(most).jsonl() == made.upto(most).jsonl()
-
-
-def test_the_parts_of_lines() -> None:
-    texts = [f'{{"id":{at}}}' for at in range(2 * CHUNK + 7)]
-    lines = Lines.of([*map(str.encode, texts)])
-    assert [len(each) for each in lines.parts()] == [CHUNK, CHUNK, 7]
-    assert [text for part in lines.parts() for text in part] == texts
-    for most in (1, CHUNK - 1, CHUNK, CHUNK + 1, len(texts), len(texts) + 1):
-        assert list(lines.upto(most)) == texts[:most]
-        assert len(lines.upto(most)) == len(texts[:most])
-        assert lines.last(most) == texts[-most:]
-    assert texts[0] == lines.first
-    assert '{"id":1}' in lines
-    assert '"id":1}' not in lines
-    assert '{"id":1' not in lines
-
-
-def test_excerpts_are_of_the_lines_alone() -> None:
-    texts = [b'{"id":%d,"note":"the same in all of them"}' % at for at in range(100, 900)]
-    whole = Lines.of(texts)
-    begin, *_, end = whole.marks
-    within = Lines(b"xyz" + whole.jsonl() + b"xyz", [begin + 3, end + 3], len(texts))
-    assert b"".join(within.excerpts()) == b"".join(whole.excerpts())
-    other = Lines.of([each.replace(b'"id":', b'"id":1') for each in texts])
-    assert set(other.excerpts()).isdisjoint(whole.excerpts())
-
-
-@pytest.mark.parametrize(
-    "odd", ['{"x":1}', '{"id":1},{"x":[]}', '{"id":1}, {"id":2}', '{"id":{"id":1}},{}', "null"]
-)
-def test_one_border_that_is_another_is_seen(odd: str) -> None:
-    rows = ",".join(['{"id":1}'] * 5 + [odd] + ['{"id":1}'] * 5)
-    body = b'{"events":[%b],"id":{"id":{}}}' % rows.encode()
-    text = bytearray(body)
-    assert cut_apart(text) is None
-    assert text == body
-    assert exact(outline(body)) == exact(careful(body))
-
-
-@pytest.mark.parametrize("broken", ['{"a":NaN}', '{"a":1,}', "{'a':1}", '{"a" 1}'])
-def test_what_is_wrong_in_every_object_is_noticed(broken: str) -> None:
-    rows = ",".join(['{"a":1}', *[broken] * 98, '{"a":1}'])
-    with pytest.raises(NotJson):
-        outline(b'{"events":[%b]}' % rows.encode())
+def test_a_comma_that_is_missing_between_events_is_named() -> None:
+    with pytest.raises(BrokenEvent, match="a comma is missing behind it") as caught:
+        read_page(b'[{"a":1},{"a":2} {"a":3}]')
+    assert caught.value.number == 2
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"a":{"b":{"c":[{"id":1},{"id":2}]}}}',
-        b'{"a":[{"id":1}],"a":5}',
-        b'{"a":{"b":[{"id":1}]},"a":{"c":null}}',
-        b'{"d":%b{}%b,"a":{"b":[{"id":1}]}}' % (b'{"d":' * 900, b"}" * 900),
+        b'{"events":[{"a":1}],"events":[{"a":2}]}',
+        b'{"events":[{"a":1}],"events":[{"a":1}]}',
+        b'{"events":[{"a":1}],"events":[]}',
+        b'{"b":1, "events" : [{"a":1}],"\\u0065vents":[]}',
+        b'{"events":1,"events":12}',
+        b'{"data":{"events":[{"a":1}],"events":1}}',
+        b'{"data":{"events":[{"a":1}]},"data":{"events":[{"a":1}]}}',
     ],
 )
-def test_a_list_that_is_no_page_hides_nothing(body: bytes) -> None:
-    """It lies too deep, its name comes again, or something very deep stands before it."""
-    assert whole(outline(body)["a"]) == json.loads(body)["a"]
+def test_names_around_the_events_come_once(body: bytes) -> None:
+    with pytest.raises(ProtocolError, match=r'"(data|events|.u0065vents)" twice in one object'):
+        read_page(body)
+
+
+def test_the_last_of_two_members_of_an_event_counts() -> None:
+    events = read_page(page_of(b'{"a":1,"a":2}'))["events"]
+    assert events.rows() == [{"a": 2}]
+    assert events.jsonl() == b'{"a":1,"a":2}\n'
+
+
+def test_a_list_that_lies_too_deep_is_read_as_values() -> None:
+    body = b'{"a":{"b":{"c":[{"id":1},{"id":2}]}}}'
+    assert read_page(body) == json.loads(body)
+    assert isinstance(read_page(body, 3)["a"]["b"]["c"], RawRows)
+
+
+def test_parts_of_events_know_their_place() -> None:
+    texts = [b'{"id":%d}' % at for at in range(2 * PART + 7)]
+    events = raw_rows(texts)
+    assert [(len(each), each.before) for each in events.parts()] == [
+        (PART, 0),
+        (PART, PART),
+        (7, 2 * PART),
+    ]
+    assert b"".join(part.jsonl() for part in events.parts()) == b"\n".join([*texts, b""])
+    for most in (0, 1, PART, len(texts), len(texts) + 1):
+        assert events.first(most).jsonl() == b"".join(b"%b\n" % each for each in texts[:most])
+        last = events.last(most)
+        assert last.before + len(last) == len(texts)
+        assert last.rows() == [json.loads(each) for each in texts[len(texts) - len(last) :]]
+    kept = events.without([at < 3 or at == 5 for at in range(len(texts))])
+    assert (kept.before, kept.first(3).rows()) == (3, [{"id": 3}, {"id": 4}, {"id": 6}])
+    assert raw_rows([]).array() == b"[]"
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "9" * 5000])
+def test_a_number_that_python_cannot_hold_is_named(number: str) -> None:
+    events = read_page(page_of(b'{"a":1}', b'{"a":%b}' % number.encode()))["events"]
+    assert events.jsonl().endswith(b":%b}\n" % number.encode())
+    with pytest.raises(ProtocolError, match="Event 2 of a page cannot be read: it holds a number"):
+        events.rows()
 
 
 def test_a_mixed_list_is_read_as_values() -> None:
-    assert outline(b'{"a":[{"b":1.5},3]}') == {"a": [{"b": Decimal("1.5")}, 3]}
+    assert read_page(b'{"a":[{"b":1.5},3]}') == {"a": [{"b": Decimal("1.5")}, 3]}
 
 
 def test_decimals_are_written_with_their_digits() -> None:

@@ -103,11 +103,26 @@ def test_a_waiting_pull_says_so_once(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = lambda asked: say({"events": [{"h": asked.query["hour"]}], "total": 1})
-    caplog.set_level("INFO", logger="adanalytics_client")
     # All threads share the moved clock, so one thread's wait would use up the budget of another.
     world = open_world(limit=20, retry=RetryPolicy(budget=1e9))
     assert len(world.rows("2026-01-15", concurrency=4)) == 24
-    assert len([each for each in caplog.messages if "quota used up, going on at" in each]) == 1
+    assert caplog.messages == ["Quota used up; resuming at 09:00:00 UTC (in 60 min)"]
+    assert [each.levelname for each in caplog.records] == ["WARNING"]
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(5, []), (30, ["(in 30 s)"]), (300, ["(in 5 min)"])])
+def test_a_wait_of_more_than_five_seconds_is_a_warning(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    caplog: pytest.LogCaptureFixture,
+    seconds: int,
+    told: list[str],
+) -> None:
+    stand_in.says(say(status=429, headers={"Retry-After": str(seconds)}), say(DATES))
+    world.call("dates")
+    assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == told
+    assert all(each.startswith("The service asked to slow down;") for each in caplog.messages)
 
 
 class CoarseClock:

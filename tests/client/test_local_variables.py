@@ -14,7 +14,7 @@ import pytest
 
 import adanalytics_client
 from adanalytics_client import AsyncClient, BytesReceived, Client, Observer, errors
-from adanalytics_client._url import Address
+from adanalytics_client._base.urls import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,19 +86,29 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
 
 
 @pytest.mark.parametrize("echo", [SIGNED, KEY])
-def test_no_frame_shows_what_came_instead_of_a_file(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path, echo: str
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [({"Content-Type": "application/json"}, "cannot serve"), ({}, "does not begin as a csv file")],
+)
+def test_no_frame_shows_an_answer_in_place_of_a_file(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    echo: str,
+    headers: dict[str, str],
+    message: str,
 ) -> None:
     stand_in.says_by_name(
         bulk_export=[say({"status": "done", "url": SIGNED, "format": "csv"})],
-        f_csv=[say({"error": f"cannot serve {echo}"})],
+        f_csv=[say({"error": f"cannot serve {echo}"}, headers=headers)],
     )
-    with pytest.raises(errors.DownloadError, match="cannot serve") as caught:
+    with pytest.raises(errors.DownloadError, match=message) as caught:
         open_world(api_key=KEY).call("export", "2026-01-15", to=tmp_path / "out.csv")
     assert "s3cret" not in shown_locals(caught.value)
 
 
-@pytest.mark.parametrize("way", ["direct", "proxy", "lent"])
+@pytest.mark.parametrize("way", ["direct", "proxy", "http="])
 def test_no_frame_of_an_interrupted_wait_shows_a_secret(
     open_world: OpenWorld,
     stand_in: StandIn,
@@ -115,7 +125,7 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
         monkeypatch.setenv("HTTP_PROXY", stand_in.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
         options["base_url"] = "http://stats.example"
-    elif way == "lent":
+    elif way == "http=":
         asynchronous = request.node.callspec.params["open_world"] == "async"
         options["http"] = httpx.AsyncClient() if asynchronous else httpx.Client()
     world = open_world(api_key=KEY, **options)
@@ -148,7 +158,7 @@ def test_no_frame_of_an_interrupted_wait_shows_a_secret(
         )
     told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     shown = [f"{each.name} {each.locals}" for each in told.stack if __file__ != each.filename]
-    assert any(each.startswith("send ") for each in shown)
+    assert any(each.startswith("_send ") for each in shown)
     assert [each for each in shown if "s3cret" in each] == []
 
 

@@ -8,11 +8,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
-from tests.client.worlds import SyncWorld
 
-from adanalytics_client import Client, errors
+from adanalytics_client import errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,12 +114,6 @@ def test_no_record_tells_a_secret(
             )
             for call in _calls(open_world(quota_log="memory", **credential), tmp_path):
                 attempt(call)
-    # httpcore, which has much to tell, is below lent clients only.
-    lent = httpx.Client()
-    options: dict[str, Any] = {"partner": "acme", "quota_log": "memory", **credential}
-    with lent, Client(stand_in.url, http=lent, **options) as client:
-        for call in _calls(SyncWorld(client), tmp_path):
-            attempt(call)
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
     attempt(lambda: open_world(url, quota_log="memory", **credential).call("dates"))

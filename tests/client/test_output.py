@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -384,3 +386,37 @@ def test_the_longest_name_that_the_system_takes_is_taken(
     write(world, path)
     assert path.read_bytes() == b'{"a":1}\n'
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("name", "needed"), [("x.jsonl", set()), ("x.csv", set())])
+def test_text_is_written_without_libraries_of_tables(
+    stand_in: StandIn, say: type[Say], tmp_path: Path, name: str, needed: set[str]
+) -> None:
+    stand_in.says(*pages(say, '{"event_id": "e", "revenue": "1.5"}'))
+    code = (
+        "import sys; from adanalytics_client import Client\n"
+        "with Client(sys.argv[1], api_key='k', partner='acme') as client:\n"
+        "    assert client.events('2026-01-15', split='none').write(sys.argv[2]) == 1\n"
+        "print(*sorted({'pyarrow', 'pandas', 'polars', 'pydantic'} & {*sys.modules}))"
+    )
+    command = [sys.executable, "-c", code, stand_in.url, str(tmp_path / name)]
+    environment = os.environ | {"ADANALYTICS_STATE_DIR": str(tmp_path / "state")}
+    found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert set(found.stdout.split()) == needed
+
+
+def test_no_zero_has_an_exponent(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    text = '{"event_id": "e", "revenue": 0E-9, "cost": "0E-9", "x": {"y": 0E-12}, "z": -0.0E-20}'
+    for columns in (None, ["revenue", "x", "z"]):
+        stand_in.says(*pages(say, text))
+        assert write(world, tmp_path / "x.csv", columns=columns) == 1
+        text_written = (tmp_path / "x.csv").read_bytes().decode()
+        (row,) = csv.DictReader(io.StringIO(text_written, newline=""))
+        assert (row["revenue"], row["x"]) == ("0.000000000", '{"y":0.000000000000}')
+        assert row["z"] == "-0.000000000000000000000"
+    stand_in.says(*pages(say, text))
+    assert write(world, tmp_path / "x.jsonl", columns=["revenue", "x"]) == 1
+    line = (tmp_path / "x.jsonl").read_text()
+    assert line == '{"revenue":0.000000000,"x":{"y":0.000000000000}}\n'

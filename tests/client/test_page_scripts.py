@@ -122,34 +122,58 @@ def by_hand(days: list[list[Given]]) -> Read:
     """One page after the other, by the rules: a flag, else pages, else a total, else the length."""
     read = Read()
     for day, pages in enumerate(days):
-        seen, known, before = 0, set[str](), tuple[str, ...]()
-        sizes: list[int] = []
-        for number in range(1, len(pages) + 2):
-            page = pages[number - 1] if number <= len(pages) else Given((), Drawn(0))
-            says, failures = page.drawn, page.drawn.failures[:ATTEMPTS]
-            read.asked += [(day, number)] * min(len(failures) + 1, ATTEMPTS)
-            if len(failures) == ATTEMPTS:
-                read.error = FAILURES[failures[-1]][1]
+        known: list[str] = []
+        for attempt in range(3):
+            total = _attempt(read, day, pages, known, attempt)
+            if read.error is not None:
                 return read
-            if not page.ids:
+            if total is None or total <= len(known):
                 break
-            if page.ids == before:
-                read.error = errors.ProtocolError
-                return read
-            read.ids += [each for each in page.ids if each not in known]
-            known, before, seen = known | set(page.ids), page.ids, seen + len(page.ids)
-            sizes.append(len(page.ids))
-            # Pages of other sizes than the first one's have no fixed size to fall short of.
-            follows = sizes[-1] >= sizes[0] or {*sizes[:-1]} != {sizes[0]}
-            if says.more is not None:
-                follows = says.more
-            elif says.pages:
-                follows = number < says.pages
-            elif says.total is not None and says.total >= len(page.ids):
-                follows = seen < says.total
-            if not follows:
-                break
+        else:
+            # Pages state more events than came, each time.
+            read.error = errors.ProtocolError
+            return read
     return read
+
+
+def _attempt(
+    read: Read, day: int, pages: list[Given], known: list[str], attempt: int
+) -> int | None:
+    """Read the pages of a day; gives the largest total that they state."""
+    seen, first, stale, total = 0, 0, 0, None
+    recent: list[tuple[str, ...]] = []
+    met = set[str]()
+    for number in range(1, len(pages) + 2):
+        page = pages[number - 1] if number <= len(pages) else Given((), Drawn(0))
+        says, failures = page.drawn, page.drawn.failures[:ATTEMPTS] if attempt == 0 else ()
+        read.asked += [(day, number)] * min(len(failures) + 1, ATTEMPTS)
+        if len(failures) == ATTEMPTS:
+            read.error = FAILURES[failures[-1]][1]
+            return None
+        stated = says.total if says.total is not None and says.total >= len(page.ids) else None
+        total = stated if total is None else max(total, stated or 0)
+        if not page.ids:
+            return total
+        stale = stale + 1 if met >= {*page.ids} else 0
+        if page.ids in recent or stale == 3:
+            read.error = errors.ProtocolError
+            return None
+        new = [each for each in page.ids if each not in known]
+        read.ids += new
+        known += new
+        met |= {*page.ids}
+        recent, seen, first = [*recent, page.ids], seen + len(page.ids), first or len(page.ids)
+        # Without metadata a page shorter than the first one is the last.
+        follows = len(page.ids) >= first
+        if says.more is not None:
+            follows = says.more
+        elif says.pages:
+            follows = number < says.pages
+        elif stated is not None:
+            follows = seen < stated
+        if not follows:
+            return total
+    return total
 
 
 class Service:

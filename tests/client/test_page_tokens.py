@@ -2,81 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import pickle
-import random
 import subprocess
 import sys
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from adanalytics_client import _position
-from adanalytics_client._fanout import Fanout
-from adanalytics_client._pages import Cursor, Fetched, fetched
-from adanalytics_client._plan import make_plan
-from adanalytics_client._position import Position, position_of, token_of
-from adanalytics_client._rows import find_rows
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client import Observer, PageDrift, SeenEvents
+from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
 
     from adanalytics_server.local import LocalServer
 
-DAY = date(2026, 1, 15)
-PLAN = make_plan(DAY, DAY)
+DAY, DATE = date(2026, 1, 15), "2026-01-15"
 SIZES = [3, 0, 5, 2, 4] + [1] * 19
-
-
-def page_of(sizes: list[int], cursor: Cursor) -> Fetched:
-    """Page `cursor.number` of a slice whose pages have these sizes."""
-    at, hour = cursor.number - 1, cursor.slice.hour or 0
-    rows = [{"id": (hour, at, each)} for each in range(sizes[at])]
-    return fetched(find_rows({"events": rows, "has_more": at + 1 < len(sizes)}), {})
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    script=st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=24, max_size=24),
-    concurrency=st.integers(1, 5),
-    ordered=st.booleans(),
-    stops=st.lists(st.integers(1, 12), max_size=12),
-    seed=st.integers(0, 9999),
-)
-def test_runs_that_stop_anywhere_are_one_pull(
-    script: list[list[int]], concurrency: int, ordered: bool, stops: list[int], seed: int
-) -> None:
-    """Pages arrive in any order, each run stops after some of them, the last one does not."""
-    chance = random.Random(seed)
-    out: list[tuple[int, int, int]] = []
-    begin: Position | None = None
-    for stop in [*stops, None]:
-        fanout = Fanout(PLAN, concurrency=concurrency, ordered=ordered, begin=begin)
-        flying: list[Cursor] = []
-        handed = 0
-        while not fanout.finished and handed != stop:
-            while (cursor := fanout.start()) is not None:
-                flying.append(cursor)
-            if (turned := fanout.ready()) is not None:
-                out += [row["id"] for row in turned.page.rows()]
-                begin = position_of(token_of(turned.left, PLAN, "acme"), PLAN, "acme")
-                handed += 1
-            else:
-                cursor = flying.pop(chance.randrange(len(flying)))
-                fanout.settle(cursor, page_of(script[cursor.slice.hour or 0], cursor))
-    expected = [
-        (hour, at, each)
-        for hour, sizes in enumerate(script)
-        for at, size in enumerate(sizes)
-        for each in range(size)
-    ]
-    assert (out if ordered else sorted(out)) == expected
 
 
 def hours(asked: Asked, say: type[Say]) -> Say:
@@ -132,7 +76,7 @@ def test_max_events_counts_over_all_runs(
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "words"),
     [
         ({"end": "2026-01-16"}, "2026-01-15..2026-01-16"),
         ({"hour": 3}, "hour 3"),
@@ -145,13 +89,13 @@ def test_a_token_of_another_query_is_refused(
     stand_in: StandIn,
     say: type[Say],
     other: dict[str, Any],
-    told: str,
+    words: str,
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
     world = open_world()
     token = world.pages("2026-01-15", per_page=2)[2].token
     stand_in.asked.clear()
-    with pytest.raises(ConfigurationError, match="resume: this token belongs to.*" + told):
+    with pytest.raises(ConfigurationError, match="resume: this token belongs to.*" + words):
         world.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
     with pytest.raises(ConfigurationError, match=r"partner acme.*partner other"):
         open_world(partner="other").client.events("2026-01-15", per_page=2, resume=token)
@@ -160,10 +104,8 @@ def test_a_token_of_another_query_is_refused(
     assert stand_in.asked == []
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "x", 5, "adanalytics-1.", "cut", "flipped", "adanalytics-2"]
-)
-def test_what_is_no_token_is_refused(
+@pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-2.", "cut", "flipped", "earlier"])
+def test_a_damaged_token_is_refused(
     world: World, stand_in: StandIn, say: type[Say], damage: Any
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
@@ -171,27 +113,10 @@ def test_what_is_no_token_is_refused(
     damaged = {
         "cut": token[:-1],
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
-        "adanalytics-2": token.replace("-1.", "-2."),
+        "earlier": token.replace("-2.", "-1."),
     }
     with pytest.raises(ConfigurationError, match="no resume token of this version"):
         world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
-
-
-def test_a_token_of_an_earlier_version_goes_on(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    stand_in.script = lambda asked: hours(asked, say)
-    pages = world.pages("2026-01-15", per_page=2)
-    at, token = 3, pages[3].token
-    plan = make_plan(DAY, DAY, per_page=2)
-    content = _position._content(token)
-    content |= {"largest": 2, "open": [each[:9] for each in content["open"]]}
-    text = json.dumps(content).encode()
-    packed = base64.urlsafe_b64encode(hashlib.blake2b(text, digest_size=6).digest() + text)
-    old = f"adanalytics-1.{packed.decode().rstrip('=')}"
-    assert position_of(old, plan, "acme").open[0].slice == pages[at].slice
-    rest = world.pages("2026-01-15", per_page=2, resume=old)
-    assert ids(pages[: at + 1]) + ids(rest) == ids(pages)
 
 
 def test_only_days_skips_days_and_a_token_remembers_them(
@@ -247,3 +172,191 @@ with Client(url, api_key=key, partner="acme") as client:
     second = run(next(text for kind, text in reversed(first) if kind == "token"))
     found = [text for kind, text in first + second if kind == "row"]
     assert len(found) == len(set(found)) == 1_500
+
+
+HOUR: dict[str, Any] = {"hour": 3, "per_page": 10}
+
+
+class Drifts(Observer):
+    """Collects what shows that pages moved."""
+
+    def __init__(self) -> None:
+        self.found: list[PageDrift] = []
+
+    def drift(self, info: PageDrift) -> None:
+        self.found.append(info)
+
+
+def serve(stand_in: StandIn, say: type[Say], stored: list[Any], *, totals: bool = True) -> None:
+    """An hour of these events, which may change between the answers."""
+
+    def script(asked: Asked) -> Say:
+        size = int(asked.query["per_page"])
+        end = int(asked.query["page"]) * size
+        says = {"total": len(stored)} if totals else {}
+        return say({"events": stored[end - size : end], **says})
+
+    stand_in.script = script
+
+
+def named(*names: str) -> list[dict[str, str]]:
+    return [{"event_id": each} for each in names]
+
+
+def numbered(count: int) -> list[dict[str, str]]:
+    return named(*(f"e{at}" for at in range(count)))
+
+
+def rows_of(pages: list[Any]) -> list[dict[str, Any]]:
+    return [row for page in pages for row in page.rows]
+
+
+@pytest.mark.parametrize("first", [1, 7, 10, 15, 20, 24, 25, 26])
+@pytest.mark.parametrize("then", [26, 30, None])
+@pytest.mark.parametrize("totals", [True, False])
+def test_events_behind_max_events_come_later(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    first: int,
+    then: int | None,
+    totals: bool,
+) -> None:
+    drifts = Drifts()
+    world = open_world(observer=drifts)
+    serve(stand_in, say, numbered(25), totals=totals)
+    pages = world.pages(DATE, max_events=first, **HOUR)
+    assert len(rows_of(pages)) == min(first, 25)
+    rest = world.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
+    assert rows_of([*pages, *rest]) == numbered(25)
+    assert drifts.found == []
+
+
+def test_pages_of_text_are_the_same(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    serve(stand_in, say, numbered(25))
+    query = world.client.events(DATE, max_events=15, **HOUR)
+    pages = world.all_of(query.text_pages())
+    query = world.client.events(DATE, resume=pages[-1].token, **HOUR)
+    pages += world.all_of(query.text_pages())
+    assert [page.events for page in pages] == [10, 5, 5, 5]
+    assert b"".join(page.jsonl for page in pages).count(b"\n") == 25
+
+
+def test_a_page_can_be_cut_more_than_once(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    """Also events without an id, which look alike."""
+    stored = [{"n": at // 3} for at in range(25)]
+    serve(stand_in, say, stored)
+    pages: list[Any] = []
+    for most in (12, 14, 15, 19, 22, None):
+        token = pages[-1].token if pages else None
+        pages += world.pages(DATE, max_events=most, resume=token, **HOUR)
+    assert rows_of(pages) == stored
+
+
+def test_days_and_hours_behind_a_cut_page(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    def script(asked: Asked) -> Say:
+        hour, page = int(asked.query["hour"]), int(asked.query["page"])
+        names = [f"{hour}-{at}" for at in range(hour % 4)][page * 3 - 3 : page * 3]
+        return say({"events": named(*names)})
+
+    stand_in.script = script
+    whole = rows_of(world.pages(DATE, per_page=3))
+    assert len(whole) == 36
+    for first in range(3, 36):
+        pages = world.pages(DATE, per_page=3, max_events=first)
+        rest = world.pages(DATE, per_page=3, resume=pages[-1].token, ordered=False, concurrency=1)
+        assert rows_of([*pages, *rest]) == whole
+
+
+@pytest.mark.parametrize("first", [5, 9])
+def test_events_that_were_left_out_of_a_cut_page(
+    world: World, stand_in: StandIn, say: type[Say], first: int
+) -> None:
+    serve(stand_in, say, numbered(25))
+    seen = SeenEvents(["e0", "e3", "e4", "e12"])
+    pages = world.pages(DATE, max_events=first, seen=seen, **HOUR)
+    assert len(rows_of(pages)) == first
+    rest = world.pages(DATE, resume=pages[-1].token, **HOUR)
+    last = numbered(25).index(rows_of(pages)[-1])
+    assert rows_of(rest) == numbered(25)[last + 1 :]
+
+
+@pytest.mark.parametrize("asked", [None, 10, 500])
+@pytest.mark.parametrize("then", [{}, {"max_events": 20}, {"max_events": 10}])
+def test_a_token_brings_the_size_of_its_pages(
+    world: World, stand_in: StandIn, say: type[Say], asked: int | None, then: dict[str, int]
+) -> None:
+    """`max_events` alone makes pages smaller; where a size was given, it is that."""
+    serve(stand_in, say, numbered(25))
+    pages = world.pages(DATE, hour=3, max_events=10, per_page=asked)
+    size = asked or 10
+    assert rows_of(pages) == numbered(10)
+    for given in (None, size):
+        stand_in.asked.clear()
+        query = world.client.events(DATE, hour=3, resume=pages[-1].token, per_page=given, **then)
+        assert query.plan.per_page == size
+        rest = world.all_of(query.pages())
+        assert rows_of(rest) == numbered(25)[10 : then.get("max_events")]
+        assert {each.query["per_page"] for each in stand_in.asked} <= {str(size)}
+        most = query.plan.most_requests
+        assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
+
+
+def test_a_finished_pull_asks_for_nothing(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    serve(stand_in, say, numbered(25))
+    token = world.pages(DATE, max_events=5)[-1].token
+    query = world.client.events(DATE, max_events=5, resume=token)
+    assert (query.plan.least_requests, query.plan.most_requests) == (0, 0)
+    assert query.plan.max_events == 0
+    stand_in.asked.clear()
+    assert world.all_of(query.pages()) == []
+    assert stand_in.asked == []
+
+
+def test_a_token_does_not_grow_with_its_cuts(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    serve(stand_in, say, numbered(250))
+    options: dict[str, Any] = {"hour": 3, "per_page": 250}
+    token, lengths = None, list[int]()
+    for most in (40, 80, 120, 160, 200):
+        (page,) = world.pages(DATE, max_events=most, resume=token, **options)
+        token = page.token
+        lengths.append(len(token))
+    assert max(lengths) - min(lengths) < 10
+
+
+@pytest.mark.parametrize("change", ["came", "went"])
+@pytest.mark.parametrize("name", ["event_id", "other"])
+def test_a_cut_page_that_moved_meanwhile(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], change: str, name: str
+) -> None:
+    """What was handed out of it is known by a digest, so that a change is not overlooked."""
+    drifts = Drifts()
+    world, stored = open_world(observer=drifts), [{name: f"e{at}"} for at in range(25)]
+    serve(stand_in, say, stored)
+    token = world.pages(DATE, max_events=5, **HOUR)[-1].token
+    if change == "came":
+        stored[2:2] = [{name: "late"}]
+    else:
+        del stored[2]
+    with pytest.raises(ProtocolError, match="does not begin any more with the 5 events"):
+        world.rows(DATE, resume=token, **HOUR)
+    rest = world.rows(DATE, resume=token, on_drift="warn", **HOUR)
+    assert rest == stored[5:]
+    assert [(each.number, each.moved) for each in drifts.found] == [(1, True)]
+
+
+def test_a_resumed_slice_that_is_short_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    """Which events the earlier run handed out is not known, so they cannot be asked again."""
+    stored = numbered(25)
+    serve(stand_in, say, stored)
+    token = world.pages(DATE, **HOUR)[0].token
+    stored[0:0] = numbered(28)[25:]
+    del stored[:6]
+    stand_in.asked.clear()
+    with pytest.raises(ProtocolError, match="which of them are missing is not known"):
+        world.rows(DATE, resume=token, **HOUR)
+    assert len(stand_in.asked) == 2

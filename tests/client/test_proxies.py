@@ -15,7 +15,7 @@ from tests.client.wire import Wire, served_with, sized
 
 import adanalytics_client
 from adanalytics_client import errors
-from adanalytics_client._proxies import Proxies
+from adanalytics_client._io import Proxies
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn
@@ -173,6 +173,7 @@ def test_a_proxy_that_works_is_used(
     monkeypatch.setenv("HTTP_PROXY", stand_in.url.removeprefix("http://"))
     stand_in.says(say(DATES))
     assert len(open_world("http://stats.example").call("dates")) == 1
+    assert stand_in.asked[0].target.startswith("http://stats.example/")
 
 
 @pytest.mark.parametrize(

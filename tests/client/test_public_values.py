@@ -31,9 +31,11 @@ from adanalytics_client import (
     ExportPhase,
     ExportStatus,
     Observer,
+    Page,
     PageDrift,
     PageReceived,
     PartialAnswer,
+    Period,
     QuotaState,
     RequestDue,
     RequestSent,
@@ -44,10 +46,10 @@ from adanalytics_client import (
     Stretch,
     Summary,
     SummaryRow,
+    TextPage,
     WaitStarted,
     errors,
 )
-from adanalytics_client._page import Page, TextPage
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 DAY = Slice(date(2026, 1, 15), date(2026, 1, 15), None)
@@ -88,6 +90,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
     "PartialAnswer": lambda: PartialAnswer("https://stats.example/dates", "slow", "r-1"),
+    "Period": lambda: Period(NOON.date(), NOON.date()),
     "Plan": _plan,
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
+import resource
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import AsyncClient, Client, _quota_store, errors
-from adanalytics_client._quota_records import HEAD_SIZE, RECORD_SIZE
+from adanalytics_client import AsyncClient, Client, errors
 
 if TYPE_CHECKING:
     from tests.client.conftest import MovedClock, OpenWorld, Say, StandIn
@@ -25,7 +23,7 @@ DATES = {"dates": ["2026-01-15"]}
 
 
 def only_file(folder: Path) -> Path:
-    (path,) = folder.rglob("*.log")
+    (path,) = folder.rglob("*.sqlite3")
     return path
 
 
@@ -46,13 +44,13 @@ def test_the_file_is_private_named_by_a_hash_and_counts_in_the_next_run(
     with pytest.raises(errors.QuotaExceeded):
         open_world(limit=3, on_limit="raise", api_key="aak_secret").call("dates")
     assert open_world(limit=3, api_key="aak_other").client.quota.remaining == 3
-    state = Path(os.environ["XDG_STATE_HOME"])
-    (path,) = [each for each in state.rglob("*.log") if each.stat().st_size > HEAD_SIZE]
-    assert path.parent == state / "adanalytics" / "quota"
-    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert "secret" not in path.name
-    assert b"secret" not in path.read_bytes()
-    assert path.stat().st_size == HEAD_SIZE + 3 * RECORD_SIZE
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "adanalytics" / "quota"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert len(list(folder.glob("*.sqlite3"))) == 2
+    for path in folder.iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert "secret" not in path.name
+        assert b"secret" not in path.read_bytes()
 
 
 def test_a_login_counts_by_its_email_and_a_partner_does_not_matter(
@@ -151,111 +149,106 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
     (told,) = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert "cannot be used" in told
     assert "counted by this client alone" in told
+    assert "used up" not in told
 
 
-def test_a_file_that_others_may_read_becomes_private_again(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    """As a copy from a backup may be."""
-    stand_in.says(say(DATES))
-    open_world(limit=5, quota_log=tmp_path).call("dates")
-    path = only_file(tmp_path)
-    path.chmod(0o666)
-    world = open_world(limit=5, quota_log=tmp_path)
-    world.call("dates")
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert world.client.quota.remaining == 3
-
-
-def test_a_file_that_has_another_name_too_is_not_taken_for_the_one_that_replaced_it(
-    stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    """As after a backup by hard links, where a larger limit then needs a larger file."""
-    stand_in.says(say(DATES))
-    with (
-        counting(stand_in, tmp_path / "quota", limit=3) as first,
-        counting(stand_in, tmp_path / "quota", limit=4) as second,
-    ):
-        first.dates()
-        (tmp_path / "backup").hardlink_to(only_file(tmp_path))
-        second.dates()
-        first.dates()
-        with pytest.raises(errors.QuotaExceeded):
-            first.dates()
-        second.dates()
-        with pytest.raises(errors.QuotaExceeded):
-            second.dates()
-
-
-def test_a_log_whose_folder_was_moved_away_is_begun_anew_by_all(
-    stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says(say(DATES))
-    with (
-        counting(stand_in, tmp_path / "quota", limit=2) as first,
-        counting(stand_in, tmp_path / "quota", limit=2) as second,
-    ):
-        first.dates()
-        (tmp_path / "quota").rename(tmp_path / "moved")
-        second.dates()
-        first.dates()
-        for each in (first, second):
-            with pytest.raises(errors.QuotaExceeded):
-                each.dates()
-
-
-@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_something_else_than_a_file_is_neither_read_nor_waited_for(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    kind: str,
-) -> None:
-    stand_in.says(say(DATES))
-    open_world(limit=5, quota_log=tmp_path / "log").call("dates")
-    path = only_file(tmp_path / "log")
-    path.unlink()
-    if kind == "link":
-        path.symlink_to(tmp_path / "elsewhere")
-        (tmp_path / "elsewhere").write_bytes(b"x" * 300)
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.mkdir()
-    world = open_world(limit=5, quota_log=tmp_path / "log")
-    world.call("dates")
-    assert world.client.quota.remaining == 4
-    (told,) = caplog.messages
-    assert "counted by this client alone" in told
-
-
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE])
-def test_a_passing_failure_sends_nothing_and_is_tried_again(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    monkeypatch: pytest.MonkeyPatch,
-    number: int,
+@pytest.mark.parametrize("spare", range(4))
+def test_a_failure_that_may_pass_sends_nothing_and_is_tried_again(
+    stand_in: StandIn, say: type[Say], tmp_path: Path, spare: int
 ) -> None:
     """To count alone from then on would let twice the limit through."""
     stand_in.says(say(DATES))
-    open_world(limit=2, on_limit="raise").call("dates")
-    world = open_world(limit=2, on_limit="raise")
-    with monkeypatch.context() as broken:
-        broken.setattr(_quota_store, "_opened", raising(OSError(number, os.strerror(number))))
-        with pytest.raises(errors.TransportError, match=os.strerror(number)):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with counting(stand_in, tmp_path, limit=2) as client:
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, before[1]))
+        try:
+            with pytest.raises(errors.TransportError, match=r"for the moment: .*try later"):
+                client.dates()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert not stand_in.asked
+        for _ in range(2):
+            client.dates()
+        with pytest.raises(errors.QuotaExceeded):
+            client.dates()
+
+
+def damaged(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    page = len(content) - 4096
+    path.write_bytes(
+        {
+            "its head": b"\xff" * 100 + content[100:],
+            "its last page": content[:page] + bytes(4096),
+            "cut": content[:page],
+            "something else": b"hello\n" * 50,
+            "emptied": b"",
+        }[how]
+    )
+
+
+@pytest.mark.parametrize("how", ["its head", "its last page", "cut", "something else", "emptied"])
+def test_a_damaged_file_counts_as_full_for_an_hour(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    clock: MovedClock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+) -> None:
+    stand_in.says(say(DATES))
+    with counting(stand_in, tmp_path, limit=50) as client:
+        for _ in range(5):
+            client.dates()
+    damaged(only_file(tmp_path), how)
+    first, second = (
+        open_world(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path) for _ in range(2)
+    )
+    for world in (first, second):
+        with pytest.raises(errors.QuotaExceeded):
             world.call("dates")
-        assert len(stand_in.asked) == 1
-    world.call("dates")
-    with pytest.raises(errors.QuotaExceeded):
-        world.call("dates")
-    assert len(stand_in.asked) == 2
+    (message,) = caplog.messages
+    assert "was damaged; all requests of this hour count as used up" in message
+    clock.now += 3600
+    assert [world.client.quota.remaining for world in (first, second)] == [50, 50]
 
 
-def raising(error: OSError) -> Callable[[Path], int]:
-    def fail(_path: Path) -> int:
-        raise error
+def test_a_file_that_cannot_be_read_counts_as_full_for_an_hour(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    clock: MovedClock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stand_in.says(say(DATES))
+    with counting(stand_in, tmp_path, limit=50) as client:
+        client.dates()
+        for journal in ("-wal", "-shm"):
+            Path(f"{only_file(tmp_path)}{journal}").unlink()
+        world = open_world(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path)
+        with pytest.raises(errors.QuotaExceeded):
+            world.call("dates")
+        (message,) = caplog.messages
+        assert "cannot be used (disk I/O error)" in message
+        assert "all requests of this hour count as used up" in message
+        clock.now += 3600
+        assert world.client.quota.remaining == 50
 
-    return fail
+
+def test_without_a_home_folder_the_client_counts_alone(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    with Client(stand_in.url, api_key="k", partner="acme") as client:
+        assert client.quota.remaining == 1000
+    assert caplog.messages == [
+        "No home folder is known; requests are counted by this client alone."
+    ]

@@ -82,7 +82,7 @@ def test_a_token_and_what_was_seen(world: World, pages_of_two: StandIn) -> None:
     assert [row.get("event_id") for row in rest] == [f"{FIRST} 3", f"{FIRST} 4"]
 
 
-def test_what_a_loop_left_comes_again(pages_of_two: StandIn) -> None:
+def test_events_that_a_loop_did_not_reach_come_again(pages_of_two: StandIn) -> None:
     seen = SeenEvents()
     with Client(pages_of_two.url, api_key="k", partner="acme") as client:
         query = client.events(FIRST, split="none", seen=seen)
@@ -122,14 +122,14 @@ def test_memory_is_bounded() -> None:
         SeenEvents(most=0)
 
 
-def test_something_else_than_seen_events(world: World, stand_in: StandIn) -> None:
+def test_seen_must_be_seen_events(world: World, stand_in: StandIn) -> None:
     with pytest.raises(errors.ConfigurationError, match="seen=set: pass a SeenEvents"):
         world.client.events(FIRST, seen=set())
     assert stand_in.asked == []
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "words"),
     [
         ([None], "an id is a str or an int, not None"),
         ([1.5], "not 1.5"),
@@ -138,11 +138,11 @@ def test_something_else_than_seen_events(world: World, stand_in: StandIn) -> Non
         (5, "5"),
     ],
 )
-def test_ids_that_are_none_are_told(wrong: Any, told: str) -> None:
-    with pytest.raises(errors.ConfigurationError, match=f"event_ids.*{told}"):
+def test_a_wrong_id_is_refused(wrong: Any, words: str) -> None:
+    with pytest.raises(errors.ConfigurationError, match=f"event_ids.*{words}"):
         SeenEvents(wrong)
     seen = SeenEvents(["a"])
-    with pytest.raises(errors.ConfigurationError, match=told):
+    with pytest.raises(errors.ConfigurationError, match=words):
         seen.add(wrong)
     assert [None in seen, 1 in seen, "a" in seen] == [False, False, True]
 
@@ -157,7 +157,7 @@ def test_ids_that_are_numbers(world: World, stand_in: StandIn, say: type[Say]) -
 
 
 @pytest.mark.parametrize("row", [{"eventId": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
-def test_pages_without_any_id_are_told_once(
+def test_pages_without_any_id_are_logged_once(
     world: World,
     stand_in: StandIn,
     say: type[Say],
@@ -168,6 +168,6 @@ def test_pages_without_any_id_are_told_once(
         {"events": [{**row, "page": asked.query["page"]}], "has_more": asked.query["page"] != "3"}
     )
     assert len(world.rows(FIRST, split="none", seen=SeenEvents())) == 3
-    (told,) = caplog.messages
-    assert "no event of page 1 of 2026-01-15 has an event_id" in told
-    assert f"The first one has: {', '.join(row)}, page." in told
+    (words,) = caplog.messages
+    assert "no event of page 1 of 2026-01-15 has an event_id" in words
+    assert f"The first one has: {', '.join(row)}, page." in words

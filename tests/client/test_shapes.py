@@ -226,9 +226,11 @@ TWO = b'[{"event_id":"1"},{"event_id":"2"}]'
         b'{"events": %b, "x": 1, "events" : [ {"event_id": "3"} ] }',
         b'{"data":{"rows":%b,"rows":[]}}',
         b'{"data":{"rows":%b},"data":{"rows":[{"event_id":"3"}]}}',
+        b'{"events":null,"events":%b}',
+        b'{"status":"ok","events":%b,"status":"failed"}',
     ],
 )
-def test_a_list_that_is_named_twice_is_told(
+def test_a_name_that_comes_twice_around_the_events_is_refused(
     world: World, stand_in: StandIn, say: type[Say], body: bytes
 ) -> None:
     stand_in.says(say(body % TWO, headers={"X-Request-Id": "r-1"}))
@@ -236,19 +238,3 @@ def test_a_list_that_is_named_twice_is_told(
         world.rows(DAY, hour=3)
     assert (len(stand_in.asked), caught.value.request_id) == (1, "r-1")
     assert "/ad-analytics/events?" in (caught.value.url or "")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"x":[],"x":[],"events":%b}',
-        b'{"x":1,"x":2,"meta":{"page":[1],"page":[2]},"events":%b}',
-        b'{"events":null,"events":%b}',
-        b'{"data":{"note":[1]},"data":{"events":%b}}',
-    ],
-)
-def test_another_name_may_come_twice(
-    world: World, stand_in: StandIn, say: type[Say], body: bytes
-) -> None:
-    stand_in.says(say(body % TWO), say({"events": []}))
-    assert len(world.rows(DAY, hour=3)) == 2

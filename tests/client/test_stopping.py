@@ -27,9 +27,8 @@ from adanalytics_client import (
     TransportError,
     WaitStarted,
 )
-from adanalytics_client._fanout import Fanout
-from adanalytics_client._pages import Cursor
-from adanalytics_client._stop import Stop
+from adanalytics_client._events import Cursor, Fanout
+from adanalytics_client._io import Stop
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, Say, StandIn
@@ -364,9 +363,8 @@ def test_a_handler_of_a_signal_may_stop_what_its_thread_is_at() -> None:
             return id(self)
 
     def hold() -> None:
-        with Interrupted() as opened:
-            stop.hold(opened)
-            stop.release(opened)
+        with Interrupted() as opened, stop.ends(opened):
+            pass
         done.set()
 
     threading.Thread(target=hold, daemon=True).start()

@@ -82,7 +82,19 @@ async def asynchronous(client: AsyncClient) -> None:
     assert_type(await client.export("2026-01-15", to="x.csv"), Path)
 
 
-@pytest.mark.parametrize("function", [ordinary, asynchronous])
+def refused(client: Client, later: AsyncClient) -> None:
+    """Words that a type checker refuses: mypy reports an `ignore` that is not needed."""
+    Client("http://x.example", on_limit="never")  # type: ignore[arg-type]
+    AsyncClient("http://x.example", on_limit="never")  # type: ignore[arg-type]
+    Client.from_env(on_limit="never")  # type: ignore[arg-type]
+    client.with_options(on_limit="never")  # type: ignore[arg-type]
+    client.events("2026-01-15", split="weekly")  # type: ignore[arg-type]
+    later.events("2026-01-15", on_drift="hide")  # type: ignore[arg-type]
+    client.summary("2026-01-15", group_by="hour")  # type: ignore[arg-type]
+    client.events("2026-01-15").write("x", format="xml")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", [ordinary, asynchronous, refused])
 def test_the_package_tells_type_checkers_of_itself(function: Any) -> None:
     import adanalytics_client
 

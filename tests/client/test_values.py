@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,14 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from adanalytics_client._json import parse_text
-from adanalytics_client._lines import CHUNK
-from adanalytics_client._outline import outline
-from adanalytics_client._page_parts import each_row, parts
-from adanalytics_client._pages import fetched
-from adanalytics_client._rows import find_rows
-from adanalytics_client._typed import Typed
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client._events import Typed, each_row
+from adanalytics_client._json import PART, parse_text, raw_rows
 from adanalytics_client.models import Event, Summary
 
 if TYPE_CHECKING:
@@ -34,17 +27,6 @@ def test_numbers_stay_exact(world: World, stand_in: StandIn, say: type[Say]) -> 
     assert row == {"a": Decimal("0.10"), "b": Decimal("1E-9"), "c": "1.50", "d": 9007199254740993}
     assert str(row["a"]) == "0.10"
     assert not any(isinstance(value, float) for value in row.values())
-
-
-def test_a_number_beyond_decimal_is_a_protocol_error(
-    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
-) -> None:
-    stand_in.says(say(b'{"events": [{"a": 1e99999999999999999999}], "total": 1}'))
-    query = world.client.events(DAY, split="none")
-    with pytest.raises(ProtocolError, match="beyond any Decimal"):
-        world.rows(DAY, split="none")
-    with pytest.raises(ProtocolError, match="beyond any Decimal"):
-        world.on(query, "write", tmp_path / "x.jsonl")
 
 
 def test_whole_amounts_are_decimal_too(world: World, stand_in: StandIn, say: type[Say]) -> None:
@@ -77,7 +59,7 @@ def test_model_takes_the_users_own(world: World, stand_in: StandIn, say: type[Sa
 
 EVENTS: Typed[Event] = Typed.of(None)
 NUMBERS = st.sampled_from(["0.10", "1e-9", "5", "-0.000000001", "12345678901234567890", "1E400"])
-WORDS = st.sampled_from(['"0.10"', '"x"', '"NaN"', "null", "true", "[]", '"\\ud800"', '"é"'])
+WORDS = st.sampled_from(['"0.10"', '"x"', '"NaN"', "null", "true", "[]", '"é"'])
 SCALARS = NUMBERS | WORDS
 VALUES = (
     SCALARS
@@ -94,23 +76,21 @@ def test_events_read_in_one_go_are_those_read_number_by_number(
 ) -> None:
     """Duplicate names, half characters, long digits: the quick way gives the same or gives up."""
     texts = ["{" + ",".join(f'"{name}":{value}' for name, value in row) + "}" for row in rows]
-    body = '{"events":[' + ",".join(texts) + "]}"
-    page = fetched(find_rows(outline(body.encode())), {})
-    events = list(EVENTS.read(page, None))
+    page = raw_rows(map(str.encode, texts))
+    events = list(EVENTS.read(page))
     careful = EVENTS.adapter.validate_python(page.rows())
-    assert [repr(each) for each in events] == [repr(each) for each in careful]
+    assert [list(map(repr, each)) for each in events] == [list(map(repr, each)) for each in careful]
     assert all("float" not in str(type(value)) for each in events for _, value in each)
 
 
-def test_a_page_is_read_some_events_at_a_time() -> None:
-    texts = [f'{{"event_id":"{at}","revenue":{at}.5}}' for at in range(2_500)]
-    page = fetched(find_rows(outline(f"[{','.join(texts)}]".encode())), {})
-    assert [len(each) for each in parts(page, None)] == [CHUNK] * (2_500 // CHUNK)
-    assert [len(each) for each in parts(page, CHUNK + 1)] == [CHUNK, 1]
-    assert list(each_row(page, 2_400)) == page.rows(2_400)
-    assert [each.event_id for each in EVENTS.read(page, 1_100)] == [str(x) for x in range(1_100)]
-    bare = fetched(find_rows([{"event_id": "a"}, {"event_id": "b"}]), {})
-    assert list(each_row(bare, None)) == bare.rows()
+def test_events_are_decoded_some_at_a_time() -> None:
+    texts = [b'{"event_id":"%d","revenue":%d.5}' % (at, at) for at in range(2_500)]
+    events = raw_rows(texts)
+    assert [len(each) for each in events.parts()] == [PART] * (2_500 // PART)
+    assert [each.before for each in events.first(PART + 1).parts()] == [0, PART]
+    assert list(each_row(events)) == events.rows()
+    names = [each.event_id for each in EVENTS.read(events.first(1_100))]
+    assert names == [str(each) for each in range(1_100)]
 
 
 @pytest.mark.parametrize("kind", [str, str.encode, lambda text: bytearray(text, "utf-8")])

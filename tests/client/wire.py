@@ -37,18 +37,14 @@ class Wire:
         context: secures the connections, where there is one.
     """
 
-    def __init__(
-        self, *connections: list[bytes], context: ssl.SSLContext | None = None, host: str = ""
-    ) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host or "127.0.0.1", 0), family=family)
+    def __init__(self, *connections: list[bytes], context: ssl.SSLContext | None = None) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
         self._script = list(connections)
         self._context = context
         self.heads: list[list[bytes]] = []
-        self.bodies: list[bytes] = []
         self.closed = threading.Event()
-        self.port: int = self._listener.getsockname()[1]
-        self.url = f"{'https' if context else 'http'}://{host or '127.0.0.1'}:{self.port}/"
+        port = self._listener.getsockname()[1]
+        self.url = f"{'https' if context else 'http'}://127.0.0.1:{port}/"
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
@@ -80,7 +76,6 @@ class Wire:
         size = int(told[0].split(b":")[1]) if told else 0
         while len(body) < size:
             body += self._more(connection)
-        self.bodies.append(body)
         return head
 
     def _more(self, connection: socket.socket) -> bytes:

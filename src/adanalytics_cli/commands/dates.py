@@ -15,16 +15,17 @@ from adanalytics_cli.formats import format_option, pick_format
 from adanalytics_cli.held_coverage import held_coverage
 from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
-from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.remarks import notice, remark
 from adanalytics_cli.settings import find_place
+from adanalytics_client import Period
 
 
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span | None,
-    end: Span | None,
+    start: Period | None,
+    end: Period | None,
     chosen_format: str | None,
     output: Path | None,
     chart: bool,

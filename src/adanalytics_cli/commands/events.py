@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
@@ -11,11 +11,14 @@ from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import BINARY, FORMATS, format_option, pick_format
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.output_file import naming, output_option
-from adanalytics_cli.periods import PERIOD_HELP, Span, begun_period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, begun_period, period_arguments
 from adanalytics_cli.remarks import remark
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_cli.progress import Progress
+
+Split = Literal["hourly", "daily", "none", "auto"]
 
 LARGEST_PAGE = 10_000
 _FORMATS = (*FORMATS, *BINARY)
@@ -28,10 +31,10 @@ PAGES_KEPT = 40_000_000
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span,
-    end: Span | None,
+    start: Period,
+    end: Period | None,
     hour: int | None,
-    split: str,
+    split: Split,
     per_page: int | None,
     concurrency: int,
     columns: tuple[str, ...],
@@ -96,7 +99,7 @@ events = ExampleCommand(
         ),
         click.Option(
             ["--split"],
-            type=click.Choice(["hourly", "daily", "none", "auto"]),
+            type=click.Choice(get_args(Split)),
             default="hourly",
             show_default=True,
             help="One query an hour, a day, for everything, or what needs the fewest requests.",

@@ -17,8 +17,9 @@ from adanalytics_cli.errors import Interrupted
 from adanalytics_cli.invocation import current_invocation
 from adanalytics_cli.job_file import job_option, read_job, write_job
 from adanalytics_cli.output_file import is_device, naming, open_stream, output_option
-from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.remarks import remark
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, ExportJob, ExportOrder
@@ -84,8 +85,8 @@ class Wish:
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span | None,
-    end: Span | None,
+    start: Period | None,
+    end: Period | None,
     file_format: str | None,
     compression: str | None,
     output: Path | None,

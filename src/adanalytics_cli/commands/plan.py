@@ -10,7 +10,8 @@ from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import format_option
 from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.periods import PERIOD_HELP, Span, begun_period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_client import Client
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 
 @click.pass_context
-def run(context: click.Context, start: Span, end: Span | None, chosen_format: str | None) -> None:
+def run(
+    context: click.Context, start: Period, end: Period | None, chosen_format: str | None
+) -> None:
     """Estimate the events of each day, price the ways, and say which to take."""
     first, last = begun_period(context, start, end)
     with connect(context) as (client, progress):

@@ -11,7 +11,8 @@ from adanalytics_cli.connection import connect
 from adanalytics_cli.formats import FORMATS, Format, format_option, pick_format
 from adanalytics_cli.invocation import Invocation, current_invocation
 from adanalytics_cli.output_file import output_option
-from adanalytics_cli.periods import PERIOD_HELP, Span, period, period_arguments
+from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
@@ -23,8 +24,8 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span,
-    end: Span | None,
+    start: Period,
+    end: Period | None,
     group_by: GroupBy | None,
     chosen_format: str | None,
     output: Path | None,

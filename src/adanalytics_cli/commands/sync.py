@@ -9,9 +9,10 @@ from adanalytics_cli.command import ExampleCommand
 from adanalytics_cli.connection import connect
 from adanalytics_cli.errors import Interrupted, UsedUp
 from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.periods import FORMS, Span, period, period_arguments
+from adanalytics_cli.periods import period, period_arguments
 from adanalytics_cli.remarks import remark
 from adanalytics_cli.settings import base_url_of, find_place, partner_of
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_cli.sync.layout import PartFormat
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 @click.pass_context
 def run(
     context: click.Context,
-    start: Span | None,
-    end: Span | None,
+    start: Period | None,
+    end: Period | None,
     place: str,
     via: "Via",
     part_format: "PartFormat | None",
@@ -40,7 +41,7 @@ def run(
     from adanalytics_cli.sync.telling import again, closing, partly_done, warn
 
     invocation = current_invocation(context)
-    order = Order(Span(*period(start, end)) if start else None, repull, via)
+    order = Order(Period(*period(start, end)) if start else None, repull, via)
     service = find_place(invocation, os.environ)
     store = open_store(place)
     check_place(store)
@@ -116,8 +117,8 @@ sync = ExampleCommand(
     ],
     summary="Keep a folder of hourly files equal to the service.",
     details=(
-        f"START and END are {FORMS}; both are inclusive, in UTC. Without them the range is what "
-        "the service has. Pulled are hours that are missing, were not over yet, or were "
+        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them the range is "
+        "what the service has. Pulled are hours that are missing, were not over yet, or were "
         "restated since. Stopped in any way, the same command goes on where it was."
     ),
     examples=[

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.demo.rates import rates
@@ -74,8 +75,8 @@ def shortened(check: Check) -> list[str]:
 def _key(row: "SummaryRow", group_by: str | None) -> str | int | None:
     if group_by is None:
         return "total"
-    key: str | int | None = row[_KEYS[group_by]]
-    return key
+    key: date | int | None = row[_KEYS[group_by]]
+    return str(key) if isinstance(key, date) else key
 
 
 def _metrics(row: "SummaryRow") -> Metrics:

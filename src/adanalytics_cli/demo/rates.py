@@ -20,7 +20,7 @@ _FRACTIONS = {
 def rates(metrics: Metrics) -> dict[str, Decimal | None]:
     """Profit and every rate of a group, to six digits; None where there is nothing to divide by.
 
-    Example:
+    Examples:
         >>> rates(Metrics(revenue=Decimal("0.3"), cost=Decimal("0.1")))["margin"]
         Decimal('0.666667')
     """

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from adanalytics_cli.demo.check import Check, compare_files, compare_summary
 from adanalytics_cli.demo.data import (
@@ -25,7 +26,12 @@ from adanalytics_cli.server_extra import server_extra
 from adanalytics_cli.summary_table import summary_columns, table_note, table_rows
 from adanalytics_client import Client, Summary
 
-GROUPINGS = (None, "day", "campaign", "demand_tag")
+GROUPINGS: tuple[Literal["day", "campaign", "demand_tag"] | None, ...] = (
+    None,
+    "day",
+    "campaign",
+    "demand_tag",
+)
 # As many as fit 80 cells, also in a pipe.
 _COLUMNS = 6
 
@@ -112,7 +118,9 @@ class Demo:
         )
 
     def _summarise(self, client: Client, progress: Progress) -> dict[str | None, Summary]:
-        summaries = {each: client.summary(FIRST_DAY, group_by=each) for each in GROUPINGS}
+        summaries: dict[str | None, Summary] = {
+            each: client.summary(FIRST_DAY, group_by=each) for each in GROUPINGS
+        }
         progress.finish()
         self.story.step(
             "Summary",

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from adanalytics_cli.periods import Span
 from adanalytics_cli.sync.hours import Hour
 from adanalytics_cli.sync.planning import Via
 from adanalytics_cli.sync.report import BadQuery
+from adanalytics_client import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Order:
         via: how hours may be asked for.
     """
 
-    span: Span | None = None
+    span: Period | None = None
     repull: int = 0
     via: Via = "auto"
 

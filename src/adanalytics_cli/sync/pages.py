@@ -38,6 +38,8 @@ def read_pages(client: "Client", query: Query, spool: Spool) -> Iterator[Spooled
         per_page=EVENTS_A_PAGE,
         concurrency=1,
         resume=token,
+        # What does not fit together is begun again here, with the hours that are wanted.
+        on_drift="warn",
     )
     with closing(asked.text_pages()) as fresh:
         for each in fresh:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.periods import Span
 from adanalytics_cli.sync.bring import Bringer
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_cli.sync.freshness import DayNeed, Reason, find_need, is_explained, is_settled
@@ -12,6 +11,7 @@ from adanalytics_cli.sync.hours import Hour, hours_of
 from adanalytics_cli.sync.outcome import Order, Outcome
 from adanalytics_cli.sync.repull import Repull
 from adanalytics_cli.sync.service import ServiceView
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_client import Client
@@ -105,5 +105,5 @@ class Sync:
         return found
 
 
-def _days_of(span: Span) -> list[date]:
+def _days_of(span: Period) -> list[date]:
     return [span.first + timedelta(n) for n in range((span.last - span.first).days + 1)]

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.periods import Span
 from adanalytics_cli.sync.freshness import NO_DATA, DayState
 from adanalytics_cli.sync.tallies import Tally
+from adanalytics_client import Period
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, SummaryRow
@@ -25,10 +25,10 @@ class ServiceView:
         held: days that are in the dataset, whose data may have gone from the service.
     """
 
-    def __init__(self, client: "Client", wanted: Span | None, held: Iterable[date]) -> None:
+    def __init__(self, client: "Client", wanted: Period | None, held: Iterable[date]) -> None:
         listed = client.dates()
         of_interest = {*listed, *held}
-        span = wanted or (Span(min(of_interest), max(of_interest)) if of_interest else None)
+        span = wanted or (Period(min(of_interest), max(of_interest)) if of_interest else None)
         self.span = span
         days = sorted(day for day in listed if span and span.first <= day <= span.last)
         rows = _rows_by_day(client, days[0], days[-1]) if days else {}
@@ -59,7 +59,7 @@ def _day_of(row: "SummaryRow") -> date | None:
     fields = row.model_dump()
     for name in _DAY_NAMES:
         try:
-            return date.fromisoformat(fields.get(name) or "")
-        except (TypeError, ValueError):
+            return date.fromisoformat(str(fields.get(name)))
+        except ValueError:
             continue
     return None

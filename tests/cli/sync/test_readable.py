@@ -7,7 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from adanalytics_client.tables import event_schema
 
 Shop = Any
 Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
@@ -64,6 +68,15 @@ def test_a_dataset_opens_before_its_first_hour(
     )
     assert parts_of(folder) == [f"{EMPTY}.parquet"]
     assert shop.run("verify", folder).stdout.count("never committed") == 0
+
+
+def test_every_part_has_the_widest_type_of_money(shop: Shop, folder: Path) -> None:
+    """Parts of 18 digits and of 38 could not be read as one dataset."""
+    shop.sync("2026-01-15", "--to", folder)
+    for part in parts_of(folder):
+        schema = pq.read_schema(folder / part)
+        assert schema.equals(pa.schema([event_schema().field(name) for name in schema.names]))
+        assert schema.field("revenue").type == schema.field("cost").type == pa.decimal128(38, 9)
 
 
 def test_the_part_without_events_goes_once_there_are_others(shop: Shop, folder: Path) -> None:

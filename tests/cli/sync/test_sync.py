@@ -12,7 +12,7 @@ import pytest
 from adanalytics_cli.sync import pages
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_client import Client
-from adanalytics_client._clock import SystemClock
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.fault import Fault
 
 Shop = Any
@@ -294,7 +294,7 @@ def test_what_the_service_calls_partial_is_not_kept(
         return "shard 3 timed out" if "pagination" in around[0] else ""
 
     with monkeypatch.context() as patched:
-        patched.setattr("adanalytics_client._rows.stated_error", stated)
+        patched.setattr("adanalytics_client._json.rows.stated_error", stated)
         result = shop.sync("2026-01-15", "--to", folder)
     assert (result.exit_code, "shard 3 timed out" in result.stderr) == (3, True)
     assert shop.sync("2026-01-15", "--to", folder).exit_code == 0

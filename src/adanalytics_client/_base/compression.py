@@ -1,0 +1,73 @@
+"""Undo gzip piece by piece, within a bound, and notice when its end is missing."""
+
+import zlib
+from collections.abc import Iterator
+
+GZIP_MAGIC = b"\x1f\x8b"
+"""The first bytes of every gzip file."""
+
+UNPACKED_AT_ONCE = 256 * 1024
+"""Bytes that are unpacked at a time: a packed file may hold a thousand times as many as it has."""
+
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class DamagedBody(ValueError):
+    """The encoding of a body is unknown, broken, or ends too early."""
+
+
+class OversizedBody(ValueError):
+    """A body is larger than the bound that its reader set."""
+
+
+class Gunzip:
+    """Undo gzip piece by piece; several members in a row are one body (RFC 1952, section 2.2).
+
+    Zeros behind a member fill up a block, as on tapes and in tar files; gzip overlooks them, too.
+    """
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP_WINDOW)
+        self._fresh = True
+
+    def feed(self, piece: bytes, most: int = 0) -> bytes:
+        """The bytes that `piece` yields, at most about `most` when it is not 0.
+
+        Raises:
+            DamagedBody: when the bytes are not gzip.
+            OversizedBody: when there are more than `most`.
+        """
+        out: list[bytes] = []
+        for plain in self.pieces(piece, most):
+            out.append(plain)
+            if self._member.unconsumed_tail:
+                raise OversizedBody
+        return b"".join(out)
+
+    def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
+        """The same one after the other, each of at most `most` bytes when that is not 0.
+
+        Raises:
+            DamagedBody: when the bytes are not gzip.
+        """
+        while packed:
+            if self._member.eof:
+                if not (packed := packed.lstrip(b"\0")):
+                    break
+                self._member, self._fresh = zlib.decompressobj(_GZIP_WINDOW), True
+            try:
+                plain = self._member.decompress(packed, most)
+            except zlib.error as error:
+                raise DamagedBody(f"gzip: {error}") from None
+            self._fresh = False
+            yield plain
+            packed = self._member.unconsumed_tail or self._member.unused_data
+
+    def finish(self) -> None:
+        """Check that the last member is complete.
+
+        Raises:
+            DamagedBody: when the stream stops in the middle, or never began.
+        """
+        if self._fresh or not self._member.eof:
+            raise DamagedBody("gzip: the end is missing")

@@ -1,0 +1,129 @@
+"""Calendar days and periods, in UTC and with both ends included, as the service takes them."""
+
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import ClassVar
+
+from adanalytics_client.errors import ConfigurationError
+
+Day = str | date
+"""A day as a user writes it: a `datetime.date`, or a text that `Period.parse` reads."""
+
+# date.fromisoformat alone would also take 20260115 and 2026-W03-4.
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+_DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days that one word stands for, both ends included, in UTC.
+
+    Attributes:
+        first: the first day.
+        last: the last day.
+        until: the last day of a range that begins with this word and has no end; None is `last`.
+
+    Examples:
+        >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)
+        2026-03-08
+    """
+
+    FORMS: ClassVar[str] = "YYYY-MM-DD, today, yesterday, -7d or a month like 2026-01"
+
+    first: date
+    last: date
+    until: date | None = None
+
+    @classmethod
+    def parse(cls, value: object, today: date) -> "Period":
+        """Read a day, a month, `today`, `yesterday`, or a number of days ago such as `-7d`.
+
+        Raises:
+            ConfigurationError: for another form, a day that does not exist, or a datetime, whose
+                day depends on a time zone that only the caller knows.
+
+        Examples:
+            >>> month = Period.parse("2026-02", today=date(2026, 3, 9))
+            >>> f"{month.first}..{month.last}"
+            '2026-02-01..2026-02-28'
+            >>> week = Period.parse("-7d", today=date(2026, 3, 9))
+            >>> f"{week.first}, without an end until {week.until}"
+            '2026-03-02, without an end until 2026-03-09'
+        """
+        if isinstance(value, datetime):
+            raise ConfigurationError("This is a datetime; pass its UTC day, value.date().")
+        if isinstance(value, date):
+            return cls(value, value)
+        text = value.strip() if isinstance(value, str) else ""
+        days_ago = _DAYS_AGO.fullmatch(text)
+        try:
+            if days_ago:
+                day = today - timedelta(days=int(days_ago[1]))
+                return cls(day, day, max(day, today))
+            if text in {"today", "yesterday"}:
+                day = today - timedelta(days=text == "yesterday")
+                return cls(day, day)
+            if _DAY.fullmatch(text):
+                day = date.fromisoformat(text)
+                return cls(day, day)
+            if _MONTH.fullmatch(text):
+                first = date.fromisoformat(f"{text}-01")
+                return cls(first, first.replace(day=calendar.monthrange(*first.timetuple()[:2])[1]))
+        except (ValueError, OverflowError):
+            raise ConfigurationError(
+                f"'{text}' is not in the calendar. Write {cls.FORMS}."
+            ) from None
+        shown = f"'{text}'" if isinstance(value, str) else repr(value)
+        raise ConfigurationError(f"{shown} is not a date. Write {cls.FORMS}.")
+
+
+def to_day(value: object, name: str) -> date:
+    """Turn an ISO string or a date into a date.
+
+    Raises:
+        ConfigurationError: for another form, a day that does not exist, or a datetime.
+    """
+    if isinstance(value, datetime):
+        raise ConfigurationError(f"{name} is a datetime; pass its UTC day, value.date().")
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            raise ConfigurationError(f"{name}: {value} is not a day of the calendar.") from None
+    raise ConfigurationError(f"{name}: write a day as YYYY-MM-DD or a date, not {value!r}.")
+
+
+def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple[date, date]:
+    """Turn a start and an optional end into two days in order; without `today`, of plain days only.
+
+    Raises:
+        ConfigurationError: for a wrong day, or an end before the start.
+    """
+    begins = _period(start, "start", today)
+    ends = None if end is None else _period(end, "end", today)
+    last = ends.last if ends else begins.until or begins.last
+    if last < begins.first:
+        raise ConfigurationError(f"end {last} is before start {begins.first}. Swap them.")
+    return begins.first, last
+
+
+def _period(value: Day, name: str, today: date | None) -> Period:
+    if today is None:
+        day = to_day(value, name)
+        return Period(day, day)
+    try:
+        return Period.parse(value, today)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {error.message}") from None
+
+
+def days_between(first: date, last: date) -> Iterator[date]:
+    """Every day from `first` to `last`, both included."""
+    for offset in range((last - first).days + 1):
+        yield first + timedelta(days=offset)

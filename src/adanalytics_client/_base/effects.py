@@ -1,0 +1,178 @@
+"""What an operation may ask of the world.
+
+An operation is a generator: it yields what it wants done and gets back what came of it. It does no
+I/O, starts no thread and reads no clock itself. The order of its steps is written once and run by
+either driver. A driver answers `Send` with a `Reply` or a `Failure`: a transport failure is a
+value, so the decision to try again stays pure.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+from adanalytics_client._base.secrets import Secret
+
+T = TypeVar("T")
+Job = TypeVar("Job")
+Outcome_contra = TypeVar("Outcome_contra", contravariant=True)
+Page_co = TypeVar("Page_co", covariant=True)
+
+LARGEST_BODY = 256 * 1024 * 1024
+"""The most bytes of one answer held in memory, after decoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request.
+
+    Attributes:
+        credential: becomes the Authorization header at the very end.
+        timeout: seconds without a byte that end it; None leaves that to the driver.
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = field(default=None, repr=False)
+    credential: Secret | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """Status and headers of an answer; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str) -> str | None:
+        """A header's value by its lower-case name."""
+        return self.headers.get(name)
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the body without its parameters, in lower case; "" where none is."""
+        return (self.get("content-type") or "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer: its head, its decoded body (empty when a sink took or refused it).
+
+    Attributes:
+        head: status and headers.
+        body: a bytearray where it belongs to whoever reads the reply.
+    """
+
+    head: ResponseHead
+    body: bytes | bytearray = field(default=b"", repr=False)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+        return self.head.status
+
+
+class FailureKind(Enum):
+    """Why no whole answer arrived."""
+
+    UNREACHABLE = "no connection"
+    UNTRUSTED = "the certificate is not trusted"
+    PROXY_LOGIN = "a proxy asks for a login"
+    TIMEOUT = "no answer in time"
+    BROKEN = "the connection broke before an answer"
+    MALFORMED = "what came is no proper answer of HTTP"
+    TRUNCATED = "the body ended too early"
+    TOO_LARGE = "the body is too large for memory"
+    UNREADABLE = "the encoding of the body is damaged or unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No whole answer.
+
+    Attributes:
+        kind: why.
+        arrived: False only when the service cannot have seen the request.
+        detail: what is known beside that.
+        proxy: what the request went through, where that is known.
+    """
+
+    kind: FailureKind
+    arrived: bool
+    detail: str = field(default="", repr=False)
+    proxy: str | None = None
+
+
+class Sink(Protocol):
+    """Takes a body piece by piece instead of having it collected in memory."""
+
+    def accept(self, head: ResponseHead) -> bool | None:
+        """True: send me the pieces. False: collect the body. None: leave it unread."""
+
+    def write(self, piece: bytes) -> bool:
+        """One piece of the body as it came over the wire, not decoded; False: no more of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request; answered by `Reply | Failure`. `deadline` is on the monotonic clock."""
+
+    request: Request
+    deadline: float | None = None
+    sink: Sink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait so many seconds; the wait ends early when the work is given up."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Run a short function on shared state with no other such function at the same time."""
+
+    action: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusive:
+    """Run an operation with no other exclusive operation of this client at the same time.
+
+    Answered by what it returns, or by a `Failure` where the others are not done at `deadline`, on
+    the monotonic clock.
+    """
+
+    operation: Callable[[], "Operation[Any]"]
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offload:
+    """Run a function that takes long (files, a large parse) where it holds up nobody else."""
+
+    action: Callable[[], Any]
+
+
+Effect = Send | Sleep | Atomic | Exclusive | Offload
+Operation = Generator[Effect, Any, T]
+
+
+class Fanout(Protocol[Job, Outcome_contra, Page_co]):
+    """Decides which of many operations to start next, and which result to hand out next."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is out, waiting, or left to start."""
+
+    def start(self) -> Job | None:
+        """A job to start now, or None when enough are out."""
+
+    def settle(self, job: Job, outcome: Outcome_contra | BaseException, /) -> None:
+        """Take the outcome of a job."""
+
+    def ready(self) -> Page_co | None:
+        """The next result in its turn, or None while it is not there."""

@@ -1,0 +1,98 @@
+"""Where a file may lie, and how a new one takes the place of another."""
+
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from adanalytics_client.errors import ConfigurationError
+
+# Characters of a name that a temporary one repeats, so that it is never too long.
+_REPEATED = 40
+
+
+def check_target(path: Path) -> None:
+    """See that a file can have this name, before anything is fetched for it.
+
+    Raises:
+        ConfigurationError: when it is a folder, a device or a pipe, when its folder does not exist,
+            or when it is no name.
+    """
+    check_name(path)
+    if path.is_dir():
+        raise ConfigurationError(f"{path} is a folder; name a file in it.")
+    check_place(path)
+
+
+def check_place(path: Path) -> None:
+    """See that files can appear at a path, which may be that of a folder for them.
+
+    Raises:
+        ConfigurationError: when a device or a pipe is there, when the folder around does not exist,
+            or when it is no name.
+    """
+    check_name(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
+    if not (folder := real_path(path).parent).is_dir():
+        raise ConfigurationError(f"The folder {folder} does not exist; make it first.")
+
+
+def check_name(path: Path) -> None:
+    """See that a path can be looked up.
+
+    Raises:
+        ConfigurationError: when it is too long, leads in a circle, or holds a zero character.
+    """
+    if "\0" in str(path):
+        raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes in its name,"
+            raise ConfigurationError(
+                f"{shown} is longer than the file system takes; choose a shorter name."
+            ) from None
+        if error.errno == errno.ELOOP:
+            raise ConfigurationError(
+                f"{path} is a link that leads back to itself; remove it or name another file."
+            ) from None
+
+
+def real_path(path: Path) -> Path:
+    """Where a file of this name lies: a link stays a link, and what it leads to is written."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def permissions_of(path: Path) -> int | None:
+    """The permissions of a file that is there, for the one that replaces it."""
+    return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
+
+
+def keep_permissions(file: BinaryIO, target: Path) -> None:
+    """Give a file those of the one that it is to replace, where they are others."""
+    permissions = permissions_of(target)
+    # Only its owner may set them, and a file in a shared folder may be somebody else's.
+    if permissions not in {None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)}:
+        os.fchmod(file.fileno(), permissions)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the name of a new file to the disk, so that a power cut does not lose it."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def open_beside(path: Path) -> tuple[Path, BinaryIO]:
+    """A new file in the folder of `path`, with the permissions of what is there."""
+    # Opened by hand instead of with tempfile, whose files only the owner may read.
+    beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
+    file = beside.open("x+b")
+    keep_permissions(file, path)
+    return beside, file

@@ -1,0 +1,254 @@
+"""The observer, and what the client reports to it while it works."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+Info = TypeVar("Info")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDue:
+    """One request, first or repeated, is about to be sent.
+
+    Examples:
+        >>> class AtMostTen(Observer):
+        ...     sent = 0
+        ...     def due(self, info: RequestDue) -> None:
+        ...         self.sent += 1
+        ...         if self.sent > 10:
+        ...             raise RuntimeError(f"no more: {info.method} {info.url}")
+    """
+
+    method: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """One request was answered or failed.
+
+    Attributes:
+        method: the HTTP method.
+        url: the address, without the values of a signed query.
+        status: the HTTP status, or None when no whole answer arrived.
+        seconds: from before it was sent to the end of the body.
+        request_id: the service's name for the exchange.
+        resends: how many requests of the same call went before, repeats and redirects.
+        failure: why no whole answer arrived, in one word such as `timeout`; else None.
+
+    Examples:
+        >>> class Slow(Observer):
+        ...     def request(self, info: RequestSent) -> None:
+        ...         if info.seconds > 5 or info.failure:
+        ...             print(info.request_id, info.status or info.failure, info.seconds)
+    """
+
+    method: str
+    url: str
+    status: int | None
+    seconds: float
+    request_id: str | None
+    resends: int = 0
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlanned:
+    """A request will be sent again after `seconds`; `attempt` counts from 1.
+
+    Examples:
+        >>> class Repeats(Observer):
+        ...     def retry(self, info: RetryPlanned) -> None:
+        ...         print(f"try {info.attempt} failed, again in {info.seconds:.0f} s")
+    """
+
+    url: str
+    attempt: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStarted:
+    """The client waits `seconds` until `resumes_at` (UTC); `reason` is text for people.
+
+    Examples:
+        >>> class Waits(Observer):
+        ...     def wait(self, info: WaitStarted) -> None:
+        ...         print(f"{info.reason}: going on at {info.resumes_at:%H:%M} UTC")
+        >>> noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
+        >>> Waits().wait(WaitStarted("quota used up", 90.0, noon))
+        quota used up: going on at 12:00 UTC
+    """
+
+    reason: str
+    seconds: float
+    resumes_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PageReceived:
+    """Page `number`, from 1, of a `slice` of the plan arrived with so many `events`.
+
+    Examples:
+        >>> class Count(Observer):
+        ...     def page(self, info: PageReceived) -> None:
+        ...         print(info.slice, info.number, info.events)
+        >>> with Client.from_env(observer=Count()) as client:
+        ...     rows = list(client.events("2026-01-15", split="daily", per_page=200).rows())
+        2026-01-15 1 200
+        2026-01-15 2 100
+    """
+
+    slice: str
+    number: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageDrift:
+    """Pages of a slice moved while they were read or contradict each other; events may be missing.
+
+    Attributes:
+        slice: the query.
+        number: the page, from 1, that showed it.
+        repeated: events of this page that had come before; they were left out.
+        distinct: events of the slice so far, each counted once.
+        total: events that the service counts in the slice, where it says so.
+        last: whether this is the last page; then `distinct` should be `total`.
+        contradicted: whether this last page also says that others follow.
+        moved: whether the page no longer begins with the events that an earlier run handed out.
+        alike: whether events without an `event_id` look like those of the page before; they are
+            kept, and reported once for each slice.
+
+    Examples:
+        >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
+        Page 3 of 2026-01-15 repeats 2 events, which are left out; the data changed meanwhile. ...
+    """
+
+    slice: str
+    number: int
+    repeated: int
+    distinct: int
+    total: int | None
+    last: bool
+    contradicted: bool = False
+    moved: bool = False
+    alike: bool = False
+
+    def __str__(self) -> str:
+        text = f"Page {self.number} of {self.slice}"
+        if self.contradicted and not self.repeated and self.total is None:
+            return (
+                f"{text} is taken as the last, but the service also says that pages follow it. "
+                f"Compare {self.slice} with its summary, or pull it with another split."
+            )
+        if self.repeated:
+            events = "an event" if self.repeated == 1 else f"{self.repeated} events"
+            text += f" repeats {events}, which are left out;"
+        if self.last and self.total is not None and self.total != self.distinct:
+            counted = f"the service counts {self.total} events and {self.distinct} came"
+            text += f" is the last, but {counted};" if not self.repeated else f" {counted};"
+        elif not self.repeated and self.moved:
+            text += " no longer begins with the events that an earlier run handed out;"
+        elif not self.repeated:
+            text += " seems to repeat events, which are kept as they have no event_id; if it does,"
+        return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
+
+
+@dataclass(frozen=True, slots=True)
+class PartialAnswer:
+    """An answer of status 200 holds data and beside them an error, so some may be missing.
+
+    Attributes:
+        url: the address asked.
+        reason: the service's words.
+        request_id: the service's name for the exchange.
+
+    Examples:
+        >>> print(PartialAnswer("https://stats.example/dates", "shard 3 timed out", "r-1"))
+        The answer holds data beside an error, so some may be missing: shard 3 timed out. ...
+    """
+
+    url: str
+    reason: str
+    request_id: str | None
+
+    def __str__(self) -> str:
+        exchange = f"request id {self.request_id}, {self.url}" if self.request_id else self.url
+        reason = self.reason.rstrip(".")
+        return (
+            f"The answer holds data beside an error, so some may be missing: {reason}. "
+            f"Ask again to be sure. ({exchange})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BytesReceived:
+    """Bytes of a file arrived: `received` so far, of `expected` where that is known.
+
+    Examples:
+        >>> class Progress(Observer):
+        ...     def bytes(self, info: BytesReceived) -> None:
+        ...         if info.expected:
+        ...             print(f"{info.received / info.expected:.0%}")
+        >>> Progress().bytes(BytesReceived(received=41_206, expected=82_412))
+        50%
+    """
+
+    received: int
+    expected: int | None
+
+
+class Observer:
+    """The base of an observer: override the methods of interest, the others do nothing.
+
+    Methods are called in the thread or task that does the work, so they must be quick and, with
+    `Client`, thread-safe. An error that they raise ends the operation.
+
+    Examples:
+        >>> class Count(Observer):
+        ...     requests = 0
+        ...     def request(self, info: RequestSent) -> None:
+        ...         self.requests += 1
+    """
+
+    def due(self, info: RequestDue) -> None:
+        """Before each request, also a repeated one; raise to send no more."""
+
+    def request(self, info: RequestSent) -> None:
+        """After each answer or failure."""
+
+    def retry(self, info: RetryPlanned) -> None:
+        """Before the wait that precedes a repeat."""
+
+    def wait(self, info: WaitStarted) -> None:
+        """Before a wait for quota or for an export."""
+
+    def page(self, info: PageReceived) -> None:
+        """After each page of events."""
+
+    def drift(self, info: PageDrift) -> None:
+        """After a page that shows that pages moved or that contradicts itself; also in the log."""
+
+    def partial(self, info: PartialAnswer) -> None:
+        """After an answer with data and an error; the log has it as a warning, too."""
+
+    def bytes(self, info: BytesReceived) -> None:
+        """After each piece of a file."""
+
+
+def notify(hear: Callable[[Info], None], info: Info) -> None:
+    """Call a method of an observer; its errors pass through.
+
+    Raises:
+        RuntimeError: for an error that would end the client's own generator instead.
+    """
+    try:
+        hear(info)
+    except (StopIteration, StopAsyncIteration) as error:
+        raise RuntimeError(
+            f"The observer raised {type(error).__name__}; catch what its next() raises."
+        ) from error

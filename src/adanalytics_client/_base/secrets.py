@@ -1,0 +1,88 @@
+"""A holder for a secret that never shows it."""
+
+import html
+import json
+import re
+import string
+from typing import NoReturn
+
+from adanalytics_client.errors import ConfigurationError
+
+# Shorter ones occur in ordinary words, where stars would show them rather than hide them.
+_SHORTEST = 4
+# What no spelling changes.
+_UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
+
+
+class Secret:
+    """A credential in memory: it has no readable repr and refuses to be pickled.
+
+    Examples:
+        >>> Secret("aak_123")
+        Secret('***')
+        >>> Secret("aak_123").reveal()
+        'aak_123'
+    """
+
+    __slots__ = ("_known", "_value")
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        self._known: re.Pattern[str] | None = None
+
+    def reveal(self) -> str:
+        """The secret itself; call it where it is put on the wire and nowhere else."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret('***')"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A secret is not pickled; read it again where it is needed.")
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def check(self, name: str) -> None:
+        """See that it is text: a caller may have given anything.
+
+        Raises:
+            ConfigurationError: naming the argument.
+        """
+        if not isinstance(self._value, str):
+            raise ConfigurationError(f"{name} must be a str, not {type(self._value).__name__}.")
+
+    def trimmed(self) -> "Secret":
+        """The same without white space around it."""
+        return Secret(self._value.strip())
+
+    @property
+    def fits_header(self) -> bool:
+        """Whether an Authorization header can hold it."""
+        value = self._value
+        return value.isascii() and value.isprintable() and " " not in value and value != ""
+
+    def redact(self, text: str) -> str:
+        """`text` without the secret, also where it stands as part of JSON or of an address."""
+        if len(self._value) < _SHORTEST:
+            return text
+        # Made once: several texts of each request are looked through.
+        if self._known is None:
+            self._known = re.compile("".join(map(_spellings, self._value)))
+        return self._known.sub("***", text)
+
+
+def _spellings(character: str) -> str:
+    """The pattern of a character as a server may repeat it: undecoded, and in its own way.
+
+    Escapes have letters of either case, and may be escaped again.
+    """
+    if character in _UNRESERVED:
+        return re.escape(character)
+    plain = {character, html.escape(character), json.dumps(character)[1:-1], f"\\{character}"}
+    if character == " ":
+        plain.add("+")
+    percent = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+    coded = f"{percent}|\\\\u{ord(character):04x}|&#0*{ord(character)};|&#x0*{ord(character):x};"
+    longest_first = sorted(plain, key=len, reverse=True)
+    return f"(?:{'|'.join(map(re.escape, longest_first))}|(?i:{coded}))"

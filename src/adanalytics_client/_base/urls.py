@@ -1,0 +1,209 @@
+"""Addresses: the base of the service, joining, origins, and what may be shown of them."""
+
+import re
+from dataclasses import dataclass
+from typing import SupportsIndex
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+
+from adanalytics_client.errors import ConfigurationError, ProtocolError
+
+Origin = tuple[str, str, int]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
+_SHOWN_PARAMETERS = frozenset(
+    {"start_date", "end_date", "hour", "page", "per_page", "group_by", "format"}
+)
+
+
+# Any other may hold a signature behind an & that is written otherwise.
+_SHOWN_VALUE = re.compile(r"[\w.:+-]{0,40}", re.ASCII)
+_QUERY = re.compile(
+    r"""(?:\?|%3f)(?:(?!%3[fd])[^\s"'<>?=])*(?:=|%3d)[^\s"'<>]*""", re.ASCII | re.IGNORECASE
+)
+
+
+def origin_of(url: str) -> Origin | None:
+    """Scheme, host and port of an absolute http(s) address, or None for anything else."""
+    try:
+        # Half a surrogate pair, which JSON can hold, is in no address.
+        url.encode()
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname, port or _DEFAULT_PORTS[parts.scheme]
+
+
+def redact_url(url: str) -> str:
+    """An address that is safe to show: no user info, and of the query only known parameters.
+
+    The rest of a query may be a signature (S3, GCS and Azure all sign there).
+
+    Examples:
+        >>> redact_url("https://files.example/a.csv?sig=abc")
+        'https://files.example/a.csv?***'
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        shown = [pair for pair in parse_qsl(parts.query) if _is_shown(*pair)]
+    except ValueError:
+        return "***"
+    query = urlencode(shown)
+    if parts.query and len(shown) < len(parts.query.split("&")):
+        query = f"{query}&***" if query else "***"
+    return urlunsplit((parts.scheme, host, parts.path, query, ""))
+
+
+def _is_shown(name: str, value: str) -> bool:
+    return name in _SHOWN_PARAMETERS and _SHOWN_VALUE.fullmatch(value) is not None
+
+
+def redact_queries(text: str) -> str:
+    """A text in which no address is more than `redact_url` would show, wherever it stands.
+
+    Examples:
+        >>> redact_queries("no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1).")
+        "no file '/a.csv?***' (see https://b.example/?page=2&***)."
+    """
+    return _QUERY.sub(_redacted_query, text)
+
+
+def _redacted_query(found: re.Match[str]) -> str:
+    query = found[0].rstrip(".,;:!)]}")
+    shown = redact_url(query) if query.startswith("?") else "%3F***"
+    return shown + found[0][len(query) :]
+
+
+class Address(str):
+    """An address that somebody gave us, maybe with a signature: its repr is safe to show.
+
+    Error reports show the repr of every local variable, and first cut a long text to a part of it.
+
+    Examples:
+        >>> address = Address("https://files.example/a.csv?sig=abc")
+        >>> address
+        'https://files.example/a.csv?***'
+        >>> print(address)
+        https://files.example/a.csv?sig=abc
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(redact_url(self))
+
+    def __getitem__(self, place: SupportsIndex | slice) -> "Address":
+        return Address(super().__getitem__(place))
+
+
+def without_user(url: str) -> Address:
+    """An address without its user info; all else stays byte for byte.
+
+    Examples:
+        >>> print(without_user("http://user:pass@files.example/a@b"))
+        http://files.example/a@b
+    """
+    return Address(_USER.sub(r"\1", url))
+
+
+def host_of(url: str) -> str:
+    """Host and port of an address as a person writes them, without any user info."""
+    return urlsplit(url).netloc.rpartition("@")[2] or "the service"
+
+
+def absolute_url(base: str, reference: str) -> str:
+    """`reference` seen from `base`; an absolute one comes back byte for byte.
+
+    Raises:
+        ProtocolError: when it is no address at all.
+    """
+    try:
+        return reference if origin_of(reference) else urljoin(base, reference)
+    except ValueError:
+        raise ProtocolError("The service gave an address that cannot be read.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseUrl:
+    """The service's address without a trailing slash, and its origin.
+
+    Examples:
+        >>> BaseUrl.parse("https://stats.example/v2/").at("/api/auth/login")
+        'https://stats.example/v2/api/auth/login'
+    """
+
+    text: str
+    origin: Origin
+
+    @classmethod
+    def parse(cls, text: object) -> "BaseUrl":
+        """Check a base address.
+
+        Raises:
+            ConfigurationError: when it is not http(s), has no host, or carries a user,
+                a query or a fragment. The text is not repeated: it may hold a password.
+        """
+        address = Address(text.strip() if isinstance(text, str) else "")
+        origin = origin_of(address)
+        if origin is None:
+            raise ConfigurationError(
+                "base_url must be an http or https address such as https://stats.example."
+            )
+        if "@" in urlsplit(address).netloc:
+            raise ConfigurationError(
+                "base_url must not hold a user or password; pass api_key, or email and password."
+            )
+        parts = urlsplit(address)
+        if parts.query or parts.fragment:
+            raise ConfigurationError("base_url must end at the path, before any ? or #.")
+        path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")
+        return cls(urlunsplit((parts.scheme, parts.netloc, path, "", "")), origin)
+
+    def at(self, path: str) -> str:
+        """The address of a path that starts with a slash."""
+        return self.text + path
+
+    def is_at(self, url: str) -> bool:
+        """Whether `url` is this base, also with its usual port or another case of its host.
+
+        Examples:
+            >>> BaseUrl.parse("http://stats.example/v2").is_at("http://STATS.example:80/v2")
+            True
+        """
+        return origin_of(url) == self.origin and urlsplit(url).path == urlsplit(self.text).path
+
+    def owns(self, url: str) -> bool:
+        """Whether `url` is on the same scheme, host and port, so that it may get a credential."""
+        # Most addresses begin with the base itself, which saves taking them apart.
+        return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
+
+    def partner(self, partner: str | None, resource: str) -> str:
+        """The address of a partner's `events`, `summary`, `dates` or `bulk-export`.
+
+        Raises:
+            ConfigurationError: when no partner is set, or it would change the path.
+        """
+        if not partner:
+            raise ConfigurationError(
+                "No partner is set; pass partner=, or set ADANALYTICS_PARTNER and use from_env()."
+            )
+        # A dot segment survives quoting and every HTTP library then folds the path.
+        if partner in {".", ".."}:
+            raise ConfigurationError(f"{partner!r} cannot be a partner id.")
+        return self.at(f"/api/partners/{quote(partner, safe='')}/ad-analytics/{resource}")
+
+    def counts(self, url: str) -> bool:
+        """Whether a request to `url` is one of the Partner API, which the hourly limit counts."""
+        counted = self.at("/api/partners/")
+        return url.startswith(counted) or (
+            self.owns(url) and urlsplit(url).path.startswith(urlsplit(counted).path)
+        )
+
+
+def with_query(url: str, parameters: dict[str, str]) -> str:
+    """`url` with a query of `parameters`, in their order."""
+    return f"{url}?{urlencode(parameters)}" if parameters else url

@@ -1,0 +1,73 @@
+"""Check single arguments, import optional libraries: each error says what to do."""
+
+from importlib import import_module
+from math import isfinite
+from types import ModuleType
+
+from adanalytics_client._base.observer import Observer
+from adanalytics_client.errors import ConfigurationError
+
+
+def is_whole(value: object, least: int, most: int | None = None) -> bool:
+    """Whether a value is a whole number within bounds; True and False are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return least <= value and (most is None or value <= most)
+
+
+def check_seconds(name: str, value: object, *, zero: bool) -> None:
+    """See that a value is a finite number of seconds, above 0 or, with `zero`, at least 0.
+
+    Raises:
+        ConfigurationError: naming the argument.
+    """
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and isfinite(value)
+        and (value > 0 or (zero and value == 0))
+    ):
+        return
+    bound = "at least" if zero else "above"
+    raise ConfigurationError(f"{name}={value!r}: pass a number of seconds {bound} 0.")
+
+
+def check_text(name: str, value: object) -> None:
+    """See that a value is text or None. The value is not repeated: it may be a secret.
+
+    Raises:
+        ConfigurationError: naming the argument.
+    """
+    if not isinstance(value, str | None):
+        raise ConfigurationError(f"{name} must be a str, not {type(value).__name__}.")
+
+
+def check_observer(observer: object) -> None:
+    """Refuse anything that is no observer, such as the class instead of one.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if observer is not None and not isinstance(observer, Observer):
+        shown = getattr(observer, "__name__", type(observer).__name__)
+        raise ConfigurationError(
+            f"observer={shown}: pass an instance of a class that is derived from Observer."
+        )
+
+
+def import_extra(module: str, *, extra: str) -> ModuleType:
+    """A module of an optional dependency.
+
+    Raises:
+        ConfigurationError: when it is not installed, naming the extra to install.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        # A module that is missing below an installed package is another failure.
+        if error.name != package:
+            raise
+        raise ConfigurationError(
+            f"This needs {package}: python -m pip install 'adanalytics[{extra}]'"
+        ) from None

@@ -1,0 +1,193 @@
+"""The settings of a client, checked once, and the ways to give a credential."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Literal, TypedDict, get_args
+
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import BaseUrl
+from adanalytics_client._base.validation import check_seconds, check_text, is_whole
+from adanalytics_client._call.retry import RetryPolicy, check_policy
+from adanalytics_client.errors import ConfigurationError
+
+OnLimit = Literal["wait", "raise"]
+"""What to do when the requests of an hour are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A credential that is sent as it is: an API key, or a token from an earlier login."""
+
+    kind: Literal["api_key", "token"]
+    secret: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An account whose token is fetched when first needed, and again when it has expired."""
+
+    email: str
+    password: Secret
+
+
+Credential = Bearer | Login
+
+
+class CredentialArguments(TypedDict):
+    """The arguments of a client that make its credential, in plain text."""
+
+    api_key: str | None
+    token: str | None
+    email: str | None
+    password: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCredential:
+    """A credential as a caller gave it, hidden before anything of it is checked.
+
+    Error reports show the local variables of the frames that an error passed through.
+    """
+
+    api_key: Secret | None
+    token: Secret | None
+    email: str | None
+    password: Secret | None
+
+    @classmethod
+    def of(
+        cls, *, api_key: str | None, token: str | None, email: str | None, password: str | None
+    ) -> "GivenCredential":
+        """Hide what a caller gave; nothing raises here, whatever it is."""
+        return cls(_hidden(api_key), _hidden(token), email, _hidden(password))
+
+    def completed(self, variables: Mapping[str, str]) -> "GivenCredential":
+        """This credential, or that of the environment where none is given.
+
+        A given e-mail or password is completed by the other one. A key in the environment wins over
+        a login there, so that a script's key is not put aside by a person's e-mail.
+        """
+        if self.api_key is not None or self.token is not None:
+            return self
+        key = variables.get("ADANALYTICS_API_KEY")
+        if key and self.email is None and self.password is None:
+            return replace(self, api_key=Secret(key))
+        email, password = self.email, self.password
+        if email is None:
+            email = variables.get("ADANALYTICS_EMAIL")
+        if password is None:
+            password = _hidden(variables.get("ADANALYTICS_PASSWORD") or None)
+        return replace(self, email=email, password=password)
+
+    def revealed(self) -> CredentialArguments:
+        """The same as arguments of a client; never keep it in a variable."""
+        return {
+            "api_key": self.api_key.reveal() if self.api_key else None,
+            "token": self.token.reveal() if self.token else None,
+            "email": self.email,
+            "password": self.password.reveal() if self.password else None,
+        }
+
+    def checked(self) -> Credential:
+        """The one credential among the arguments.
+
+        Raises:
+            ConfigurationError: for none, more than one, or half of one.
+        """
+        secrets = {"api_key": self.api_key, "token": self.token, "password": self.password}
+        check_text("email", self.email)
+        for name, secret in secrets.items():
+            if secret is not None:
+                secret.check(name)
+        given = (self.api_key, self.token, self.email or self.password)
+        count = sum(map(bool, given))
+        if count == 0:
+            raise ConfigurationError(
+                "No credential: pass api_key=, token=, or email= and password=, or set "
+                "ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env()."
+            )
+        if count > 1:
+            raise ConfigurationError("Pass one of api_key=, token=, or email= with password=.")
+        if self.api_key:
+            return Bearer("api_key", bearer_secret(self.api_key, "api_key"))
+        if self.token:
+            return Bearer("token", bearer_secret(self.token, "token"))
+        if not self.email or not self.password:
+            raise ConfigurationError("A login needs both email= and password=.")
+        return Login(self.email, self.password)
+
+
+def _hidden(value: str | None) -> Secret | None:
+    return None if value is None else Secret(value)
+
+
+def bearer_secret(given: Secret, name: str) -> Secret:
+    """A secret that can stand in an Authorization header, without white space around it.
+
+    Raises:
+        ConfigurationError: for text that no header may hold. The text is not repeated, while
+            an HTTP library's own error would show it.
+    """
+    secret = given.trimmed()
+    if not secret.fits_header:
+        raise ConfigurationError(
+            f"{name} holds a space, line break or other illegal character; copy it anew."
+        )
+    return secret
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything fixed for the life of a client; holds no readable secret.
+
+    Raises:
+        ConfigurationError: naming the setting that is wrong.
+    """
+
+    base: BaseUrl
+    credential: Credential
+    partner: str | None
+    timeout: float | None
+    retry: RetryPolicy
+    limit: int | None
+    reserve: int
+    on_limit: OnLimit
+    max_wait: float
+
+    def __post_init__(self) -> None:
+        limit = self.limit
+        if self.timeout is not None:
+            check_seconds("timeout", self.timeout, zero=False)
+        check_seconds("max_wait", self.max_wait, zero=True)
+        check_text("partner", self.partner)
+        # As keys are: a copied one may have a space or a line break around it.
+        object.__setattr__(self, "partner", self.partner and self.partner.strip())
+        check_policy(self.retry)
+        if limit is not None and not is_whole(limit, 1):
+            raise ConfigurationError(
+                f"limit={limit!r}: pass a whole number of requests an hour, at least 1, "
+                "or None for no limit."
+            )
+        if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
+            most = "" if limit is None else f", less than limit={limit}"
+            raise ConfigurationError(
+                f"reserve={self.reserve!r}: pass a whole number of requests an hour, "
+                f"at least 0{most}."
+            )
+        if self.on_limit not in get_args(OnLimit):
+            raise ConfigurationError(f"on_limit={self.on_limit!r}: choose wait or raise.")
+
+    @property
+    def quota_name(self) -> str:
+        """A name for the key's quota log, from which nobody learns the key.
+
+        The service counts by key, so the partner is no part of it.
+        """
+        scheme, host, port = self.base.origin
+        if isinstance(self.credential, Login):
+            identity = f"login {self.credential.email.strip().lower()}"
+        else:
+            identity = f"bearer {self.credential.secret.reveal()}"
+        text = f"adanalytics quota\n{scheme}://{host}:{port}\n{identity}"
+        return sha256(text.encode()).hexdigest()[:32]

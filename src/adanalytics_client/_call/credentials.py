@@ -1,0 +1,183 @@
+"""The bearer credential in use, and one login for any number of requests that need it."""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass
+
+from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.effects import Exclusive, Failure, Operation, Request, ResponseHead
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import BaseUrl, redact_queries
+from adanalytics_client._call.config import Credential, Login, bearer_secret
+from adanalytics_client._json.exact import Json
+from adanalytics_client.encoding import utf8
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    ConfigurationError,
+    ProtocolError,
+    RequestTimeout,
+    ServerError,
+    TransportError,
+)
+
+JSON_BODY = ("content-type", "application/json")
+
+
+def login_request(base: BaseUrl, login: Login) -> Request:
+    """`POST /api/auth/login` with the e-mail and password."""
+    body = {"email": login.email, "password": login.password.reveal()}
+    return Request(
+        "POST", base.at("/api/auth/login"), (JSON_BODY,), json.dumps(body).encode("utf-8")
+    )
+
+
+def token_of(content: Json) -> Secret:
+    """The token of a login answer.
+
+    Raises:
+        ProtocolError: when there is none that a header can carry.
+    """
+    token = content.get("token") if isinstance(content, dict) else None
+    issued = Secret(token) if isinstance(token, str) else None
+    # An error report shows what the frames it passed through still hold.
+    del content, token
+    if issued is None:
+        raise ProtocolError("The login answered without a token.")
+    try:
+        return bearer_secret(issued, "token")
+    except ConfigurationError:
+        raise ProtocolError("The login answered with a token that no header can carry.") from None
+
+
+# A request that was sent with one of these may still be under way; each lives for days.
+_MOST_REPLACED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LogIn:
+    """How to log in.
+
+    Attributes:
+        operation: exchanges an account for a token.
+        hurry: until when to wait for the login of another request; None is without end.
+    """
+
+    operation: Callable[[Login], Operation[Secret]]
+    hurry: Deadline | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A secret and the round it was issued in, so that a 401 of an old one is recognised."""
+
+    secret: Secret
+    round: int
+
+
+class Credentials:
+    """State shared by all requests of a client; a login runs inside `Exclusive` only.
+
+    Requests that find the token refused while another is already logging in wait for that login
+    and share its outcome, also when it fails: a wrong password is tried once, not once for each of
+    them, which would lock the account.
+    """
+
+    def __init__(self, source: Credential, others: Iterable[Secret] = ()) -> None:
+        """`others` are more secrets that a server's text may hold, such as a proxy's password."""
+        self._source = source
+        self._others = tuple(others)
+        self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
+        self._secret = None if isinstance(source, Login) else source.secret
+        self._round = 0
+        self._failure: AdAnalyticsError | None = None
+
+    @property
+    def renewable(self) -> bool:
+        """Whether a refused credential can be replaced by logging in again."""
+        return isinstance(self._source, Login)
+
+    @property
+    def advice(self) -> str:
+        """The advice for a person whose credential was refused."""
+        if isinstance(self._source, Login):
+            return "Check the e-mail and password."
+        if self._source.kind == "token":
+            return "Log in again: a token lives 7 days."
+        return "Check the API key, or have an admin create one in Settings > API Keys."
+
+    def current(self, log_in: LogIn) -> Operation[Pass]:
+        """The credential to send, after a login when there is none yet."""
+        while self._secret is None:
+            yield from self._renew(self._round, log_in)
+        return Pass(self._secret, self._round)
+
+    def renew(self, refused: Pass, log_in: LogIn) -> Operation[None]:
+        """Replace a refused credential, unless another request already has."""
+        yield from self._renew(refused.round, log_in)
+
+    def redact(self, text: str) -> str:
+        """`text` without any secret of this client: a server may echo one.
+
+        Of tokens that others have replaced the last four are still known.
+        """
+        source = self._source
+        known = source.password if isinstance(source, Login) else source.secret
+        # At the same time another thread may replace the token.
+        for secret in (known, self._secret, *self._replaced.copy(), *self._others):
+            text = secret.redact(text) if secret else text
+        return text
+
+    def shown(self, text: str) -> str:
+        """A server's text as a message can hold it: without a secret or a signature, and encodable.
+
+        JSON may hold half a surrogate pair, which neither a file nor a terminal can.
+        """
+        return utf8(redact_queries(self.redact(text))).decode()
+
+    def request_id(self, head: ResponseHead) -> str | None:
+        """The service's name for the exchange, for its support."""
+        return self.shown(head.get("x-request-id") or "") or None
+
+    def scrub(self, error: AdAnalyticsError) -> None:
+        """Take every secret out of an error, wherever a server's text may hold it."""
+        error.message = self.shown(error.message)
+        error.args = (error.message,)
+        error.url = self.redact(error.url) if error.url else None
+        # Errors behind it may hold the same text.
+        error.__context__ = None
+
+    def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
+        hurry = log_in.hurry
+        moment = None if hurry is None else hurry.moment
+        outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
+        if hurry is not None and isinstance(outcome, Failure):
+            raise RequestTimeout(
+                f"A login that another call began is not done within {hurry.name}. "
+                "Try later, or allow more."
+            )
+
+    def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:
+        if self._round != seen or not isinstance(self._source, Login):
+            if self._failure is not None:
+                raise copy(self._failure)
+            return
+        try:
+            issued = yield from log_in.operation(self._source)
+        except AdAnalyticsError as error:
+            if not _lacked_time(error, log_in):
+                self._failure = error
+                self._round += 1
+            raise
+        if self._secret is not None:
+            self._replaced.append(self._secret)
+        self._secret = issued
+        self._failure = None
+        self._round += 1
+
+
+def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
+    """Whether a login with more time might do better, so that its failure is nobody else's."""
+    hurried = log_in.hurry is not None and isinstance(error, (ServerError, TransportError))
+    return hurried or isinstance(error, RequestTimeout)

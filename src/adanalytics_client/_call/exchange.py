@@ -1,0 +1,159 @@
+"""One exchange: a request is sent once, at its turn, and redirects are followed by hand."""
+
+import logging
+from dataclasses import dataclass, replace
+from functools import partial
+from urllib.parse import urldefrag
+
+from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.effects import (
+    Atomic,
+    Failure,
+    Operation,
+    Reply,
+    Request,
+    ResponseHead,
+    Send,
+    Sink,
+)
+from adanalytics_client._base.observer import RequestDue, RequestSent, notify
+from adanalytics_client._base.urls import (
+    Address,
+    BaseUrl,
+    absolute_url,
+    host_of,
+    origin_of,
+    redact_url,
+    without_user,
+)
+from adanalytics_client._call.session import Session
+from adanalytics_client._call.waiting import pace
+from adanalytics_client.errors import ProtocolError, RequestTimeout
+
+_LOG = logging.getLogger("adanalytics_client")
+_MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request and how it may be treated.
+
+    Attributes:
+        request: what to send, without a credential.
+        authorized: whether the client's credential goes with it (to the base origin only).
+        carry: whether the credential follows a redirect within the base origin.
+        repeatable: whether it may be sent again although it may have arrived.
+        sink: takes the body of a file instead of memory.
+        accepted: statuses beside 2xx that are answers and not errors.
+    """
+
+    request: Request
+    authorized: bool = True
+    carry: bool = True
+    repeatable: bool = True
+    sink: Sink | None = None
+    accepted: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """The outcome of a request, the address that answered, and seconds waited for quota."""
+
+    outcome: Reply | Failure
+    url: str
+    waited: float
+
+
+def exchange(
+    session: Session, ask: Ask, *, deadline: Deadline | None, resends: int = 0
+) -> Operation[Exchanged]:
+    """Send and follow redirects by hand, so that each hop is checked.
+
+    Args:
+        session: the client's session.
+        ask: the request, with the credential if it needs one; its sink takes the body of the
+            answer that is no redirect.
+        deadline: once it is over, nothing is sent; waits for quota move it.
+        resends: how many requests of the same call went before.
+
+    Raises:
+        QuotaExceeded: when a hop would have to wait longer than allowed.
+        RequestTimeout: when the deadline is over before a hop.
+        ProtocolError: for a redirect that leads nowhere or round in circles.
+    """
+    waited = 0.0
+    request = replace(ask.request, timeout=session.config.timeout)
+    for number in range(resends, resends + _MOST_REDIRECTS + 1):
+        if deadline is not None and deadline.over:
+            raise _too_late(request.url, deadline, sent=number > resends)
+        shown = session.shown(request.url)
+        notify(session.observer.due, RequestDue(request.method, shown))
+        sent, held = yield from pace(session, request.url)
+        waited += held
+        if deadline is not None:
+            deadline.put_off(held)
+        started = session.clock.monotonic()
+        until = None if deadline is None else deadline.granted
+        outcome: Reply | Failure = yield Send(request, until, ask.sink)
+        head = outcome.head if isinstance(outcome, Reply) else None
+        if sent is not None:
+            yield Atomic(partial(session.quota.settle, sent, head))
+        seconds = session.clock.monotonic() - started
+        report = RequestSent(
+            method=request.method,
+            url=shown,
+            status=head.status if head else None,
+            seconds=seconds,
+            request_id=session.credentials.request_id(head) if head else None,
+            resends=number,
+            failure=outcome.kind.name.lower() if isinstance(outcome, Failure) else None,
+        )
+        result = report.status or report.failure
+        _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
+        notify(session.observer.request, report)
+        if head is None or not _is_redirect(head):
+            return Exchanged(outcome, request.url, waited)
+        request = _redirected(session.config.base, request, head, carry=ask.carry)
+    raise ProtocolError("The service redirects in circles.", url=redact_url(request.url))
+
+
+def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
+    return RequestTimeout(
+        f"{deadline.name} was over before a request to {host_of(url)}, which was not sent. "
+        "Try later, or allow more.",
+        url=redact_url(url),
+        attempts=int(sent),
+    )
+
+
+def _is_redirect(head: ResponseHead) -> bool:
+    """Whether the answer sends the client elsewhere."""
+    return head.status in _REDIRECTS and head.get("location") is not None
+
+
+def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: bool) -> Request:
+    """The request for the next hop (RFC 9110, section 15.4).
+
+    The credential stays only while every hop is on the base origin, and only if `carry`; once
+    dropped it stays dropped. A user that the target names is not used.
+    A POST goes on as a POST (307, 308) on the base origin, or as a GET (303); any other would carry
+    a body to a place that the user did not name.
+
+    Raises:
+        ProtocolError: for a target that is not http(s), or a POST that may not follow.
+    """
+    location = without_user(head.get("location") or "")
+    target = Address(urldefrag(absolute_url(request.url, location)).url)
+    if origin_of(target) is None:
+        raise ProtocolError("The service redirected to something that is not an http address.")
+    home = base.owns(target) and base.owns(request.url)
+    if request.method != "GET":
+        if head.status == 303:
+            request = replace(request, method="GET", body=None)
+        elif not (home and head.status in {307, 308}):
+            raise ProtocolError(
+                f"The service redirected a {request.method} to {redact_url(target)}; "
+                "if it has moved there, set base_url to it."
+            )
+    return replace(request, url=target, credential=request.credential if home and carry else None)

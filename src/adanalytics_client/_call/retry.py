@@ -1,0 +1,86 @@
+"""When to send again, and how long to wait before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adanalytics_client._base.validation import check_seconds, is_whole
+from adanalytics_client.errors import ConfigurationError
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+"""Seconds between two questions whether something is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how long a request is tried.
+
+    Waits grow as `first_wait * 2**n` up to `longest_wait`, and each is drawn evenly from zero to
+    that ("full jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+    A `Retry-After` of the service wins when it is longer.
+
+    Attributes:
+        attempts: how many times a request is sent at most, at least 1.
+        first_wait: seconds, the bound of the first wait.
+        longest_wait: seconds, the bound that later waits grow to.
+        budget: seconds for one request with its login, redirects and repeats; waits for quota do
+            not count. A step that would outlast it is cut short, so that a long `timeout` does not
+            multiply, and once it is over nothing is sent.
+
+    Raises:
+        ConfigurationError: for numbers that make no sense.
+
+    Examples:
+        >>> patient = RetryPolicy(attempts=10, longest_wait=120, budget=1800)
+        >>> Client("https://stats.example", api_key="...", partner="acme", retry=patient)
+        Client('https://stats.example', partner='acme')
+    """
+
+    attempts: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    budget: float = 300.0
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.attempts, 1):
+            raise ConfigurationError(
+                f"RetryPolicy: attempts={self.attempts!r}: pass a whole number, at least 1."
+            )
+        check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
+        check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)
+        check_seconds("RetryPolicy: budget", self.budget, zero=False)
+
+    def bound(self, repeat: int) -> float:
+        """The longest wait before repeat number `repeat`, counted from 0, in seconds.
+
+        Examples:
+            >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
+            [0.5, 1.0, 2.0, 30.0]
+        """
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
+
+    def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
+        """Seconds before repeat `repeat`; never earlier than the service asked.
+
+        Examples:
+            >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)
+            0.5
+            >>> RetryPolicy().wait(2, asked=60.0, jitter=lambda: 0.25)
+            60.0
+        """
+        return max(asked or 0.0, self.bound(repeat) * jitter())
+
+
+def check_policy(retry: object) -> None:
+    """Refuse anything but a policy.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if not isinstance(retry, RetryPolicy):
+        raise ConfigurationError(f"retry={retry!r}: pass a RetryPolicy, or None for the usual one.")
+
+
+def pause_before(question: int) -> float:
+    """Seconds before asking again, for the time numbered from 0, whether something is ready."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(question, 60))

@@ -1,0 +1,90 @@
+"""The state that all operations of one client share."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.observer import Observer
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import redact_url
+from adanalytics_client._call.config import Config
+from adanalytics_client._call.credentials import Credentials
+from adanalytics_client._quota import Moment, Quota, QuotaState, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The settings, the shared state, and the sources of time and chance.
+
+    `jitter` gives numbers from 0 to 1, evenly; `hurry` ends whatever is longer.
+    """
+
+    config: Config
+    credentials: Credentials
+    quota: Quota
+    observer: Observer
+    clock: Clock
+    jitter: Callable[[], float]
+    hurry: Deadline | None = None
+
+    @classmethod
+    def open(
+        cls,
+        config: Config,
+        *,
+        store: Store,
+        observer: Observer,
+        clock: Clock,
+        jitter: Callable[[], float],
+        others: Iterable[Secret] = (),
+    ) -> "Session":
+        """A session in which nothing was sent yet.
+
+        `store` is where sends are logged; `others` are secrets that are none of the service.
+        """
+        quota = Quota(
+            config.limit,
+            reserve=config.reserve,
+            store=store,
+            now=lambda: Moment(clock.time(), clock.monotonic()),
+        )
+        credentials = Credentials(config.credential, others)
+        return cls(config, credentials, quota, observer, clock, jitter)
+
+    def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
+        """A session with other settings for the same service, login and quota."""
+        quota = self.quota.with_reserve(config.reserve)
+        return replace(self, config=config, quota=quota, observer=observer or self.observer)
+
+    def deadline(self) -> Deadline:
+        """The deadline of a request that begins now."""
+        budget = self.config.retry.budget
+        moment = self.clock.monotonic() + budget
+        if self.hurry is not None and self.hurry.moment < moment:
+            return replace(self.hurry)
+        return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
+
+    def limit_of(self, deadline: Deadline | None) -> str | None:
+        """The setting that ended a request, as in code; None where a caller's HTTP client did."""
+        if deadline is not None and deadline.cut:
+            return deadline.name
+        timeout = self.config.timeout
+        return None if timeout is None else f"timeout={timeout:g}"
+
+    def today(self) -> date:
+        """The present day, UTC."""
+        return datetime.fromtimestamp(self.clock.time(), tz=UTC).date()
+
+    def address(self, resource: str) -> str:
+        """The address of a resource of the partner."""
+        return self.config.base.partner(self.config.partner, resource)
+
+    def shown(self, url: str) -> str:
+        """An address as anybody may see it: without a signature, and without an echoed secret."""
+        return self.credentials.redact(redact_url(url))
+
+    def quota_state(self) -> QuotaState:
+        """What is left of the quota now; run it inside `Atomic`."""
+        return self.quota.state()

@@ -1,0 +1,224 @@
+"""The base of both clients: their arguments, and other clients on the same connections.
+
+The arguments are described where people look, at the clients.
+"""
+
+import copy
+import os
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Generic, Protocol, Self, TypeVar
+
+from adanalytics_client._base.clock import Clock, SystemClock
+from adanalytics_client._base.observer import Observer
+from adanalytics_client._base.urls import Address, BaseUrl
+from adanalytics_client._base.validation import check_observer
+from adanalytics_client._call.config import Config, GivenCredential, OnLimit
+from adanalytics_client._call.retry import RetryPolicy
+from adanalytics_client._call.session import Session
+from adanalytics_client._io import Proxies
+from adanalytics_client._quota import QuotaLog, QuotaState, open_store
+from adanalytics_client.errors import ConfigurationError
+
+T = TypeVar("T")
+Http = TypeVar("Http")
+
+
+class _Driver(Protocol):
+    def atomic(self, action: Callable[[], T]) -> T: ...
+
+
+Driving = TypeVar("Driving", bound=_Driver)
+
+
+class ClientBase(ABC, Generic[Http, Driving]):
+    """The arguments of both clients, checked, and the methods that need no request."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        email: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        partner: str | None = None,
+        timeout: float | None = None,
+        retry: RetryPolicy | None = None,
+        limit: int | None = 1000,
+        reserve: int = 0,
+        on_limit: OnLimit = "wait",
+        max_wait: float = 7200.0,
+        quota_log: QuotaLog = "shared",
+        observer: Observer | None = None,
+        http: Http | None = None,
+        clock: Clock | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        given = GivenCredential.of(api_key=api_key, token=token, email=email, password=password)
+        # An error report shows what the frames it passed through still hold.
+        del api_key, token, password
+        if isinstance(base_url, str):
+            base_url = Address(base_url)
+        config = Config(
+            credential=given.checked(),
+            partner=partner,
+            timeout=timeout,
+            retry=RetryPolicy() if retry is None else retry,
+            limit=limit,
+            reserve=reserve,
+            on_limit=on_limit,
+            max_wait=max_wait,
+            base=BaseUrl.parse(base_url),
+        )
+        check_observer(observer)
+        self._session = Session.open(
+            config,
+            store=open_store(quota_log, config.quota_name, os.environ),
+            observer=observer or Observer(),
+            clock=clock or SystemClock(),
+            jitter=jitter,
+            others=Proxies.of_environment().secrets(),
+        )
+        self._driver = self._drive(http)
+        self._shares = False
+
+    @classmethod
+    def from_env(
+        cls,
+        environ: Mapping[str, str] | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        email: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        partner: str | None = None,
+        timeout: float | None = None,
+        retry: RetryPolicy | None = None,
+        limit: int | None = 1000,
+        reserve: int = 0,
+        on_limit: OnLimit = "wait",
+        max_wait: float = 7200.0,
+        quota_log: QuotaLog = "shared",
+        observer: Observer | None = None,
+        http: Http | None = None,
+        clock: Clock | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> Self:
+        """A client from `environ`, by default the process's own environment.
+
+        Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
+        `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The keywords are those of the constructor
+        and win over the environment; a credential among them replaces that of the environment.
+
+        Raises:
+            ConfigurationError: naming the variable that is missing.
+
+        Examples:
+            >>> Client.from_env({"ADANALYTICS_BASE_URL": "https://stats.example/v2/",
+            ...                  "ADANALYTICS_API_KEY": "..."}, partner="acme", reserve=200)
+            Client('https://stats.example/v2', partner='acme')
+        """
+        found = os.environ if environ is None else environ
+        given = GivenCredential.of(
+            api_key=api_key, token=token, email=email, password=password
+        ).completed(found)
+        address = base_url or found.get("ADANALYTICS_BASE_URL")
+        base_url = None if address is None else Address(address)
+        partner = partner or found.get("ADANALYTICS_PARTNER") or None
+        del api_key, token, password, environ, found, address
+        if not base_url:
+            raise ConfigurationError("ADANALYTICS_BASE_URL is not set; set it to the service.")
+        return cls(
+            base_url,
+            **given.revealed(),
+            partner=partner,
+            timeout=timeout,
+            retry=retry,
+            limit=limit,
+            reserve=reserve,
+            on_limit=on_limit,
+            max_wait=max_wait,
+            quota_log=quota_log,
+            observer=observer,
+            http=http,
+            clock=clock,
+            jitter=jitter,
+        )
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        retry: RetryPolicy | None = None,
+        reserve: int | None = None,
+        on_limit: OnLimit | None = None,
+        max_wait: float | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
+        """A client with other options on the same connections, login and quota.
+
+        An option that is left out stays as it is. Only the client that made the connections closes
+        them, and with them all clients that share them; closing one of those closes nothing.
+
+        Raises:
+            ConfigurationError: naming the option that is wrong.
+
+        Examples:
+            >>> patient = client.with_options(timeout=300, reserve=200)
+            >>> patient.quota.remaining
+            800
+        """
+        check_observer(observer)
+        old = self._session.config
+        config = replace(
+            old,
+            timeout=old.timeout if timeout is None else timeout,
+            retry=old.retry if retry is None else retry,
+            reserve=old.reserve if reserve is None else reserve,
+            on_limit=old.on_limit if on_limit is None else on_limit,
+            max_wait=old.max_wait if max_wait is None else max_wait,
+        )
+        return self._sharing(self._session.with_config(config, observer))
+
+    def for_partner(self, partner: str) -> Self:
+        """A client for another partner on the same connections, login and quota.
+
+        It closes like one of `with_options`.
+
+        Raises:
+            ConfigurationError: for anything but a text.
+
+        Examples:
+            >>> south = client.for_partner("south")
+            >>> south.quota == client.quota
+            True
+        """
+        return self._sharing(
+            self._session.with_config(replace(self._session.config, partner=partner))
+        )
+
+    def _sharing(self, session: Session) -> Self:
+        shared = copy.copy(self)
+        shared._session = session  # noqa: SLF001  # of the same class
+        shared._shares = True  # noqa: SLF001  # of the same class
+        return shared
+
+    def __repr__(self) -> str:
+        if not hasattr(self, "_session"):
+            # An error report may show a client that could not be made.
+            return f"{type(self).__name__}()"
+        config = self._session.config
+        return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
+
+    @property
+    def quota(self) -> QuotaState:
+        """How many requests may still be sent this hour; asking sends none."""
+        return self._driver.atomic(self._session.quota_state)
+
+    @abstractmethod
+    def _drive(self, http: Http | None) -> Driving:
+        """The driver for this world, with a ready HTTP client or one of our own."""

@@ -1,0 +1,58 @@
+"""Pulls of events: plan the queries, fetch and compare their pages, hand out the events.
+
+Other folders and modules import only what this module names.
+"""
+
+from adanalytics_client._events.auto import DEEPEST, day_counts, lay_out, requests_of
+from adanalytics_client._events.dedupe import SeenEvents
+from adanalytics_client._events.drift import OnDrift
+from adanalytics_client._events.fanout import Fanout, Fetched, ReadyPage
+from adanalytics_client._events.page import FetchedPage, Page, TextPage
+from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, Stretch, make_plan
+from adanalytics_client._events.query import (
+    EventRequest,
+    Pull,
+    QueryBase,
+    Reading,
+    convert_events,
+    each_row,
+    plan_pull,
+)
+from adanalytics_client._events.resume import Position, position_of, token_of
+from adanalytics_client._events.typed import M, Typed
+
+__all__ = [
+    "DEEPEST",
+    "LARGEST_PAGE",
+    "Cursor",
+    "EventRequest",
+    "Fanout",
+    "Fetched",
+    "FetchedPage",
+    "M",
+    "OnDrift",
+    "Page",
+    "Plan",
+    "Position",
+    "Pull",
+    "QueryBase",
+    "Reading",
+    "ReadyPage",
+    "SeenEvents",
+    "Signals",
+    "Slice",
+    "Split",
+    "Stretch",
+    "TextPage",
+    "Typed",
+    "convert_events",
+    "day_counts",
+    "each_row",
+    "lay_out",
+    "make_plan",
+    "plan_pull",
+    "position_of",
+    "requests_of",
+    "token_of",
+]

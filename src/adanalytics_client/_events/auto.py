@@ -1,0 +1,257 @@
+"""Plan a pull with `split="auto"` from its first page and the events of each day."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, TypeVar
+
+from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._call.operations import dates, summary
+from adanalytics_client._call.session import Session
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, Signals, following
+from adanalytics_client._events.plan import Plan, Stretch, check_slices, runs_of, slices_of
+from adanalytics_client._events.reader import PageReader
+from adanalytics_client._events.resume import Position
+from adanalytics_client.errors import (
+    AuthenticationError,
+    ProtocolError,
+    RateLimited,
+    StatusError,
+)
+
+if TYPE_CHECKING:
+    from adanalytics_client.models import Summary, SummaryRow
+
+T = TypeVar("T")
+
+# One event is of one type, so the types of a summary add up to its events.
+_TYPES = (
+    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints"),
+    *("third_quartiles", "completions", "clicks", "skips", "errors"),
+)
+
+
+def day_counts(summary: "Summary") -> dict[date, int]:
+    """Count events by day in a summary grouped by day; empty when a row lacks day or counts.
+
+    Filtered events are not in a summary, so the counts are lower bounds.
+    """
+    counts: dict[date, int] = {}
+    for row in summary.rows:
+        events = _events(row)
+        # A date in another form than YYYY-MM-DD stays text.
+        if not isinstance(row.date, date) or events is None:
+            return {}
+        counts[row.date] = counts.get(row.date, 0) + events
+    return counts
+
+
+def _events(row: "SummaryRow") -> int | None:
+    counts = [row[name] for name in _TYPES]
+    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
+    return sum(max(0, each) for each in known) if known else None
+
+
+DEEPEST = 20
+"""The most full pages that auto plans for one query: 200,000 events with pages of 10,000.
+
+The pages of one query are fetched one after the other, and late data move the pages behind them, so
+short queries are better; but each one ends with a page that is not full. At this depth that page is
+one request in twenty.
+"""
+
+
+def lay_out(
+    days: Sequence[date], counts: Mapping[date, int], *, size: int, hour: int | None
+) -> list[Stretch]:
+    """Lay out runs of small days as one query each, days of more than `DEEPEST` pages by the hour.
+
+    Args:
+        days: the days to ask for, in order; a run also spans the gaps between them.
+        counts: events of a day, about; a day that is missing has none.
+        size: events of a full page.
+        hour: the only hour that is asked for; its days cannot be cut further.
+
+    Examples:
+        >>> days = [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]
+        >>> [each.cut for each in lay_out(days, {days[2]: 900_000}, size=10_000, hour=None)]
+        ['whole', 'hour']
+    """
+    laid: list[Stretch] = []
+    for group in _groups(days, counts, DEEPEST * size):
+        if counts.get(group[0], 0) <= DEEPEST * size:
+            laid.append(Stretch(group[0], group[-1], "whole"))
+        elif hour is None:
+            laid += [Stretch(run[0], run[-1], "hour") for run in runs_of(group)]
+        else:
+            laid += [Stretch(day, day, "whole") for day in group]
+    return laid
+
+
+def _groups(days: Iterable[date], counts: Mapping[date, int], most: int) -> Iterator[list[date]]:
+    """Group neighbouring days above `most`, and runs whose events stay within `most`."""
+    group: list[date] = []
+    filled = 0
+    for day in days:
+        count = counts.get(day, 0)
+        large, all_large = count > most, filled > most
+        if group and (large != all_large or (not large and filled + count > most)):
+            yield group
+            group, filled = [], 0
+        group.append(day)
+        filled = filled + count
+    if group:
+        yield group
+
+
+def requests_of(
+    stretches: Iterable[Stretch],
+    counts: Mapping[date, int],
+    *,
+    size: int,
+    hour: int | None = None,
+) -> int:
+    """Count the pages of a layout, supposing that the hours of a day share its events evenly.
+
+    Examples:
+        >>> stretch = Stretch(date(2026, 1, 1), date(2026, 1, 30), "whole")
+        >>> requests_of([stretch], {date(2026, 1, 7): 145_000}, size=10_000)
+        15
+    """
+    days = sorted(counts)
+    total = 0
+    for stretch in stretches:
+        inside = [counts[day] for day in days if stretch.start <= day <= stretch.end]
+        empty = (stretch.end - stretch.start).days + 1 - len(inside)
+        if stretch.cut == "whole":
+            total += _pages(sum(inside), size)
+        elif stretch.cut == "hour" and hour is None:
+            total += 24 * empty + sum(_pages_by_hour(count, size) for count in inside)
+        else:
+            total += empty + sum(_pages(count, size) for count in inside)
+    return total
+
+
+def _pages(events: int, size: int) -> int:
+    return max(1, -(-events // size))
+
+
+def _pages_by_hour(events: int, size: int) -> int:
+    """Count the pages of 24 hours that share the events evenly; an empty hour is one page."""
+    hourly, rest = divmod(events, 24)
+    return rest * _pages(hourly + 1, size) + (24 - rest) * _pages(hourly, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Fetches the pages of an auto pull, and plans the pull when it has the first one.
+
+    Attributes:
+        reader: reads pages.
+        plan: the pull, whose one slice is the whole range.
+    """
+
+    reader: PageReader
+    plan: Plan
+
+    def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage | Position]:
+        """Fetch a page; return a new position where other slices replace the whole range."""
+        page = yield from self.reader.read(session, cursor)
+        # No slice that replaces the whole range is the whole range again.
+        if cursor.number == 1 and not cursor.attempt and cursor.slice == self.plan.slices[0]:
+            decided = yield from self._decide(session, cursor, page)
+            if isinstance(decided, Position):
+                return decided
+            page = decided
+        self.reader.report(session, cursor, page)
+        return page
+
+    def _decide(
+        self, session: Session, cursor: Cursor, page: FetchedPage
+    ) -> Operation[FetchedPage | Position]:
+        """Choose between the next pages of the whole range and smaller slices."""
+        ahead, size = following(cursor, len(page), page.signals), len(page)
+        if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
+            return page
+        if page.signals.silent and size < self.plan.per_page:
+            # The only page, or one that the service cut silently: the next page shows it. If it is
+            # the same page again, that is an error behind this page.
+            beyond = yield from self.reader.read(session, Cursor(cursor.slice, ahead.number))
+            if not len(beyond):
+                return replace(page, signals=Signals(more=False))
+        bounds = [each for each in (_total(page), self.plan.max_events) if each is not None]
+        if bounds and min(bounds) <= DEEPEST * size:
+            return page
+        known = yield from self._known(session, page)
+        counts = self._estimated(known, page)
+        stretches = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
+        if [each.cut for each in stretches] in ([], ["whole"]):
+            return page
+        # Events that the summary leaves out may be on a day that neither it nor `dates` knows.
+        if page.signals.total in {None, sum(known.values())}:
+            stretches = yield from _without_empty(session, stretches, counts)
+        check_slices(stretches, self.plan.hour)
+        self.reader.counts = known
+        return Position(slices_of(stretches, self.plan.hour), tuple(stretches))
+
+    def _days(self) -> list[date]:
+        whole = self.plan.slices[0]
+        kept = self.plan.days
+        return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
+
+    def _known(self, session: Session, page: FetchedPage) -> Operation[Mapping[date, int]]:
+        """Ask the summary for the events of each day, unless the total of one day is known."""
+        days = self._days()
+        if len(days) == 1 and _total(page) is not None:
+            return {}
+        found = yield from _optional(summary(session, days[0], days[-1], group_by="day"))
+        counts = day_counts(found) if found else {}
+        return {day: counts.get(day, 0) for day in days}
+
+    def _estimated(self, known: Mapping[date, int], page: FetchedPage) -> Mapping[date, int]:
+        """Estimate the events of each day; empty without a summary and a total."""
+        # The summary leaves filtered events out, so a total of the pages corrects it.
+        days, total, counted = self._days(), _total(page), sum(known.values())
+        if counted and total is not None:
+            return {day: -(-known[day] * total // counted) for day in days}
+        if counted:
+            share = 1 if self.plan.hour is None else 24
+            return {day: -(-known[day] // share) for day in days}
+        return {} if total is None else dict.fromkeys(days, -(-total // len(days)))
+
+
+def _total(page: FetchedPage) -> int | None:
+    says = page.signals
+    if says.total is not None:
+        return says.total
+    return None if says.pages is None else says.pages * len(page)
+
+
+def _optional(operation: Operation[T]) -> Operation[T | None]:
+    """Run an operation that only improves the plan; None where the service has no answer to it."""
+    try:
+        return (yield from operation)
+    except (AuthenticationError, RateLimited):
+        raise
+    except (StatusError, ProtocolError):
+        return None
+
+
+def _without_empty(
+    session: Session, stretches: list[Stretch], counts: Mapping[date, int]
+) -> Operation[list[Stretch]]:
+    """Leave out queries for days without data, where `dates` costs fewer requests than they do."""
+    empty = [
+        each
+        for each in stretches
+        if not any(counts.get(day) for day in days_between(each.start, each.end))
+    ]
+    if len(empty) < 2:
+        return stretches
+    known = yield from _optional(dates(session))
+    if known is None:
+        return stretches
+    gone = [each for each in empty if {*known}.isdisjoint(days_between(each.start, each.end))]
+    return [each for each in stretches if each not in gone]

@@ -1,0 +1,190 @@
+"""Leave out the events of earlier pulls where pulls overlap; no I/O."""
+
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from adanalytics_client._base.validation import is_whole
+from adanalytics_client._events.page import EventId, FetchedPage, id_bytes, is_id
+from adanalytics_client.errors import ConfigurationError
+
+# Two different ids in a billion agree by chance less than once in 10^20 times.
+_DIGEST = 16
+_NAMES = 8
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+class SeenEvents:
+    """The ids of events, so that pulls which overlap hand out each event once.
+
+    Pass one to `events(..., seen=)`: an event whose `event_id` is in it is left out, and the ids of
+    what is handed out are added. An id is text or a whole number; an event without one always
+    passes, and the log gets a warning when a whole page has none. A page counts as handed out
+    when the next one is asked for, a file when it is whole: a pull that breaks off can give events
+    again and never loses one. It pickles, to be used by the next process; use it in one pull at a
+    time.
+
+    Args:
+        event_ids: ids to begin with, such as those in a file of an earlier pull.
+        most: ids to remember, about 130 bytes each; beyond that the oldest are forgotten. Writing
+            a file or a table holds as many again until it is whole.
+
+    Attributes:
+        most: as above.
+        repeated: events that were left out so far.
+        forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
+
+    Raises:
+        ConfigurationError: when `most` is no whole number of at least 1, or an id is neither
+            text nor a whole number.
+
+    Examples:
+        >>> seen = SeenEvents()
+        >>> len(list(client.events("2026-01-15", "2026-01-16", seen=seen).rows()))
+        600
+        >>> len(list(client.events("2026-01-16", seen=seen).rows())), seen.repeated
+        (0, 300)
+    """
+
+    def __init__(self, event_ids: Iterable[EventId] = (), *, most: int = 1_000_000) -> None:
+        if not is_whole(most, 1):
+            raise ConfigurationError(f"most={most!r}: pass a whole number of ids, at least 1.")
+        self.most = most
+        self.repeated: int = 0
+        self.forgotten: int = 0
+        # A plain dict looks for its oldest entry among all that were deleted before it.
+        self._digests: OrderedDict[bytes, None] = OrderedDict()
+        self.add(event_ids)
+
+    def __contains__(self, event_id: object) -> bool:
+        return is_id(event_id) and _digest(event_id) in self._digests
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # it changes, so none; typeshed says every object has one
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeenEvents):
+            return NotImplemented
+        return self.most == other.most and self._digests.keys() == other._digests.keys()
+
+    def __repr__(self) -> str:
+        return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
+
+    def add(self, event_ids: Iterable[EventId]) -> None:
+        """Add ids; one that is known already becomes no younger.
+
+        Raises:
+            ConfigurationError: for something else than ids; those before it count.
+
+        Examples:
+            >>> seen = SeenEvents(["e-1"])
+            >>> seen.add(["e-1", "e-2"])
+            >>> len(seen), "e-2" in seen
+            (2, True)
+        """
+        if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
+            raise ConfigurationError(f"event_ids={event_ids!r}: pass a list of ids.")
+        for each in event_ids:
+            if not is_id(each):
+                raise ConfigurationError(
+                    f"event_ids: an id is a str or an int, not {each!r}; "
+                    "leave out events without one."
+                )
+            self._digests[_digest(each)] = None
+            self._forget()
+
+    def take(self, other: "SeenEvents") -> None:
+        """Move all ids of another one, and its count of repeats, into this one.
+
+        Examples:
+            >>> monday, tuesday = SeenEvents(["e-1"]), SeenEvents(["e-2"])
+            >>> monday.take(tuesday)
+            >>> len(monday), len(tuesday)
+            (2, 0)
+        """
+        self.repeated += other.repeated
+        self.forgotten += other.forgotten
+        digests, other._digests = other._digests, OrderedDict()  # noqa: SLF001  # one of its own kind
+        other.repeated = other.forgotten = 0
+        for each in digests:
+            self._digests[each] = None
+            self._forget()
+
+    def _forget(self) -> None:
+        if len(self._digests) > self.most:
+            self._digests.popitem(last=False)
+            self.forgotten += 1
+
+
+class Deduplicator:
+    """Leaves out events that were seen, and collects the ids of the others until it is settled.
+
+    Args:
+        seen: the events of earlier readings, or None to leave out nothing and read no ids.
+    """
+
+    def __init__(self, seen: SeenEvents | None) -> None:
+        self._seen = seen
+        self._fresh = SeenEvents(most=seen.most) if seen is not None else None
+        self._warned = False
+
+    def filter(self, page: FetchedPage, room: int | None) -> FetchedPage:
+        """Leave out events that were seen; called in the order of handing out.
+
+        Args:
+            page: the page.
+            room: events that may still be handed out, or None for all; others are not collected.
+        """
+        if self._seen is None or self._fresh is None:
+            return page
+        known: list[bool] = []
+        passed = 0
+        ids = page.identified().ids or ()
+        self._warn(page, ids)
+        for each in ids:
+            gone = each is not None and (each in self._seen or each in self._fresh)
+            known.append(gone)
+            if gone:
+                self._fresh.repeated += 1
+            elif room is None or passed < room:
+                passed += 1
+                self._fresh.add([each] if each is not None else [])
+        return page.without(known)
+
+    def settle(self) -> None:
+        """Add the ids that were collected since the last time to `seen`."""
+        if self._seen is not None and self._fresh is not None:
+            self._seen.take(self._fresh)
+
+    def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
+        """Warn once of a page whose events have no id."""
+        if self._warned or not ids or any(each is not None for each in ids):
+            return
+        self._warned = True
+        _LOG.warning(
+            "seen=: no event of %s has an event_id that is text or a whole number, so none of them "
+            "can be left out. The first one has: %s.",
+            page.rows.origin.page,
+            ", ".join([*page.rows.first(1).rows()[0]][:_NAMES]) or "nothing",
+        )
+
+
+def check_seen(seen: object) -> None:
+    """Refuse anything but a SeenEvents, such as a set, which would grow without bound.
+
+    Raises:
+        ConfigurationError: saying what to pass.
+    """
+    if seen is not None and not isinstance(seen, SeenEvents):
+        raise ConfigurationError(
+            f"seen={type(seen).__name__}: pass a SeenEvents; SeenEvents(ids) makes one of ids."
+        )
+
+
+def _digest(event_id: EventId) -> bytes:
+    return hashlib.blake2b(id_bytes(event_id), digest_size=_DIGEST).digest()

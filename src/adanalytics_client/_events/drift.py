@@ -1,0 +1,216 @@
+"""Compare the pages of a slice with each other: repeats, endless pages, missing events.
+
+Events that arrive in front of the next page push the last events of the page before to its
+beginning, and the new ones are missed. So the ids of a slice of several pages are kept, which shows
+every repeat, and at the end their number is compared with the total that the pages stated. No I/O.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import Literal
+
+from adanalytics_client._base.observer import Observer, PageDrift, notify
+from adanalytics_client._events.page import EventId, FetchedPage, ids_of, mark_of
+from adanalytics_client._events.paging import Cursor
+from adanalytics_client.errors import ProtocolError
+
+OnDrift = Literal["raise", "warn"]
+"""Raise an error for a slice with fewer events than its pages state, or only warn."""
+
+MOST_ATTEMPTS = 3
+"""How often a slice is asked from its first page."""
+
+MOST_IDS = 2_000_000
+"""The ids of a slice that are remembered, about 100 bytes each; an older half is then forgotten."""
+
+MOST_STALE = 3
+"""The pages in a row without a new event that end a slice."""
+
+_REMEMBERED_MARKS = 8
+
+_LOG = logging.getLogger("adanalytics_client")
+
+
+class SliceHistory:
+    """The pages of one slice so far.
+
+    Args:
+        cursor: the first page of the slice; of a resumed pull, its next page.
+
+    Attributes:
+        distinct: events so far, each counted once.
+        repeated: events that came again.
+        total: the most events that its pages stated.
+        mark: digest of the page before; empty for the only page of a slice.
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.distinct = cursor.seen - cursor.repeated
+        self.repeated = cursor.repeated
+        self.total = cursor.total
+        self.mark = cursor.mark
+        self._total_is_old = False
+        self._resumed = not cursor.untouched
+        self._all_have_ids = True
+        self._reported_alike = False
+        self._handed = _Ids()
+        self._attempt = self._handed
+        self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
+        self._stale = 0
+        self._last_text = b""
+
+    @property
+    def repeatable(self) -> bool:
+        """Return whether the slice can be asked again without handing out an event twice."""
+        return self._all_have_ids and not self._resumed and not self._handed.forgotten
+
+    @property
+    def short(self) -> bool:
+        """Return whether fewer events came than the pages stated."""
+        return self.total is not None and self.distinct < self.total
+
+    def begin_attempt(self) -> None:
+        """Forget the order of the pages, but not the events, to ask for the slice again."""
+        self._attempt = _Ids()
+        self._marks.clear()
+        self._stale = 0
+        self._total_is_old = True
+
+    def compare(
+        self, cursor: Cursor, page: FetchedPage, *, last: bool
+    ) -> tuple[FetchedPage, PageDrift | None]:
+        """Leave out events that came before or were handed out, and detect drift.
+
+        Raises:
+            ProtocolError: for one of the last pages again, and for the third page in a row without
+                a new event.
+        """
+        moved, alike, known = False, False, [False] * len(page)
+        if page.ids:
+            self.mark = mark_of(page.rows, page.ids)
+            known = self._known(cursor, page, page.ids)
+            alike = self._looks_alike(page, page.ids)
+        if cursor.handed:
+            front = page.rows.first(cursor.handed)
+            moved = mark_of(front, ids_of(front)) != cursor.front
+            known[: cursor.handed] = [False] * len(front)
+        repeated = sum(known)
+        known[: cursor.handed] = [True] * min(cursor.handed, len(page))
+        self.repeated += repeated
+        self.distinct += len(page) - repeated
+        if (stated := page.signals.total) is not None:
+            earlier = 0 if self._total_is_old else self.total or 0
+            self.total, self._total_is_old = max(earlier, stated), False
+        contradicted = last and self.total != self.distinct and _says_more(cursor, page)
+        off = last and self.total not in {None, self.distinct}
+        drift = None
+        # A slice that is asked again repeats itself.
+        if cursor.attempt == 0 and (repeated or off or moved or alike or contradicted):
+            drift = PageDrift(
+                slice=str(cursor.slice),
+                number=cursor.number,
+                repeated=repeated,
+                distinct=self.distinct,
+                total=self.total,
+                last=last,
+                contradicted=contradicted,
+                moved=moved,
+                alike=alike,
+            )
+        return page.without(known), drift
+
+    def _known(
+        self, cursor: Cursor, page: FetchedPage, ids: Sequence[EventId | None]
+    ) -> list[bool]:
+        """Return for each event whether it came before, and remember the others."""
+        if self.mark in self._marks:
+            before = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
+            raise page.rows.origin.sign(
+                ProtocolError(
+                    f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
+                    "service ignores the page number, or as many events as a page has arrived "
+                    "meanwhile. Pull it once more."
+                )
+            )
+        self._marks.append(self.mark)
+        self._all_have_ids &= None not in ids
+        keys = [
+            hash(bytes(text)) if each is None else each
+            for text, each in zip(page.rows.texts, ids, strict=True)
+        ]
+        known = self._handed.add(keys)
+        stale = known if self._attempt is self._handed else self._attempt.add(keys)
+        self._stale = self._stale + 1 if all(stale) else 0
+        if self._stale == MOST_STALE:
+            first = cursor.number - MOST_STALE + 1
+            raise page.rows.origin.sign(
+                ProtocolError(
+                    f"Pages {first} to {cursor.number} of {cursor.slice} hold no new event: the "
+                    "service repeats its pages. Pull it with another split."
+                )
+            )
+        # An event without an id may be one that was handed out, or another one with the same text.
+        return [
+            cursor.attempt > 0 if each is None else came
+            for came, each in zip(known, ids, strict=True)
+        ]
+
+    def _looks_alike(self, page: FetchedPage, ids: Sequence[EventId | None]) -> bool:
+        """Return, once for each slice, whether events without an id seem to come again."""
+        if any(each is not None for each in ids):
+            return False
+        texts = [bytes(each) for each in page.rows.texts]
+        alike = self._last_text in texts and not self._reported_alike
+        self._reported_alike |= alike
+        self._last_text = texts[-1]
+        return alike
+
+
+class _Ids:
+    """The hashes of ids; beyond `MOST_IDS` the older half is forgotten."""
+
+    def __init__(self) -> None:
+        self.forgotten = False
+        self._older: set[int] = set()
+        self._newer: set[int] = set()
+
+    def add(self, ids: Sequence[EventId]) -> list[bool]:
+        """Return for each id whether it is known or comes twice, and remember the others."""
+        hashes = [_hash(each) for each in ids]
+        fresh = {*hashes}
+        if (
+            len(fresh) == len(hashes)
+            and self._newer.isdisjoint(fresh)
+            and self._older.isdisjoint(fresh)
+        ):
+            known = [False] * len(hashes)
+            self._newer |= fresh
+        else:
+            known = []
+            for hashed in hashes:
+                known.append(hashed in self._newer or hashed in self._older)
+                self._newer.add(hashed)
+        if len(self._newer) > MOST_IDS // 2:
+            self.forgotten |= bool(self._older)
+            self._older, self._newer = self._newer, set()
+        return known
+
+
+def _hash(event_id: EventId) -> int:
+    # The hash of a whole number is the number, except for -1.
+    return hash(event_id if isinstance(event_id, str) else (event_id,))
+
+
+def _says_more(cursor: Cursor, last: FetchedPage) -> bool:
+    """Return whether the last page, an empty or a flagged one, also states that others follow."""
+    says = last.signals
+    # A "page count" that equals the events of the page counts those.
+    pages = 0 if says.pages in {None, len(last)} else says.pages or 0
+    return says.more is True or pages > cursor.number
+
+
+def report_drift(observer: Observer, drift: PageDrift) -> None:
+    """Report drift to the log and the observer."""
+    _LOG.warning("%s", drift)
+    notify(observer.drift, drift)

@@ -1,0 +1,305 @@
+"""Choose the next page to fetch and the next page to hand out, for many slices at once; no I/O.
+
+A slice is opened, its pages are fetched one after the other, and it is closed when the last of them
+was handed out:
+
+    not open  -> open: fetching <-> waiting to be handed out -> closed
+                   ^         |
+                   +---------+  asked again where pages moved, at most twice
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from adanalytics_client._base.observer import PageDrift
+from adanalytics_client._events.drift import MOST_ATTEMPTS, OnDrift, SliceHistory
+from adanalytics_client._events.page import FetchedPage, ids_of, mark_of
+from adanalytics_client._events.paging import Cursor, following
+from adanalytics_client._events.plan import Plan
+from adanalytics_client._events.resume import Position
+from adanalytics_client.errors import ProtocolError
+
+_PAGES_A_REQUEST = 2
+
+_LOG = logging.getLogger("adanalytics_client")
+
+Fetched = FetchedPage | Position
+"""The result of a fetch: a page, or the slices that replace the only slice of an auto plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPage:
+    """A page that waits to be handed out, or was handed out.
+
+    Attributes:
+        cursor: the page that was asked for.
+        page: its events to hand out, without those that came before.
+        last: whether its slice ends with it.
+        drift: repeats, or a contradiction of the counts.
+        fetched: the page as it came.
+        resume: the cursor of a later run of the slice; None when nothing of the slice is left.
+        left: the position of the pull behind its events, once it is handed out.
+    """
+
+    cursor: Cursor
+    page: FetchedPage
+    last: bool
+    drift: PageDrift | None
+    fetched: FetchedPage
+    resume: Cursor | None
+    left: Position = field(default_factory=Position)
+
+
+@dataclass(slots=True)
+class _OpenSlice:
+    """A slice in flight.
+
+    Attributes:
+        cursor: the next page to ask for; None after the last.
+        resume: the cursor of a later run, behind the pages handed out; None after the last.
+        history: the comparison of its pages.
+        beyond: the cursor behind the last page, where some of its events are missing.
+        index: its place in the plan; None for one that an earlier run had opened.
+        in_flight: whether the cursor is being fetched.
+        waiting: pages that wait to be handed out.
+        error: the error that ended it, to be raised behind its waiting pages.
+    """
+
+    cursor: Cursor | None
+    resume: Cursor | None
+    history: SliceHistory
+    beyond: Cursor | None = None
+    index: int | None = None
+    in_flight: bool = False
+    waiting: deque[ReadyPage] = field(default_factory=deque)
+    error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        return not (self.cursor or self.in_flight or self.waiting or self.error)
+
+
+class Fanout:
+    """Hands out cursors to fetch and takes pages back, until the plan is done.
+
+    At most `concurrency` cursors are in flight, and at most `2 * concurrency` pages are in flight
+    or waiting. When ordered, pages are handed out in the order of the plan; the slice at the front
+    is fetched first, so waiting pages cannot block it. An error is raised in the place of its page:
+    the pages before it are not lost, and nothing behind it is started.
+
+    Args:
+        plan: the slices in order.
+        concurrency: the most requests in flight.
+        ordered: whether pages keep the order of the plan.
+        max_events: events to hand out, those of earlier runs included, or None for all. With a
+            bound, pages are fetched one at a time: a page ahead might not be needed.
+        position: the end of an earlier run of the same plan; by default the first slice.
+        on_drift: `raise` asks again for a slice whose pages hold fewer events than they state, and
+            fails when they still do; `warn` takes the events that came.
+        report: called with the drift that a page shows, when that page is handed out.
+        leave_out: called with each page and the number of events that may still be handed out;
+            returns the page with fewer events.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        concurrency: int,
+        ordered: bool,
+        max_events: int | None = None,
+        position: Position | None = None,
+        on_drift: OnDrift = "raise",
+        report: Callable[[PageDrift], None] = lambda _: None,
+        leave_out: Callable[[FetchedPage, int | None], FetchedPage] = lambda page, _: page,
+    ) -> None:
+        self._position = position or Position(plan.slices, plan.stretches)
+        self._opened = self._position.opened
+        self._open = deque(
+            _OpenSlice(each, each, SliceHistory(each)) for each in self._position.open
+        )
+        self._concurrency = concurrency if max_events is None else 1
+        self._ordered = ordered
+        self._max_events = max_events
+        self._on_drift = on_drift
+        self._in_flight = 0
+        self._received = self._passed = self._position.passed
+        self._failed = False
+        self._report = report
+        self._leave_out = leave_out
+
+    @property
+    def finished(self) -> bool:
+        """Return whether nothing is in flight, waiting, or left to start."""
+        idle = not self._in_flight and not any(each.waiting or each.error for each in self._open)
+        return idle and (self._full or not (self._open or self._may_open()))
+
+    def start(self) -> Cursor | None:
+        """Choose a cursor to fetch now, or None when enough are in flight."""
+        if self._in_flight >= self._concurrency or self._full:
+            return None
+        if self._failed and not self._ordered:
+            return None
+        held = self._in_flight + sum(len(each.waiting) for each in self._open)
+        if held >= self._concurrency * _PAGES_A_REQUEST:
+            return None
+        # From the front: when ordered, only pages of the front slice are handed out.
+        for each in self._open:
+            if each.error is not None and self._ordered:
+                return None
+            if each.cursor is not None and not each.in_flight:
+                return self._launch(each)
+        if self._may_open():
+            first = Cursor(self._position.slices[self._opened])
+            self._open.append(_OpenSlice(first, first, SliceHistory(first), index=self._opened))
+            self._opened += 1
+            return self._launch(self._open[-1])
+        return None
+
+    def settle(self, cursor: Cursor, outcome: Fetched | BaseException) -> None:
+        """Take the outcome of a cursor."""
+        opened = next(each for each in self._open if each.in_flight and each.cursor is cursor)
+        opened.in_flight = False
+        self._in_flight -= 1
+        if isinstance(outcome, BaseException):
+            self._fail(opened, outcome)
+        elif isinstance(outcome, Position):
+            # Only the one slice of an auto plan is replaced, and only once.
+            self._open.remove(opened)
+            self._position, self._opened = outcome, 0
+        else:
+            try:
+                self._receive(opened, cursor, outcome)
+            except ProtocolError as error:
+                self._fail(opened, error)
+
+    def ready(self) -> ReadyPage | None:
+        """Hand out the next page, or None when it has not arrived.
+
+        Raises:
+            BaseException: the error of a fetch, where its page would have come.
+        """
+        for each in list(self._open):
+            if each.waiting:
+                return self._hand_out(each, each.waiting.popleft())
+            if each.error is not None:
+                raise each.error
+            self._close(each)
+            if self._ordered and not each.done:
+                return None
+        return None
+
+    def _receive(self, opened: _OpenSlice, cursor: Cursor, page: FetchedPage) -> None:
+        history = opened.history
+        ahead = following(cursor, len(page), page.signals)
+        kept, drift = history.compare(cursor, page, last=ahead is None)
+        if drift and drift.moved and self._on_drift == "raise":
+            raise page.rows.origin.sign(_moved(cursor))
+        if ahead is not None:
+            ahead = replace(
+                ahead, mark=history.mark, repeated=history.repeated, total=history.total
+            )
+        missing = ahead is None and history.short and self._on_drift == "raise"
+        if missing and not cursor.attempt:
+            opened.beyond = Cursor(cursor.slice, cursor.number + 1, total=history.total)
+        resume = ahead
+        if opened.beyond and (missing or ahead):
+            # A later run does not know which events were handed out, but behind the last page it
+            # counts too few.
+            resume = replace(opened.beyond, seen=history.distinct)
+        opened.cursor = ahead
+        self._received += len(kept)
+        error = None
+        if missing and not self._full:
+            if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
+                opened.cursor = _first_page_again(cursor, history)
+                # It advises to pull the slice again, which happens now.
+                drift = None
+            else:
+                error = page.rows.origin.sign(_short(cursor, history))
+        last = opened.cursor is None
+        opened.waiting.append(ReadyPage(cursor, kept, last, drift, page, resume))
+        if error is not None:
+            self._fail(opened, error)
+
+    def _hand_out(self, opened: _OpenSlice, waiting: ReadyPage) -> ReadyPage:
+        if waiting.drift:
+            self._report(waiting.drift)
+        room = None if self._max_events is None else self._max_events - self._passed
+        page, opened.resume = self._leave_out(waiting.page, room), waiting.resume
+        self._received -= len(waiting.page) - len(page)
+        if room is not None and room < len(page):
+            opened.resume = _inside(waiting.cursor, waiting.fetched, page.positions[room - 1])
+            page = page.without([at >= room for at in range(len(page))])
+        else:
+            self._close(opened)
+        self._passed += len(page)
+        return replace(waiting, page=page, left=self._left())
+
+    def _launch(self, opened: _OpenSlice) -> Cursor | None:
+        opened.in_flight = True
+        self._in_flight += 1
+        return opened.cursor
+
+    def _fail(self, opened: _OpenSlice, error: BaseException) -> None:
+        opened.cursor, opened.error, self._failed = None, error, True
+
+    def _left(self) -> Position:
+        """Return the position behind the pages handed out; no page ahead counts as done."""
+        opened = self._opened
+        rest = [(each.index, each.resume) for each in self._open if each.resume is not None]
+        while rest and rest[-1][0] == opened - 1 and rest[-1][1].untouched:
+            rest.pop()
+            opened -= 1
+        cursors = tuple(cursor for _, cursor in rest)
+        return replace(self._position, opened=opened, open=cursors, passed=self._passed)
+
+    def _close(self, opened: _OpenSlice) -> None:
+        if opened.done:
+            self._open.remove(opened)
+
+    def _may_open(self) -> bool:
+        return self._opened < len(self._position.slices) and not self._failed
+
+    @property
+    def _full(self) -> bool:
+        return self._max_events is not None and self._received >= self._max_events
+
+
+def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
+    """Return to the first page of a slice with missing events."""
+    text = "Asking %s again, as the service counts %s events there and %d came."
+    _LOG.warning(text, cursor.slice, history.total, history.distinct)
+    history.begin_attempt()
+    return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
+
+
+def _inside(cursor: Cursor, page: FetchedPage, handed: int) -> Cursor:
+    """Place a cursor inside a page, behind the first `handed` of its events."""
+    front = page.rows.first(handed)
+    return replace(cursor, handed=handed, front=mark_of(front, ids_of(front)))
+
+
+def _moved(cursor: Cursor) -> ProtocolError:
+    return ProtocolError(
+        f"Page {cursor.number} of {cursor.slice} does not begin any more with the {cursor.handed} "
+        "events that an earlier run handed out of it. Pull the range again without resume=, or "
+        'pass on_drift="warn" to go on behind as many events.'
+    )
+
+
+def _short(cursor: Cursor, history: SliceHistory) -> ProtocolError:
+    counts = (
+        f"The service counts {history.total} events in {cursor.slice} and {history.distinct} came"
+    )
+    if cursor.attempt:
+        return ProtocolError(
+            f"{counts}, also when it was asked {cursor.attempt + 1} times. Pull it later, or pass "
+            'on_drift="warn" to take what came.'
+        )
+    return ProtocolError(
+        f"{counts}; which of them are missing is not known. Pull it again from its first page, by "
+        'the hour where it is large, or pass on_drift="warn" to take what came.'
+    )

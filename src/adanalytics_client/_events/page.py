@@ -1,0 +1,155 @@
+"""Pages of events: as they arrive, and as users get them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
+from typing import Any, TypeGuard
+
+import msgspec
+
+from adanalytics_client._base.observer import PageDrift, PartialAnswer
+from adanalytics_client._events.paging import Signals
+from adanalytics_client._events.plan import Slice
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import RawRows
+
+EventId = str | int
+"""An id is text or a whole number; the number 1 and the text "1" are two ids."""
+
+_DIGEST = 8
+
+
+class _Identified(msgspec.Struct):
+    event_id: Any = None
+
+
+_IDENTIFIED = msgspec.json.Decoder(_Identified)
+
+
+def is_id(value: object) -> TypeGuard[EventId]:
+    """Return whether a value is an id of an event."""
+    return isinstance(value, EventId) and not isinstance(value, bool)
+
+
+def ids_of(rows: RawRows) -> list[EventId | None]:
+    """Read the ids of events; None for an event without one."""
+    found = (_IDENTIFIED.decode(text).event_id for text in rows.texts)
+    return [each if is_id(each) else None for each in found]
+
+
+def mark_of(rows: RawRows, ids: Sequence[EventId | None]) -> str:
+    """Digest the ids of events in their order; of an event without an id its text."""
+    texts = (
+        bytes(text) if each is None else id_bytes(each)
+        for text, each in zip(rows.texts, ids, strict=True)
+    )
+    return hashlib.blake2b(b"\n".join(texts), digest_size=_DIGEST).hexdigest()
+
+
+def id_bytes(event_id: EventId) -> bytes:
+    """Encode an id so that no other id has the same bytes: no text begins with byte 255."""
+    if isinstance(event_id, int):
+        return b"\xff%d" % event_id
+    return event_id.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A page that arrived.
+
+    Attributes:
+        rows: its events.
+        signals: the page metadata of the answer.
+        positions: where each event stands on the page as it was sent, from 1.
+        ids: the ids of the events, where the page must be compared with others of its slice.
+        partial: an error that the answer states beside the events.
+    """
+
+    rows: RawRows
+    signals: Signals
+    positions: Sequence[int] = field(repr=False)
+    ids: Sequence[EventId | None] | None = field(default=None, repr=False)
+    partial: PartialAnswer | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def identified(self) -> "FetchedPage":
+        """Return the page with the ids of its events."""
+        return self if self.ids is not None else replace(self, ids=ids_of(self.rows))
+
+    def without(self, gone: Sequence[bool]) -> "FetchedPage":
+        """Return the page without the events that are marked as gone."""
+        if not any(gone):
+            return self
+        kept = [not each for each in gone]
+        return replace(
+            self,
+            rows=self.rows.without(gone),
+            positions=[*compress(self.positions, kept)],
+            ids=None if self.ids is None else [*compress(self.ids, kept)],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of events as it came.
+
+    Attributes:
+        slice: the query it belongs to.
+        number: its number there, from 1.
+        rows: the events as dicts; numbers with a fraction are Decimal.
+        last: whether it is the last of its slice.
+        token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
+            after these rows, also in another process and also where `max_events` cut them.
+        total: events on all pages of the slice, where the service says so.
+        drift: repeats or a contradiction that this page shows; None when it shows none.
+        partial: an error that the service states beside the events; None when it states none.
+
+    Examples:
+        >>> query = client.events("2026-01-15", split="daily", per_page=200)
+        >>> [(page.number, len(page), page.last) for page in query.pages()]
+        [(1, 200, False), (2, 100, True)]
+    """
+
+    slice: Slice
+    number: int
+    rows: list[dict[str, Json]] = field(repr=False)
+    last: bool
+    token: str = field(default="", repr=False)
+    total: int | None = None
+    drift: PageDrift | None = None
+    partial: PartialAnswer | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """One page of events as the text they came as; the rest as for `Page`.
+
+    Attributes:
+        slice, number, last, token, total, drift, partial: as for `Page`.
+        jsonl: each event on a line of its own, with the service's own digits.
+        events: the number of events.
+
+    Examples:
+        >>> page = next(client.events("2026-01-15", hour=13).text_pages())
+        >>> page.events, page.jsonl.count(b"\\n"), page.jsonl[:20]
+        (15, 15, b'{"event_id":"f35a7c2')
+    """
+
+    slice: Slice
+    number: int
+    jsonl: bytes = field(repr=False)
+    events: int
+    last: bool
+    token: str = field(default="", repr=False)
+    total: int | None = None
+    drift: PageDrift | None = None
+    partial: PartialAnswer | None = None
+
+    def __len__(self) -> int:
+        return self.events

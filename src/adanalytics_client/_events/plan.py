@@ -1,0 +1,274 @@
+"""Plan the queries of a pull of events before anything is sent."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal, Self, get_args
+
+from adanalytics_client._base.dates import Day, days_between, to_day
+from adanalytics_client._base.validation import is_whole
+from adanalytics_client.errors import ConfigurationError
+
+Cut = Literal["hour", "day", "whole"]
+"""How one stretch of days is cut."""
+
+MOST_SLICES = 200_000
+"""The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One query of a plan: days from `start` to `end`, both included, and one hour or all.
+
+    Examples:
+        >>> str(Slice(date(2026, 1, 15), date(2026, 1, 15), 3))
+        '2026-01-15 hour 3'
+    """
+
+    start: date
+    end: date
+    hour: int | None = None
+
+    def __str__(self) -> str:
+        days = str(self.start) if self.start == self.end else f"{self.start}..{self.end}"
+        return days if self.hour is None else f"{days} hour {self.hour}"
+
+    def parameters(self) -> dict[str, str]:
+        """Return the query parameters of this slice."""
+        named = {"start_date": str(self.start), "end_date": str(self.end)}
+        return named if self.hour is None else {**named, "hour": str(self.hour)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Days from `start` to `end`, both included, that are all cut in the same way.
+
+    A plan of years is a few of them, so they are what a resume token carries.
+
+    Attributes:
+        start, end: the days, both included.
+        cut: `hour`, `day`, or `whole` for one query of all its days.
+
+    Examples:
+        >>> week = Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour")
+        >>> len(list(week.slices(hour=None))), len(list(week.slices(hour=20)))
+        (168, 7)
+    """
+
+    start: date
+    end: date
+    cut: Cut
+
+    def count(self, hour: int | None) -> int:
+        """How many queries it has.
+
+        Examples:
+            >>> Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
+            168
+        """
+        if self.cut == "whole":
+            return 1
+        days = (self.end - self.start).days + 1
+        return days * 24 if self.cut == "hour" and hour is None else days
+
+    def slices(self, hour: int | None) -> Iterator[Slice]:
+        """Its queries in order; with an hour, only that hour of each day.
+
+        Examples:
+            >>> month = Stretch(date(2026, 1, 1), date(2026, 1, 31), "whole")
+            >>> [str(each) for each in month.slices(hour=None)]
+            ['2026-01-01..2026-01-31']
+        """
+        if self.cut == "whole":
+            yield Slice(self.start, self.end, hour)
+            return
+        hours = range(24) if self.cut == "hour" and hour is None else (hour,)
+        for day in days_between(self.start, self.end):
+            yield from (Slice(day, day, each) for each in hours)
+
+
+def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ...]:
+    """List the queries of several stretches in order."""
+    return tuple(each for stretch in stretches for each in stretch.slices(hour))
+
+
+def check_slices(stretches: Sequence[Stretch], hour: int | None) -> None:
+    """Refuse stretches of more than `MOST_SLICES` queries.
+
+    Raises:
+        ConfigurationError: naming the ways to ask for less.
+    """
+    queries = sum(each.count(hour) for each in stretches)
+    if queries > MOST_SLICES:
+        raise ConfigurationError(
+            f"{stretches[0].start} to {stretches[-1].end} would take {queries} requests, more than "
+            f"{MOST_SLICES}; check the days, pull a shorter range, or choose split='none'."
+        )
+
+
+def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
+    """Group ordered days into runs without gaps."""
+    run: list[date] = []
+    for day in days:
+        if run and (day - run[-1]).days > 1:
+            yield run
+            run = []
+        run.append(day)
+    if run:
+        yield run
+
+
+Split = Literal["hourly", "daily", "none", "auto"]
+"""How a range is cut: a query an hour, a day, one for all, or what costs the fewest requests."""
+
+LARGEST_PAGE = 10_000
+"""The most events a page may hold; the service's own bound on `per_page`."""
+
+_CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "auto": "whole"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The slices of a pull in the order of their events, and the size of a page.
+
+    With `split="auto"` the plan is one slice; its first page decides between the next pages of that
+    slice and queries for days and hours.
+
+    Attributes:
+        start, end: the days asked for, both included.
+        split: how they are cut.
+        per_page: events of a full page.
+        slices: the queries, each of one page or more.
+        stretches: the same as runs of days that are cut alike.
+        hour: the one hour of each day that is asked for, or None for all.
+        days: the days passed to `only_days`, or None for all.
+        max_events: events after which the pull stops, or None; of a resumed pull, the rest of them.
+
+    Examples:
+        >>> print(client.events("2026-01-01", "2026-01-31").plan)
+        2026-01-01..2026-01-31, hourly: at least 744 requests of up to 10000 events
+    """
+
+    start: date
+    end: date
+    split: Split
+    per_page: int
+    slices: tuple[Slice, ...]
+    stretches: tuple[Stretch, ...]
+    hour: int | None = None
+    days: frozenset[date] | None = None
+    max_events: int | None = None
+
+    @property
+    def least_requests(self) -> int:
+        """Requests when every slice fits on one page and says so; more pages cost one each.
+
+        A pull that stops at `max_events` may need fewer.
+        """
+        if self.max_events is not None and self.slices:
+            return min(len(self.slices), -(-self.max_events // self.per_page))
+        return len(self.slices)
+
+    @property
+    def most_requests(self) -> int | None:
+        """The most requests without repeats after errors, or None without a bound.
+
+        Only `max_events` and a plan without slices set a bound. It supposes that the service fills
+        its pages, and includes one more page of each slice, which ends slices without metadata.
+        """
+        if not self.slices or self.max_events == 0:
+            return 0
+        if self.max_events is None:
+            return None
+        pages = -(-self.max_events // self.per_page)
+        if self.split != "auto":
+            return 2 * len(self.slices) + pages - 1
+        days = (self.end - self.start).days + 1
+        # The first page, a look beyond it, `summary` and `dates` before the slices.
+        return 4 + pages + 2 * days * (24 if self.hour is None else 1)
+
+    def only_days(self, days: Iterable[Day]) -> Self:
+        """Return the plan without queries for other days than `days`, such as `client.dates()`.
+
+        A query of several days still returns events of the days between them.
+
+        Raises:
+            ConfigurationError: for a value that is not a day.
+
+        Examples:
+            >>> plan = client.events("2026-01-01", "2026-01-31").plan
+            >>> plan.only_days(["2026-01-15", "2026-01-16"]).least_requests
+            48
+        """
+        if isinstance(days, str) or not isinstance(days, Iterable):
+            raise ConfigurationError(
+                f"days={days!r}: pass several days, such as ['2026-01-15'] or client.dates()."
+            )
+        kept = frozenset(to_day(each, "days") for each in days)
+        kept = frozenset(each for each in kept if self.start <= each <= self.end)
+        if self.days is not None:
+            kept &= self.days
+        stretches = tuple(_among(self.stretches, kept))
+        return replace(self, days=kept, stretches=stretches, slices=slices_of(stretches, self.hour))
+
+    def __str__(self) -> str:
+        whole = Slice(self.start, self.end)
+        requests = "request" if self.least_requests == 1 else "requests"
+        return (
+            f"{whole}, {self.split}: at least {self.least_requests} {requests} "
+            f"of up to {self.per_page} events"
+        )
+
+    def __repr__(self) -> str:
+        return f"Plan({self})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "days": str(Slice(self.start, self.end, self.hour)),
+            "split": self.split,
+            "requests, at least": self.least_requests,
+            "events a page": self.per_page,
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{fact}</td></tr>" for name, fact in facts.items())
+        return f"<table>{rows}</table>"
+
+
+def make_plan(
+    start: date,
+    end: date,
+    *,
+    hour: int | None = None,
+    split: Split = "hourly",
+    per_page: int | None = None,
+    max_events: int | None = None,
+) -> Plan:
+    """Cut a range into slices.
+
+    Raises:
+        ConfigurationError: for an unknown split, an hour outside 0 to 23, a page size outside
+            1 to 10,000, or more than `MOST_SLICES` slices.
+    """
+    if split not in get_args(Split):
+        raise ConfigurationError(f"split={split!r}: choose hourly, daily, none or auto.")
+    if hour is not None and not is_whole(hour, 0, 23):
+        raise ConfigurationError(f"hour={hour!r}: an hour is a whole number from 0 to 23.")
+    # A smaller page is as many requests and fewer bytes.
+    size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
+    if not is_whole(size, 1, LARGEST_PAGE):
+        raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
+    stretches = (Stretch(start, end, _CUTS[split]),)
+    # Auto counts the events of each day, and checks its slices again when it has laid them out.
+    check_slices([Stretch(start, end, "day")] if split == "auto" else stretches, hour)
+    slices = slices_of(stretches, hour)
+    return Plan(start, end, split, size, slices, stretches, hour=hour, max_events=max_events)
+
+
+def _among(stretches: Iterable[Stretch], days: frozenset[date]) -> Iterator[Stretch]:
+    """Cut stretches down to runs of these days; a gap inside a whole query costs no request."""
+    for stretch in stretches:
+        kept = [day for day in days_between(stretch.start, stretch.end) if day in days]
+        if stretch.cut == "whole":
+            yield from [Stretch(kept[0], kept[-1], "whole")] if kept else []
+            continue
+        for run in runs_of(kept):
+            yield Stretch(run[0], run[-1], stretch.cut)

@@ -1,0 +1,277 @@
+"""A pull of events and one reading of it, for both clients."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from typing import Generic, Self, TypeVar, get_args
+
+from adanalytics_client._base.dates import Day
+from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.validation import check_text, is_whole
+from adanalytics_client._call.session import Session
+from adanalytics_client._events.auto import Planner
+from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
+from adanalytics_client._events.drift import OnDrift, report_drift
+from adanalytics_client._events.fanout import Fanout, Fetched, ReadyPage
+from adanalytics_client._events.page import Page, TextPage
+from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.plan import Plan, Split, make_plan
+from adanalytics_client._events.reader import PageReader
+from adanalytics_client._events.resume import Position, page_size_of, position_of, token_of
+from adanalytics_client._events.typed import M, Typed
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ProtocolError
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+MOST_CONCURRENT = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRequest(Generic[M]):
+    """The arguments of `Client.events`, which describes them.
+
+    Raises:
+        ConfigurationError: naming the argument that is wrong.
+    """
+
+    start: date
+    end: date
+    hour: int | None
+    split: Split
+    per_page: int | None
+    concurrency: int
+    ordered: bool
+    model: type[M] | None
+    rows_key: str | None
+    max_events: int | None
+    resume: str | None = field(repr=False)
+    seen: SeenEvents | None
+    on_drift: OnDrift
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
+            raise ConfigurationError(
+                f"concurrency={self.concurrency!r}: pass a whole number of requests "
+                f"from 1 to {MOST_CONCURRENT}."
+            )
+        if self.max_events is not None and not is_whole(self.max_events, 1):
+            raise ConfigurationError(
+                f"max_events={self.max_events!r}: pass a whole number, at least 1, or None for all."
+            )
+        if self.on_drift not in get_args(OnDrift):
+            raise ConfigurationError(f"on_drift={self.on_drift!r}: choose raise or warn.")
+        check_text("rows_key", self.rows_key)
+        check_seen(self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Pull(Generic[M]):
+    """A request with its plan.
+
+    Attributes:
+        request: the arguments.
+        partner: the partner whose events are asked for.
+        plan: the queries; of a resumed pull, those that are left.
+        position: the position of a resumed pull, else None.
+        typed: makes the caller's models; None for `Event`.
+    """
+
+    request: EventRequest[M]
+    partner: str | None
+    plan: Plan
+    position: Position | None
+    typed: Typed[M] | None
+
+    def only_days(self, days: Iterable[Day]) -> "Pull[M]":
+        """Return the same pull without queries for other days.
+
+        Raises:
+            ConfigurationError: for something that is no day, and for a resumed pull.
+        """
+        if self.position:
+            raise ConfigurationError(
+                "only_days: the token of resume= knows the days of its pull; leave only_days out."
+            )
+        return replace(self, plan=self.plan.only_days(days))
+
+    def models(self) -> Callable[[RawRows], Iterator[M]]:
+        """Return a function that makes models of the events of a page."""
+        return (self.typed or Typed.of(None)).read
+
+    def page(self, ready: ReadyPage) -> Page:
+        """Make a page of dicts.
+
+        Raises:
+            ProtocolError: for a number that Python cannot hold.
+        """
+        return Page(
+            ready.cursor.slice,
+            ready.cursor.number,
+            ready.page.rows.rows(),
+            ready.last,
+            token_of(ready.left, self.plan, self.partner),
+            ready.page.signals.total,
+            ready.drift,
+            ready.page.partial,
+        )
+
+    def text_page(self, ready: ReadyPage) -> TextPage:
+        """Make a page of text, whose events are not decoded."""
+        return TextPage(
+            ready.cursor.slice,
+            ready.cursor.number,
+            ready.page.rows.jsonl(),
+            len(ready.page),
+            ready.last,
+            token_of(ready.left, self.plan, self.partner),
+            ready.page.signals.total,
+            ready.drift,
+            ready.page.partial,
+        )
+
+
+class Reading:
+    """One reading of a pull.
+
+    Args:
+        pull: the pull.
+        session: the client's session.
+
+    Attributes:
+        fanout: chooses the pages to fetch and to hand out.
+        fetch: fetches one page.
+    """
+
+    def __init__(self, pull: Pull[M], session: Session) -> None:
+        request, plan = pull.request, pull.plan
+        self._deduplicator = Deduplicator(request.seen)
+        self.fanout: Fanout = Fanout(
+            plan,
+            concurrency=request.concurrency,
+            ordered=request.ordered,
+            max_events=request.max_events,
+            position=pull.position,
+            on_drift=request.on_drift,
+            report=partial(report_drift, session.observer),
+            leave_out=self._deduplicator.filter,
+        )
+        self.fetch: Callable[[Cursor], Operation[Fetched]]
+        reader = PageReader(plan.per_page, rows_key=request.rows_key)
+        if plan.split == "auto" and pull.position is None:
+            self.fetch = partial(Planner(reader, plan).fetch, session)
+        else:
+            self.fetch = partial(reader.fetch, session)
+
+    def settle(self) -> None:
+        """Add the events that were handed out to `seen`."""
+        self._deduplicator.settle()
+
+
+class QueryBase(Generic[D, M]):
+    """The plan of a query, with the session and the driver that will read it."""
+
+    def __init__(self, pull: Pull[M], session: Session, driver: D) -> None:
+        self._pull = pull
+        self._session = session
+        self._driver = driver
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.plan})"
+
+    @property
+    def plan(self) -> Plan:
+        """The requests this pull consists of; looking at it costs nothing."""
+        return self._pull.plan
+
+    def only_days(self, days: Iterable[Day]) -> Self:
+        """The same pull without requests for days that are not among `days`.
+
+        It saves requests and filters no events: where one query spans several days, with `none`
+        and `auto`, events of the days between come as well.
+
+        Raises:
+            ConfigurationError: for something that is no day, and for a resumed pull.
+
+        Examples:
+            >>> month = client.events("2026-01-01", "2026-01-31")
+            >>> month.only_days(["2026-01-15", "2026-01-16"]).plan.least_requests
+            48
+        """
+        return type(self)(self._pull.only_days(days), self._session, self._driver)
+
+    def _scrubbed(self, work: Callable[[], T]) -> T:
+        """The result of `work` on events, which may echo the credential; its errors do not."""
+        try:
+            return work()
+        except AdAnalyticsError as error:
+            raise self._clean(error) from None
+
+    def _each_scrubbed(self, events: Iterable[T]) -> Iterator[T]:
+        """Events that are converted while they are taken; errors as of `_scrubbed`."""
+        try:
+            yield from events
+        except AdAnalyticsError as error:
+            raise self._clean(error) from None
+
+    def _clean(self, error: AdAnalyticsError) -> AdAnalyticsError:
+        self._session.credentials.scrub(error)
+        # The frames that convert events hold all that these echo.
+        return error.with_traceback(None)
+
+
+def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
+    """Decode the events as dicts, some at a time."""
+    for part in events.parts():
+        yield from part.rows()
+
+
+def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
+    """Convert the events of a page.
+
+    Raises:
+        ProtocolError: also for events that are nested too deeply to be written, and for names that
+            are no UTF-8 where only that can be written.
+    """
+    events = ready.page.rows
+    origin = events.origin
+    try:
+        return convert(events)
+    except ProtocolError as error:
+        raise origin.sign(error) from None
+    except RecursionError:
+        problem = f"An event of {origin.page} is nested too deeply to be written so."
+    except UnicodeEncodeError as error:
+        text = ascii(error.object[error.start : error.end])
+        problem = f"An event of {origin.page} holds {text}, which is no character of UTF-8."
+    raise origin.sign(ProtocolError(f"{problem} Write jsonl without columns=, which keeps it."))
+
+
+def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
+    """Plan the queries of a request.
+
+    Raises:
+        ConfigurationError: naming the argument that is wrong.
+    """
+    per_page, resume = request.per_page, request.resume
+    if resume is not None and per_page is None:
+        per_page = page_size_of(resume)
+    plan = make_plan(
+        request.start,
+        request.end,
+        hour=request.hour,
+        split=request.split,
+        per_page=per_page,
+        # With seen=, the number of pages is not known: some of their events are left out.
+        max_events=request.max_events if request.seen is None else None,
+    )
+    position = None if resume is None else position_of(resume, plan, partner)
+    if position:
+        left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
+        plan = replace(plan, slices=position.left(), stretches=position.stretches, max_events=left)
+    # The caller's model is checked now; `Event` costs an import and is made when it is needed.
+    typed = None if request.model is None else Typed.of(request.model)
+    return Pull(request, partner, plan, position, typed)

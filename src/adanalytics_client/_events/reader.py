@@ -1,0 +1,174 @@
+"""One page of events, from request to validated rows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from typing import Never
+
+import msgspec
+
+from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.effects import Offload, Operation, Reply
+from adanalytics_client._base.observer import PageReceived, notify
+from adanalytics_client._base.urls import with_query
+from adanalytics_client._call.call import NO_CONTENT, Answer, call
+from adanalytics_client._call.exchange import Ask
+from adanalytics_client._call.operations import exchange_of, get_json, report_partial
+from adanalytics_client._call.session import Session
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, Signals, following, signals
+from adanalytics_client._events.plan import Slice
+from adanalytics_client._json.exact import Json, NotJson
+from adanalytics_client._json.raw import LEVELS, BrokenEvent, Origin, RawRows, read_page
+from adanalytics_client._json.rows import Found, find_rows
+from adanalytics_client.errors import ProtocolError
+
+_DAY = re.compile(rb'"(\d{4}-\d\d-\d\d)')
+_HOUR = re.compile(rb'"?(\d\d?)"?')
+
+# A proxy that sent the answer to an earlier request would do so again on this connection. The first
+# repeat closes the connection and the second takes a new one (RFC 9112, section 9.6).
+_CLOSE = ("connection", "close")
+_REPEATS = 2
+
+
+class _Place(msgspec.Struct):
+    event_date: msgspec.Raw = msgspec.Raw()
+    event_hour: msgspec.Raw = msgspec.Raw()
+
+
+_PLACE = msgspec.json.Decoder(_Place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The content of an answer; `other` describes the content of an answer to another request."""
+
+    rows: RawRows
+    signals: Signals
+    error: str = ""
+    other: str = ""
+
+
+@dataclass(slots=True)
+class PageReader:
+    """Fetches and reads the pages of one pull.
+
+    Attributes:
+        per_page: events asked for.
+        rows_key: the name or path of the list, where the caller knows it.
+        counts: events of each day that the summary counts, where it was asked.
+    """
+
+    per_page: int
+    rows_key: str | None = None
+    counts: Mapping[date, int] = field(default_factory=dict)
+
+    def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
+        """Fetch a page and report it to the observer; see `read`."""
+        page = yield from self.read(session, cursor)
+        self.report(session, cursor, page)
+        return page
+
+    def read(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
+        """Fetch a page that may turn out not to be used.
+
+        Raises:
+            ProtocolError: for an answer without a list of events, for an answer to another request,
+                and for one without a body where events are expected.
+        """
+        answer, read = yield from self._try(session, cursor)
+        for _ in range(_REPEATS):
+            if read.other:
+                answer, read = yield from self._try(session, cursor, _CLOSE)
+        if read.other:
+            answer.checked(session.credentials, partial(_refuse, cursor, read.other))
+        origin = Origin(str(cursor), *exchange_of(session, answer))
+        page = FetchedPage(
+            replace(read.rows, origin=origin),
+            read.signals,
+            range(1, len(read.rows) + 1),
+            partial=report_partial(session, answer, read.error),
+        )
+        if _is_compared(cursor, page):
+            page = yield Offload(page.identified)
+        return page
+
+    def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
+        """Report a page that will be used to the observer."""
+        notify(session.observer.page, PageReceived(str(cursor.slice), cursor.number, len(page)))
+
+    def _try(
+        self, session: Session, cursor: Cursor, *headers: tuple[str, str]
+    ) -> Operation[tuple[Answer[Json], _Read]]:
+        """Fetch and read a page; fetch it once more where the answer has no body."""
+        url = with_query(session.address("events"), cursor.parameters(self.per_page))
+        request = get_json(url)
+        ask = Ask(replace(request, headers=(*request.headers, *headers)))
+        answer = yield from call(session, ask, partial(self._parse, cursor))
+        if _is_empty(answer.reply):
+            answer = yield from call(session, ask, partial(self._parse, cursor))
+        return answer, answer.checked(session.credentials, partial(self._read, answer, cursor))
+
+    def _parse(self, cursor: Cursor, reply: Reply) -> Json:
+        if _is_empty(reply):
+            return None
+        try:
+            return read_page(reply.body, max(LEVELS, 1 + (self.rows_key or "").count(".")))
+        except BrokenEvent as error:
+            raise NotJson(f"event {error.number} of {cursor}: {error}") from None
+
+    def _read(self, answer: Answer[Json], cursor: Cursor) -> _Read:
+        if _is_empty(answer.reply):
+            stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
+            if stated or not cursor.untouched or self._is_counted(cursor.slice):
+                raise ProtocolError(
+                    f"The answer to {cursor} has no body, twice, where events are expected. "
+                    "Pull it again, and report it to the service."
+                )
+            return _Read(RawRows(), Signals())
+        found = find_rows(answer.value, rows_key=self.rows_key)
+        says = signals(found, answer.reply.head.headers)
+        rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
+        return _Read(rows, says, found.error, _other_content(cursor, rows, says))
+
+    def _is_counted(self, asked: Slice) -> bool:
+        """Return whether the summary counts events in a slice; it does not count hours."""
+        days = days_between(asked.start, asked.end)
+        return asked.hour is None and any(self.counts.get(day) for day in days)
+
+
+def _is_empty(reply: Reply) -> bool:
+    return reply.status == NO_CONTENT or not reply.body
+
+
+def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
+    """Return whether a page must be compared with others of its slice."""
+    if cursor.number > 1 or cursor.attempt or (page.signals.total or 0) > len(page):
+        return True
+    return following(cursor, len(page), page.signals) is not None
+
+
+def _other_content(cursor: Cursor, rows: RawRows, says: Signals) -> str:
+    """Describe the content of an answer to another request; empty for the page asked for."""
+    if says.page not in {None, cursor.number}:
+        return f"page {says.page}"
+    asked = cursor.slice
+    for text in (*rows.texts[:1], *rows.texts[-1:]):
+        place = _PLACE.decode(text)
+        day = _DAY.match(bytes(place.event_date))
+        if day and not f"{asked.start}" <= day[1].decode() <= f"{asked.end}":
+            return f"events of {day[1].decode()}"
+        hour = _HOUR.fullmatch(bytes(place.event_hour))
+        if hour and asked.hour is not None and int(hour[1]) != asked.hour:
+            return f"events of hour {int(hour[1])}"
+    return ""
+
+
+def _refuse(cursor: Cursor, other: str) -> Never:
+    raise ProtocolError(
+        f"The answers to {cursor} hold {other}: they belong to another request. "
+        "Pull it again, and look for a proxy in between where it stays so."
+    )

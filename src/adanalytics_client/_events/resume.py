@@ -1,0 +1,130 @@
+"""The position of a pull between two pages, as data and as the text of a resume token."""
+
+import base64
+import binascii
+import hashlib
+import json
+from dataclasses import astuple, dataclass, field
+from datetime import date
+from typing import Any
+
+from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.plan import Plan, Slice, Stretch, slices_of
+from adanalytics_client.errors import ConfigurationError
+
+_PREFIX = "adanalytics-2."
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The position of a pull behind the pages that were handed out.
+
+    Attributes:
+        slices: all slices of the pull, also those that are done.
+        stretches: the same as runs of days.
+        opened: how many of the slices were opened.
+        open: the next page of each slice that was opened and is not done.
+        passed: the events that were handed out.
+    """
+
+    slices: tuple[Slice, ...] = field(default=(), repr=False)
+    stretches: tuple[Stretch, ...] = field(default=(), repr=False)
+    opened: int = 0
+    open: tuple[Cursor, ...] = ()
+    passed: int = 0
+
+    def left(self) -> tuple[Slice, ...]:
+        """List the slices that still need requests."""
+        return (*(each.slice for each in self.open), *self.slices[self.opened :])
+
+
+def token_of(position: Position, plan: Plan, partner: str | None) -> str:
+    """Encode a position, with the query it belongs to, as one word of ASCII."""
+    # With all days written out, a token stays valid if a later version cuts the range otherwise.
+    content = {
+        "query": _query(plan, partner),
+        "stretches": [[str(x.start), str(x.end), x.cut] for x in position.stretches],
+        "begun": position.opened,
+        "open": [_fields(cursor) for cursor in position.open],
+        "passed": position.passed,
+    }
+    text = json.dumps(content, separators=(",", ":")).encode()
+    return _PREFIX + base64.urlsafe_b64encode(_checksum(text) + text).rstrip(b"=").decode()
+
+
+def position_of(token: object, plan: Plan, partner: str | None) -> Position:
+    """Read a token for the query that `plan` and `partner` make.
+
+    Raises:
+        ConfigurationError: for a text that is no token, and for a token of another query.
+    """
+    content = _content(token)
+    theirs, ours = content["query"], _query(plan, partner)
+    if theirs != ours:
+        raise ConfigurationError(
+            f"resume: this token belongs to {_in_words(theirs)}; this query is {_in_words(ours)}. "
+            "Ask for the same days with the same split and page size."
+        )
+    stretches = tuple(
+        Stretch(date.fromisoformat(start), date.fromisoformat(end), cut)
+        for start, end, cut in content["stretches"]
+    )
+    return Position(
+        slices=slices_of(stretches, plan.hour),
+        stretches=stretches,
+        opened=content["begun"],
+        open=tuple(_to_cursor(each) for each in content["open"]),
+        passed=content["passed"],
+    )
+
+
+def page_size_of(token: object) -> int:
+    """Return the page size of the pull that a token belongs to.
+
+    Raises:
+        ConfigurationError: for a text that is no token.
+    """
+    *_, size = _content(token)["query"]
+    return int(size)
+
+
+def _query(plan: Plan, partner: str | None) -> list[Any]:
+    return [partner, str(plan.start), str(plan.end), plan.hour, plan.split, plan.per_page]
+
+
+def _in_words(query: list[Any]) -> str:
+    partner, start, end, hour, split, per_page = query
+    hours = "" if hour is None else f" hour {hour}"
+    return f"partner {partner}, {start}..{end}{hours}, {split}, {per_page} events a page"
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=6).digest()
+
+
+def _content(token: object) -> dict[str, Any]:
+    """Decode a token and verify its checksum."""
+    if isinstance(token, str) and token.startswith(_PREFIX):
+        packed = token.removeprefix(_PREFIX)
+        try:
+            raw = base64.b64decode(packed + "=" * (-len(packed) % 4), b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if raw and _checksum(raw[6:]) == raw[:6]:
+            content: dict[str, Any] = json.loads(raw[6:])
+            return content
+    raise ConfigurationError(
+        "resume: this is no resume token of this version; pass the token of a Page as it was, "
+        "or leave resume= out to begin again."
+    )
+
+
+def _fields(cursor: Cursor) -> list[Any]:
+    """List the fields of a cursor; a later run knows no earlier attempt."""
+    (start, end, hour), *others, _attempt = astuple(cursor)
+    return [str(start), str(end), hour, *others]
+
+
+def _to_cursor(fields: list[Any]) -> Cursor:
+    start, end, hour, *others = fields
+    return Cursor(Slice(date.fromisoformat(start), date.fromisoformat(end), hour), *others)

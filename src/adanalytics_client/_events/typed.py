@@ -1,0 +1,122 @@
+"""Make models of pages: from the text where that is exact, else from dicts."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client.errors import ConfigurationError, ProtocolError
+
+# pydantic and the models are imported where they are used: with them, starting takes half as long
+# again. Python 3.11's own TypeVar knows no default, and only type checkers need it.
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+    from typing_extensions import TypeVar
+
+    from adanalytics_client.models import Event
+
+    M = TypeVar("M", default=Event)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
+# What pydantic calls the types that no JSON object can be.
+_NO_OBJECTS = frozenset(
+    {"int", "float", "bool", "str", "bytes", "decimal", "complex", "none", "literal", "enum"}
+    | {"date", "datetime", "time", "timedelta", "uuid", "url"}
+    | {"list", "tuple", "set", "frozenset"}
+)
+_LONGEST_NAME = 60
+_REPEATED = '[{"os":"first","os":"second","os":"last"}]'
+
+
+@dataclass(frozen=True, slots=True)
+class Typed(Generic[M]):
+    """Makes models of pages.
+
+    Attributes:
+        adapter: checks a list of models.
+        own: whether the model is `Event`.
+        at_once: whether pydantic may read the text itself. It turns numbers with a fraction into
+            floats, which only our own models notice, and early versions do not keep the last of
+            several members with one name.
+    """
+
+    adapter: "TypeAdapter[list[M]]"
+    own: bool
+    at_once: bool
+
+    @classmethod
+    def of(cls, model: type[M] | None) -> "Typed[M]":
+        """Prepare a model; `Event` when there is none.
+
+        Raises:
+            ConfigurationError: for a type that pydantic knows nothing of.
+        """
+        from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
+
+        from adanalytics_client.models import Event
+
+        kind: Any = model or Event
+        if hasattr(type(kind), "__pydantic_core_schema__"):
+            # Early versions take one event for the type of all.
+            raise _refusal(model, "it is one itself, not its type")
+        try:
+            adapter = TypeAdapter(list[kind])
+            form = adapter.core_schema.get("items_schema", {}).get("type")
+        except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+            raise _refusal(model, error.code or "unknown to pydantic") from None
+        if form in _NO_OBJECTS:
+            raise _refusal(model, "an event is an object with fields")
+        own = kind is Event
+        return cls(adapter, own, own and adapter.validate_json(_REPEATED)[0].os == "last")
+
+    def read(self, events: RawRows) -> Iterator[M]:
+        """Make models of events, some at a time.
+
+        Raises:
+            ProtocolError: for a number that Python cannot hold.
+            pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
+                every row.
+        """
+        for part in events.parts():
+            yield from self._models(part)
+
+    def _models(self, events: RawRows) -> list[M]:
+        from pydantic import ValidationError
+
+        if self.at_once:
+            from adanalytics_client.models import EXACT, Inexact
+
+            with suppress(ValidationError, Inexact):
+                return self.adapter.validate_json(events.array(), context=EXACT)
+        rows = events.rows()
+        try:
+            return self.adapter.validate_python(rows)
+        except ValidationError as error:
+            if not self.own:
+                raise
+            # `Event` takes every value, but pydantic takes no name that is not UTF-8.
+            raise events.origin.sign(ProtocolError(_unfit(error, events))) from None
+
+
+def _unfit(error: "ValidationError", events: RawRows) -> str:
+    index, *_ = error.errors()[0]["loc"]
+    event = events.before + int(index) + 1
+    shown = ascii(error.errors()[0]["input"])
+    return (
+        f"Event {event} of {events.origin.page} has {shown}, of which no model is made; use rows()."
+    )
+
+
+def _refusal(model: object, why: str) -> ConfigurationError:
+    shown = getattr(model, "__name__", None) or repr(model)
+    if len(shown) > _LONGEST_NAME:
+        shown = f"{type(model).__name__}(...)"
+    if why == "typed-dict-version":
+        why = "before Python 3.12 that of typing_extensions, with which pydantic can work"
+    return ConfigurationError(
+        f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({why})."
+    )

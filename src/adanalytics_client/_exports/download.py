@@ -1,0 +1,434 @@
+"""Download the files of an export: resumed where that is safe, verified, then renamed."""
+
+import os
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from adanalytics_client._base.compression import DamagedBody
+from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.effects import (
+    Atomic,
+    Failure,
+    FailureKind,
+    Offload,
+    Operation,
+    Reply,
+    Request,
+)
+from adanalytics_client._base.urls import BaseUrl
+from adanalytics_client._base.validation import check_seconds
+from adanalytics_client._call import retry_after
+from adanalytics_client._call.call import Prepared, complete, renewed_after, with_credential
+from adanalytics_client._call.exchange import Ask, Exchanged, exchange
+from adanalytics_client._call.failures import (
+    Problem,
+    failure_problem,
+    stated_reason,
+    status_problem,
+)
+from adanalytics_client._call.retry import pause_before
+from adanalytics_client._call.session import Session
+from adanalytics_client._call.waiting import Tries, before_repeat
+from adanalytics_client._exports.names import name_of, paths_in
+from adanalytics_client._exports.part import check_arrival, source_of
+from adanalytics_client._exports.poll import (
+    ask_address,
+    described,
+    is_signed,
+    order_export,
+    pause,
+    status_from,
+    wait_for,
+)
+from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
+from adanalytics_client._exports.transfer import Expected, Transfer
+from adanalytics_client.errors import (
+    AuthenticationError,
+    ChecksumMismatch,
+    ConfigurationError,
+    DownloadError,
+    ExportError,
+    ExportExpired,
+    ProtocolError,
+    RateLimited,
+    StatusError,
+    TransportError,
+)
+
+# A file that is stored compressed must come as it is, so that ranges mean its own bytes.
+_AS_STORED = ("accept-encoding", "identity")
+_SHOWN_NAMES = 5
+
+
+def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
+    """See that an exported file can be written to `to` in time, before anything is sent."""
+    check_seconds("timeout", timeout, zero=True)
+    if not isinstance(to, str | os.PathLike):
+        raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
+    check_arrival(Path(to))
+
+
+class Delivery:
+    """The download of all files of an export; `status` is the last one known."""
+
+    def __init__(self, session: Session, order: ExportOrder, status: ExportStatus) -> None:
+        self.status = status
+        self._session = session
+        self._order = order
+
+    def run(self, path: Path, *, timeout: float) -> Operation[Path]:
+        """Wait for the export and fetch every file; all of them appear, or none does.
+
+        `timeout` seconds pass at most until the files are there; the time in which they arrive
+        does not count.
+        """
+        yield Atomic(lambda: check_arrival(path))
+        clock = self._session.clock
+        ready_by = Deadline(clock, clock.monotonic() + timeout, f"timeout={timeout:g}")
+        self.status = yield from wait_for(
+            self._session, self._order, self.status, timeout=timeout, keep=self._keep
+        )
+        transfers: list[Transfer] = []
+        transfer: Transfer | None = None
+        try:
+            for number, target in enumerate(self._targets(path)):
+                # Opened at once and not in a thread: a cancellation would leave it open there.
+                transfer = yield Atomic(self._opening(target, number))
+                transfers.append(transfer)
+                yield from self._fetch(number, transfer, ready_by, timeout)
+            self._check_events(transfers)
+            for transfer in transfers:
+                yield Offload(transfer.commit)
+        except DownloadError as error:
+            error.part = _kept(transfer, transfers)
+            raise
+        except (StatusError, TransportError) as error:
+            kept = _kept(transfer, transfers)
+            if kept is None or self._caller_acts_first(error):
+                raise
+            raise _broken_off(error, kept, sum(each.received for each in transfers)) from error
+        finally:
+            for transfer in transfers:
+                transfer.close()
+        return path
+
+    def _check_events(self, transfers: list[Transfer]) -> None:
+        """Refuse empty files for an export of events."""
+        events = self.status.row_count
+        if events and not any(each.received for each in transfers):
+            raise DownloadError(
+                f"The file came empty, of an export of {events} events; download it again."
+            )
+
+    def _keep(self, status: ExportStatus) -> None:
+        self.status = status
+
+    def _caller_acts_first(self, error: StatusError | TransportError) -> bool:
+        """Whether the caller has to act before going on; `close` gives an error of no attempt."""
+        asked_for = isinstance(error, RateLimited) and self._session.config.on_limit == "raise"
+        return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
+
+    def _targets(self, path: Path) -> list[Path]:
+        """The path of each file, all of which stay open and locked until the last has arrived."""
+        files = self.status.files
+        if len(files) == 1:
+            return [path]
+        if not path.is_dir():
+            raise ConfigurationError(f"The export has {len(files)} files; name a folder.")
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # The other half is for connections and for the rest of the program.
+        if most != resource.RLIM_INFINITY and len(files) > most // 2:
+            raise ConfigurationError(
+                f"The export has {len(files)} files, which stay open until all have arrived, and "
+                f"this process may have {most} open. Start it after `ulimit -n {2 * len(files)}`, "
+                "or ask for fewer days at once."
+            )
+        return paths_in(path, files)
+
+    def _opening(self, target: Path, number: int) -> Callable[[], Transfer]:
+        place = self._session.address("bulk-export")
+        expected = Expected(
+            self.status.files[number],
+            source_of(place, self._order, self.status, number),
+            self._order.format,
+            packed=self._order.compression == "gzip" or target.suffix.lower() == ".gz",
+        )
+        return lambda: Transfer(target, expected, self._session.observer)
+
+    def _fetch(
+        self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
+    ) -> Operation[None]:
+        """Ask for one file until it is whole; an expired address is asked for anew."""
+        session = self._session
+        pace = _Pace(session, ready_by, session.deadline())
+        access = _Access(session.config.base)
+        login_renewed, renewed_at = False, -1
+        for sent in count(1):
+            url = self.status.files[number].url
+            used = Prepared(Request("GET", url, (_AS_STORED, *transfer.ranges())))
+            if access.authorized:
+                used = yield from with_credential(session, used.request, pace.deadline)
+            done = yield from pace.timed(_attempt(session, used, transfer, sent - 1), transfer)
+            if access.changed_by(url, done):
+                continue
+            if not login_renewed:
+                login_renewed = yield from renewed_after(session, used, done, pace.deadline)
+                if login_renewed:
+                    continue
+            problem = yield from self._judge(done, transfer, access, timeout)
+            if problem is None:
+                return
+            refused = isinstance(problem.error, ExportExpired | AuthenticationError)
+            # Once without getting further.
+            if refused and transfer.received > renewed_at:
+                renewed_at = transfer.received
+                fresh = yield from _renewed(session, self._order, self.status)
+                if fresh is not None:
+                    self.status, access = fresh, _Access(session.config.base)
+                    continue
+            complete(session, problem.error, done, sent)
+            yield from pace.before_repeat(problem, done, transfer, sent)
+
+    def _judge(
+        self, done: Exchanged, transfer: Transfer, access: "_Access", timeout: float
+    ) -> Operation[Problem | None]:
+        """None when the file is whole, else its problem."""
+        outcome, session = done.outcome, self._session
+        if isinstance(outcome, Failure):
+            return _broken(session, outcome, done.url, transfer)
+        if not transfer.taken:
+            absent = self._may_appear(outcome, done.url, transfer, timeout)
+            return self._refusal(outcome, done.url, transfer, signed=access.signed, absent=absent)
+        if transfer.total is not None and transfer.received < transfer.total:
+            return Problem(_short(transfer), again=True)
+        inherited = transfer.inherited
+        try:
+            yield Offload(transfer.verify)
+        except DownloadError as error:
+            transfer.restart()
+            # Bytes of an earlier run may have changed on the disk; fresh ones would come again.
+            return Problem(error, again=inherited or not isinstance(error, ChecksumMismatch))
+        return None
+
+    def _may_appear(self, reply: Reply, url: str, transfer: Transfer, timeout: float) -> bool:
+        """Whether an object that is refused may not exist yet.
+
+        Presigned addresses answer 404 until then, or 403 where the signer may not list objects:
+        https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html
+        """
+        status, now = self.status, self._session.clock.time()
+        told_at = now if status.told_at is None else status.told_at.timestamp()
+        if transfer.received or (status.answered and status.poll_url is None):
+            return False
+        missing = reply.status == 404 or (
+            reply.status == 403 and status.word is None and is_signed(self._session, url)
+        )
+        return missing and now - told_at < timeout
+
+    def _refusal(
+        self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
+    ) -> Problem:
+        """The problem of an answer that is not the file."""
+        session, form = self._session, self._order.format
+        asked = retry_after(reply.head, session.clock.time())
+        if reply.status == 416:
+            transfer.restart()
+            text = "The service does not have the rest of the file; download it again."
+            return Problem(DownloadError(text), again=True)
+        if reply.status == 202:
+            text = "The file is not ready yet; wait for the export first."
+            return Problem(DownloadError(text), again=True, asked=asked, waiting=True)
+        if 200 <= reply.status < 400:
+            reason = stated_reason(reply, session.credentials)
+            kind = reply.head.media_type or "an answer without a media type"
+            text = f"The {form} file did not come, but {kind} ({reason}); try the download later."
+            return Problem(DownloadError(text), again=True)
+        limited = reply.status == 403 and reply.head.get("retry-after") is not None
+        gone = {403, 404, 410} | ({401} if signed else set())
+        if reply.status in gone and not limited:
+            text = f"The file is no longer offered ({reply.status}); start the export again."
+            error = described(ExportExpired(text), self.status)
+            return Problem(error, again=False, waiting=absent)
+        return status_problem(
+            reply,
+            repeatable=True,
+            now=session.clock.time(),
+            credentials=session.credentials,
+            home=session.config.base.owns(url),
+        )
+
+
+@dataclass(slots=True)
+class _Access:
+    """Whether the credential goes with the requests for a file on the base origin.
+
+    Not at first, since a signed address may refuse it; after a 401 it does. A 400 in answer to it
+    says that the address is signed.
+    """
+
+    base: BaseUrl
+    authorized: bool = False
+    signed: bool = False
+
+    def changed_by(self, url: str, done: Exchanged) -> bool:
+        """Whether an answer is a reason to ask again at once, with or without the credential."""
+        if not (isinstance(done.outcome, Reply) and self.base.owns(url)):
+            return False
+        if done.outcome.status == 401 and not (self.authorized or self.signed):
+            self.authorized = self.base.owns(done.url)
+            return self.authorized
+        if done.outcome.status == 400 and self.authorized:
+            self.authorized, self.signed = False, True
+            return True
+        return False
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When to ask for a file again: only attempts without a new byte are failures."""
+
+    session: Session
+    # Until when to wait for a file that is not there yet.
+    ready_by: Deadline
+    # Until when to repeat what failed; a new byte renews the budget.
+    deadline: Deadline
+    farthest: int = 0
+    failures: int = 0
+    questions: int = 0
+
+    def timed(self, attempt: Operation[Exchanged], transfer: Transfer) -> Operation[Exchanged]:
+        """Run an attempt; the time in which bytes arrive does not count as waiting."""
+        started, had = self.session.clock.monotonic(), transfer.received
+        done = yield from attempt
+        if transfer.received != had:
+            self.ready_by.put_off(self.session.clock.monotonic() - started)
+        return done
+
+    def before_repeat(
+        self, problem: Problem, done: Exchanged, transfer: Transfer, sent: int
+    ) -> Operation[None]:
+        """Wait before asking again, or raise."""
+        self.deadline.put_off(done.waited)
+        if problem.waiting and (yield from self._until_ready(problem)):
+            return
+        if transfer.received > self.farthest:
+            self.farthest, self.failures = transfer.received, 0
+            self.deadline = self.session.deadline()
+        else:
+            self.failures += 1
+        tries = Tries(sent, self.failures, self.deadline)
+        yield from before_repeat(self.session, problem, done.url, tries)
+
+    def _until_ready(self, problem: Problem) -> Operation[bool]:
+        """Wait for a file that is not there yet; False where there was never time for it."""
+        asked = problem.asked or 0.0
+        if self.ready_by.left <= 0 or asked > self.ready_by.left:
+            if self.questions:
+                raise problem.error
+            return False
+        seconds = min(max(asked, pause_before(self.questions)), self.ready_by.left)
+        self.questions += 1
+        yield from pause(self.session, "the file is not ready yet", seconds)
+        self.deadline.put_off(seconds)
+        return True
+
+
+def _attempt(
+    session: Session, used: Prepared, transfer: Transfer, resends: int
+) -> Operation[Exchanged]:
+    ask = Ask(used.request, carry=False, sink=transfer)
+    try:
+        return (yield from exchange(session, ask, deadline=None, resends=resends))
+    except ProtocolError as error:
+        session.credentials.scrub(error)
+        raise
+    except DamagedBody as error:
+        transfer.restart()
+        failure = Failure(FailureKind.UNREADABLE, arrived=True, detail=str(error))
+        return Exchanged(failure, used.request.url, 0.0)
+
+
+def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
+    """The problem of a body that did not end properly, or of no answer."""
+    if failure.kind is FailureKind.UNREADABLE:
+        text = f"The file arrived damaged ({failure.detail}); download it again."
+        return Problem(DownloadError(text), again=True)
+    broke_off = transfer.received and failure.kind is FailureKind.BROKEN
+    if broke_off or failure.kind is FailureKind.TRUNCATED:
+        return Problem(_short(transfer), again=True)
+    return failure_problem(failure, url, repeatable=True, within=session.limit_of(None))
+
+
+def _short(transfer: Transfer) -> DownloadError:
+    total = f" of {transfer.total}" if transfer.total is not None else ""
+    return DownloadError(
+        f"The file broke off after {transfer.received}{total} bytes; download it again."
+    )
+
+
+def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
+    """The part that is kept of the present file, else of an earlier one."""
+    found = (each.kept for each in (present, *reversed(transfers)) if each)
+    return next((str(kept) for kept in found if kept is not None), None)
+
+
+def _broken_off(error: StatusError | TransportError, kept: str, received: int) -> DownloadError:
+    return DownloadError(
+        f"The download broke off after {received} bytes: {error.message} "
+        f"What arrived is kept in {kept}, and the same call goes on from there.",
+        part=kept,
+        request_id=error.request_id,
+        attempts=error.attempts,
+        url=error.url,
+    )
+
+
+def _renewed(
+    session: Session, order: ExportOrder, known: ExportStatus
+) -> Operation[ExportStatus | None]:
+    """The status with fresh addresses for the same files, or None where there is no way to them.
+
+    The order is repeated only where an earlier repeat gave the same export: elsewhere it might
+    start another one. The ETag and the checksum prove later that a file is unchanged.
+    """
+    try:
+        if known.poll_url is not None:
+            answer = yield from ask_address(session, order, known.poll_url, of_file=False)
+            fresh = status_from(session, answer)
+        elif known.repeats:
+            fresh = yield from order_export(session, order, again=True)
+        else:
+            return None
+    except StatusError:
+        return None
+    if None not in (known.export_id, fresh.export_id) and known.export_id != fresh.export_id:
+        raise _gone(f"the service answered with another export ({fresh.export_id})", known)
+    if not fresh.files:
+        return None
+    pairs = [*zip(known.files, fresh.files, strict=False)]
+    alike = (_may_be_same(*pair, single=len(pairs) == 1) for pair in pairs)
+    if len(known.files) != len(fresh.files) or not all(alike):
+        raise _gone(f"the service now lists {_listed(fresh)}, not {_listed(known)}", known)
+    files = tuple(replace(old, url=new.url) for old, new in pairs)
+    return None if files == known.files else replace(known, files=files, answer=fresh.answer)
+
+
+def _may_be_same(old: ExportFile, new: ExportFile, *, single: bool) -> bool:
+    """Whether nothing that is stated of both files differs; of several, the name is always."""
+    names = (old.name, new.name) if single else (name_of(old), name_of(new))
+    pairs = names, (old.sha256, new.sha256), (old.size_bytes, new.size_bytes)
+    return all(None in pair or pair[0] == pair[1] for pair in pairs)
+
+
+def _listed(status: ExportStatus) -> str:
+    names = [name_of(each) or "a file without a name" for each in status.files]
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _gone(change: str, known: ExportStatus) -> ExportError:
+    text = f"The addresses of the files have expired, and {change}. Order it again."
+    return described(ExportExpired(text), known)

@@ -1,0 +1,89 @@
+"""The names of exported files: what a suffix asks for, and a name for each file of a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from adanalytics_client._base.formats import SUFFIXES, suffix_of
+from adanalytics_client._base.validation import check_text
+from adanalytics_client._exports.part import names_beside
+from adanalytics_client._exports.status import ExportFile
+from adanalytics_client.errors import ConfigurationError
+
+# Bytes; what common file systems take.
+_LONGEST_NAME = 255
+_LONGEST_SUFFIX = 40
+_COMPRESSED_INSIDE = frozenset({"parquet", "arrow"})
+
+
+def named_format(
+    path: Path, file_format: str | None, compression: str | None
+) -> tuple[str, str | None]:
+    """The format and compression to order for a file: as given, else as its suffix says, else csv.
+
+    A parquet file is compressed inside, so that `gzip` needs no suffix there.
+    """
+    check_text("format", file_format)
+    check_text("compression", compression)
+    suffix, packed = ("", False) if path.is_dir() else suffix_of(path)
+    named = SUFFIXES.get(suffix)
+    if packed and named in _COMPRESSED_INSIDE:
+        raise ConfigurationError(f"{named} files are compressed inside; leave .gz out of the name.")
+    if named and file_format is not None and SUFFIXES.get(f".{file_format.lower()}") != named:
+        raise _contradiction(path, suffix, f"format={file_format!r}")
+    is_gzip = None if compression is None else compression.lower() == "gzip"
+    plain = named and not packed and named not in _COMPRESSED_INSIDE
+    if (packed and is_gzip is False) or (plain and is_gzip):
+        ending = ".gz" if packed else suffix
+        raise _contradiction(path, ending, f"compression={compression!r}")
+    chosen = "gzip" if packed and compression is None else compression
+    return named or "csv" if file_format is None else file_format, chosen
+
+
+def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path.name} ends in {ending}, and {given} is something else. Leave out one of them."
+    )
+
+
+def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
+    """A path for each file, the same in every run and none that of another's part.
+
+    `A.csv` and `a.csv` count as one name, as some file systems take them.
+    """
+    paths: list[Path] = []
+    taken: set[str] = set()
+    for number, file in enumerate(files, start=1):
+        name = _usable_name(file, number)
+        while taken & (claimed := _claimed(folder / name)):
+            name = _shortened(f"{number}-{name}")
+        taken |= claimed
+        paths.append(folder / name)
+    return paths
+
+
+def name_of(file: ExportFile) -> str:
+    """The service's name for a file, else the last part of its address."""
+    return PurePosixPath(file.name or unquote(urlsplit(file.url).path)).name
+
+
+def _usable_name(file: ExportFile, number: int) -> str:
+    """The service's name for a file, without folders, or one made of its number."""
+    name = name_of(file)
+    usable = name not in {"", ".", ".."} and name.isprintable()
+    return _shortened(name) if usable else f"part-{number}"
+
+
+def _shortened(name: str) -> str:
+    """The beginning of a name that a file system takes, with its suffixes."""
+    encoded = name.encode()
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    suffix = "".join(PurePosixPath(name).suffixes[-2:]).encode()
+    suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else b""
+    begin = encoded[: _LONGEST_NAME - len(suffix)]
+    return begin.decode(errors="ignore") + suffix.decode()
+
+
+def _claimed(path: Path) -> set[str]:
+    return {each.name.casefold() for each in (path, *names_beside(path))}

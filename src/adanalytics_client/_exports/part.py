@@ -1,0 +1,253 @@
+"""The part of a file on disk: what has arrived lies beside the target until it is whole.
+
+A note beside the part names the version of the file, so that a later run can resume it. A lock
+lets only one download at a time write it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from adanalytics_client._base.files import (
+    check_place,
+    keep_permissions,
+    open_beside,
+    permissions_of,
+    real_path,
+    sync_folder,
+)
+from adanalytics_client._base.validation import is_whole
+from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
+from adanalytics_client._json.exact import Json
+from adanalytics_client.errors import ConfigurationError, DownloadError
+
+_FORM = 1
+# A note is some 300 bytes; anything longer is not one.
+_LARGEST_NOTE = 16_384
+_ANYBODY = 0o666
+_OWNER = 0o600
+# Bytes, with which `.NAME.part.json.tmp` is short enough for the usual 255.
+_LONGEST_NAME = 238
+_REPEATED = 40
+
+
+def names_beside(target: Path) -> tuple[Path, Path]:
+    """The names of a target's part and note, the same in every run.
+
+    Of a name too long for that they hold the beginning and a digest.
+    """
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        digest = hashlib.sha256(os.fsencode(name)).hexdigest()
+        name = f"{name[:_REPEATED]}.{digest[:_REPEATED]}"
+    return target.with_name(f"{name}.part"), target.with_name(f"{name}.part.json")
+
+
+def check_arrival(path: Path) -> None:
+    """Try to write to `path`, or into that folder, without a trace, before anything is sent.
+
+    Permissions alone do not say whether that works.
+    """
+    check_place(path)
+    if path.is_dir():
+        beside, probe = open_beside(path / "part")
+        probe.close()
+        return beside.unlink()
+    part = Part(real_path(path))
+    if part.file.seek(0, os.SEEK_END) == 0:
+        part.path.unlink()
+    return part.close()
+
+
+def source_of(place: str, order: ExportOrder, status: ExportStatus, number: int) -> str:
+    """Name file `number` of an export that was ordered at the address `place`.
+
+    The name is a digest, since a signed address is a secret. An ETag alone names no file, because
+    two files may have the same one, so without an id of the export the whole address counts.
+    """
+    file = status.export_id or status.files[number].url
+    name = f"{place}\n{order.body().decode()}\n{number}\n{file}"
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_etag(validator: str) -> bool:
+    """Whether a validator is a strong ETag and not a date."""
+    return validator.startswith('"')
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The version and the file that the bytes of a part belong to."""
+
+    # As `source_of` gives it.
+    source: str
+    # The value of `If-Range`.
+    validator: str
+    # Bytes of the whole file, where known.
+    total: int | None
+    # As announced, where it was.
+    sha256: str | None
+    # The version of this record.
+    form: int = _FORM
+
+    def is_about(self, source: str, file: ExportFile) -> bool:
+        """Whether the bytes are of `file`; a checksum decides before any name."""
+        if self.sha256 is not None and file.sha256 is not None:
+            return self.sha256 == file.sha256
+        return self.source == source
+
+
+def _is_sound(content: Json) -> bool:
+    """Whether each value of a note is of its type, and the validator can stand in a header."""
+    validator, total = content["validator"], content["total"]
+    return (
+        content["form"] == _FORM
+        and isinstance(content["source"], str)
+        and isinstance(content["sha256"], str | None)
+        and (total is None or is_whole(total, 0))
+        and isinstance(validator, str)
+        and bool(re.fullmatch(r"[ -~]+", validator))
+    )
+
+
+class Part:
+    """The part of a target and its note, locked: this download alone writes them."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self.path, self._note = names_beside(target)
+        self.file = _open_locked(self.path, within=permissions_of(target))
+        self._opened_by = os.getpid()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process opened the part that is there now: it may be a later download's."""
+        return self._is_open_here and _is_at(self.path, self.file)
+
+    def read_note(self) -> Note | None:
+        """The note of an earlier run, or None where there is none that can be read."""
+        try:
+            with open(self._note, "rb", opener=_open_itself) as file:
+                content = json.loads(file.read(_LARGEST_NOTE))
+            return Note(**content) if _is_sound(content) else None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def keep_note(self, note: Note | None) -> None:
+        """Put a note beside the part, whole or not at all, or remove the one that is there."""
+        if not self.is_ours:
+            raise DownloadError(
+                f"{self.path} was removed or replaced while the file was arriving. "
+                "Download it again, once no other download uses that name."
+            )
+        if note is None:
+            self._note.unlink(missing_ok=True)
+            return
+        beside = self._note.with_name(f".{self._note.name}.tmp")
+        beside.unlink(missing_ok=True)
+        try:
+            # Only as a new file: a link here would overwrite its target.
+            with beside.open("x", encoding="utf-8") as file:
+                json.dump(asdict(note), file)
+            beside.replace(self._note)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+    def rename(self, note: Note | None) -> None:
+        """Flush the part to the disk and rename it; where that fails, it and `note` stay."""
+        self.file.flush()
+        keep_permissions(self.file, self._target)
+        os.fsync(self.file.fileno())
+        # Before the rename, which ends the lock: later the note might be another download's.
+        self.keep_note(None)
+        try:
+            self.path.replace(self._target)
+        except OSError as error:
+            with suppress(OSError):
+                self.keep_note(note)
+            raise DownloadError(
+                f"The file arrived, but could not be named {self._target} ({error.strerror}). "
+                "Remove what is in its way there, and download it again."
+            ) from error
+        self.file.close()
+        sync_folder(self._target)
+
+    def remove(self) -> None:
+        """Remove the part and its note, unless they are another download's by now."""
+        if self.is_ours:
+            self._note.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Unlock the part, which stays."""
+        # A full disk refuses the buffered rest, and once more on close.
+        with suppress(OSError):
+            if self._is_open_here:
+                # Closing is not enough: a forked child may have the file open, too.
+                self.file.flush()
+                fcntl.flock(self.file, fcntl.LOCK_UN)
+        with suppress(OSError):
+            self.file.close()
+
+    @property
+    def _is_open_here(self) -> bool:
+        return not self.file.closed and self._opened_by == os.getpid()
+
+
+def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
+    """Open and lock a part, made when it is not there, with no permission beyond `within`."""
+    mode = _ANYBODY if within is None else within & _ANYBODY | _OWNER
+    while True:
+        file = os.fdopen(_open_regular(path, mode), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Between open and lock another process may have renamed it to its target.
+            if _is_at(path, file):
+                found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                if found & ~mode:
+                    # An earlier run allowed more.
+                    os.fchmod(file.fileno(), found & mode)
+                return file
+        except BlockingIOError:
+            file.close()
+            raise DownloadError(
+                f"Another process is downloading to {path}; wait for it or take another name."
+            ) from None
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _open_regular(path: Path, mode: int) -> int:
+    if path.is_symlink():
+        raise ConfigurationError(
+            f"{path} is a link, and a download would overwrite what it leads to; remove it."
+        )
+    opened = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise ConfigurationError(f"{path} is a device or a pipe; remove it.")
+    return opened
+
+
+def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
+    """Open no file behind a link, and never block on a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    """Whether `path` names this open file, and not a link or another file."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return os.path.samestat(found, os.fstat(file.fileno()))

@@ -1,0 +1,178 @@
+"""A bulk export as data: its order, its status and its files."""
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from enum import Enum
+
+from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.validation import check_text
+from adanalytics_client._json.exact import Json
+from adanalytics_client.errors import ConfigurationError
+
+
+class ExportPhase(Enum):
+    """The state of an export, whatever the service's word for it is.
+
+    Examples:
+        >>> job.status().phase is ExportPhase.DONE
+        True
+    """
+
+    WORKING = "working"
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """One file of an export. The address may be signed, so it is not shown.
+
+    Attributes:
+        url: where it is, absolute; as text it is whole, its repr leaves a signature out.
+        name: its file name, where the service gave one.
+        size_bytes: its length, where known.
+        sha256: its checksum in hex, where known.
+
+    Examples:
+        >>> (file,) = job.wait().files
+        >>> file.size_bytes, len(file.sha256)
+        (82412, 64)
+    """
+
+    url: str = field(repr=False)
+    name: str | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportStatus:
+    """The state of an export as far as it is known.
+
+    Attributes:
+        phase: working, done, failed or expired.
+        word: the service's own word, or None when it gave none.
+        export_id: the service's id, where it gave one.
+        files: what can be downloaded; while working, what will be.
+        reason: why it failed or is not there yet, or what a finished one lacks, in the service's
+            words where it says so.
+        row_count: events in the export, where known.
+        retry_after: seconds after which to ask again, where the service said so.
+        told_at: when the service said this, in UTC.
+        poll_url: where to ask again.
+        keys: the names that the answer had, for error messages.
+        repeats: whether a repeated order was answered with this same export.
+        answered: whether the address to ask has answered before; until then it may not exist yet.
+        answer: everything the service said last, by its own names.
+
+    Examples:
+        >>> status = job.status()
+        >>> status.done, status.word, status.row_count, status.answer["format"]
+        (True, 'completed', 300, 'csv')
+    """
+
+    phase: ExportPhase
+    word: str | None = None
+    export_id: str | None = None
+    files: tuple[ExportFile, ...] = ()
+    reason: str | None = None
+    row_count: int | None = None
+    retry_after: float | None = None
+    told_at: datetime | None = field(default=None, compare=False)
+    poll_url: str | None = None
+    keys: tuple[str, ...] = ()
+    repeats: bool = False
+    answered: bool = False
+    answer: dict[str, Json] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        facts = {
+            "word": self.word,
+            "export_id": self.export_id,
+            "files": len(self.files),
+            "row_count": self.row_count,
+            "reason": self.reason,
+        }
+        known = [f"{name}={fact!r}" for name, fact in facts.items() if fact is not None]
+        return f"ExportStatus({', '.join([self.phase.value, *known])})"
+
+    @property
+    def done(self) -> bool:
+        """Whether its files can be downloaded."""
+        return self.phase is ExportPhase.DONE
+
+    def after(self, earlier: "ExportStatus") -> "ExportStatus":
+        """This status, completed with what only an earlier answer said.
+
+        Examples:
+            >>> first, later = job.last_status, job.status()
+            >>> later.after(first).export_id == first.export_id
+            True
+        """
+        return replace(
+            self,
+            export_id=self.export_id or earlier.export_id,
+            files=self.files or earlier.files,
+            row_count=earlier.row_count if self.row_count is None else self.row_count,
+            poll_url=self.poll_url or earlier.poll_url,
+            repeats=self.repeats or earlier.repeats,
+            answer=self.answer or earlier.answer,
+        )
+
+
+ONE_HOUR = 3600.0
+"""The default of seconds to wait for an export."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOrder:
+    """The content of an export. Keys beyond the documented ones are sent only if set.
+
+    Attributes:
+        start, end: the first and the last day, both included.
+        format: `csv`, or another that the service knows.
+        compression: such as `gzip`, or None when nothing was said about it.
+
+    Examples:
+        >>> job.order.format, job.order.compression, str(job.order.start)
+        ('csv', None, '2026-01-15')
+    """
+
+    start: date
+    end: date
+    format: str
+    compression: str | None = None
+
+    @classmethod
+    def make(
+        cls, start: Day, end: Day | None, *, file_format: str, compression: str | None
+    ) -> "ExportOrder":
+        """Check an order.
+
+        Raises:
+            ConfigurationError: for a wrong day or an empty format.
+
+        Examples:
+            >>> ExportOrder.make("2026-01-15", None, file_format="jsonl", compression=None).body()
+            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "jsonl"}'
+        """
+        first, last = to_range(start, end)
+        check_text("format", file_format)
+        check_text("compression", compression)
+        if not file_format:
+            raise ConfigurationError("format must name a file format, such as csv.")
+        return cls(first, last, file_format, compression)
+
+    def body(self) -> bytes:
+        """The JSON body of the request.
+
+        Examples:
+            >>> job.order.body()
+            b'{"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "csv"}'
+        """
+        keys = {"start_date": str(self.start), "end_date": str(self.end), "format": self.format}
+        if self.compression is not None:
+            keys["compression"] = self.compression
+        return json.dumps(keys).encode("utf-8")

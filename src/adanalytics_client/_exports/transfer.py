@@ -1,0 +1,231 @@
+"""The bytes of one file on their way: judged by their head, stored, resumed, verified."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+from adanalytics_client._base.compression import DamagedBody
+from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._base.files import check_target, real_path
+from adanalytics_client._base.observer import BytesReceived, Observer, notify
+from adanalytics_client._exports.checks import (
+    Decoding,
+    check_gzip,
+    digest_of,
+    encoding_of,
+    is_answer,
+    is_like,
+)
+from adanalytics_client._exports.part import Note, Part, is_etag
+from adanalytics_client._exports.status import ExportFile
+from adanalytics_client.errors import ChecksumMismatch, DownloadError
+
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The announced size and checksum of a file, its source, the format, and whether it is gzip."""
+
+    file: ExportFile
+    source: str
+    form: str
+    packed: bool
+
+
+class Transfer:
+    """A `Sink` that stores one file and renames it once it is verified.
+
+    Each answer is judged by its head: 200 starts afresh, 206 goes on if it is about
+    the same version from the right place (RFC 9110, sections 14.2 to 15.3.7). What an earlier run
+    left is resumed when its note says that it is of the same file.
+
+    Attributes:
+        received: bytes of the body that arrived, also in an earlier run.
+        total: bytes of the whole body, where known.
+        taken: whether the last answer was the file, or a part of it.
+        inherited: whether some bytes are of an earlier run.
+    """
+
+    def __init__(self, target: Path, expected: Expected, observer: Observer) -> None:
+        check_target(target)
+        self._expected = expected
+        self._observer = observer
+        self._part = Part(real_path(target))
+        self._file = self._part.file
+        self._reset()
+        self._resume()
+
+    @property
+    def kept(self) -> Path | None:
+        """The part that a later run can resume, or None."""
+        usable = self.received and self._note is not None and self._part.is_ours
+        return self._part.path if usable else None
+
+    def ranges(self) -> tuple[tuple[str, str], ...]:
+        """Headers that ask for the missing rest of the same version, or none."""
+        if self.received == 0 or self._note is None:
+            return ()
+        return (("range", f"bytes={self.received}-"), ("if-range", self._note.validator))
+
+    def accept(self, head: ResponseHead) -> bool | None:
+        """Judge an answer before its body: True for the file, False for one to be collected."""
+        self.taken = False
+        if head.status == 206:
+            self.taken = self._accept_rest(head)
+            return self.taken or None
+        if head.status != 200 or is_answer(head, self._expected.form):
+            return False
+        self._begin(head)
+        self.taken = True
+        return True
+
+    def write(self, piece: bytes) -> bool:
+        """Store a piece and take its checksum; every one is wanted."""
+        self.received += len(piece)
+        for plain in self._decoding.feed(piece) if self._decoding else (piece,):
+            self._file.write(plain)
+            if self._most is not None and min(self._sizes()) > self._most:
+                raise DamagedBody(f"more than the {self._most} bytes announced")
+        if not self.inherited:
+            self._sha256.update(piece)
+        # The size announced may be of what is packed in the bytes that come.
+        announced = None if self._decoding else self._expected.file.size_bytes
+        expected = announced if self.total is None else self.total
+        notify(self._observer.bytes, BytesReceived(self.received, expected))
+        return True
+
+    def verify(self) -> None:
+        """See that everything arrived, unchanged."""
+        size, sha256 = self._expected.file.size_bytes, self._expected.file.sha256
+        try:
+            if self._decoding is not None:
+                self._file.write(self._decoding.finish())
+            if sha256 is None:
+                check_gzip(self._file)
+        except DamagedBody as error:
+            raise DownloadError(f"The file is not whole ({error}); download it again.") from None
+        if size is not None and size not in self._sizes():
+            raise DownloadError(
+                f"The file has {self._sizes()[-1]} bytes and {size} were announced; "
+                "download it again."
+            )
+        unpacked = self._decoding.sha256 if self._decoding else None
+        if sha256 not in (None, unpacked, self._digest()):
+            raise ChecksumMismatch("The file's sha256 is not the one announced; download it again.")
+        form = self._expected.form
+        if size is None and sha256 is None and not is_like(form, self._file):
+            # Its bytes are not shown: they may echo a credential.
+            raise DownloadError(
+                f"What came does not begin as a {form} file does. Try the download later, or "
+                "open its address in a browser to see what the service says."
+            )
+
+    def restart(self) -> None:
+        """Forget what has arrived."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._reset()
+        self._part.keep_note(None)
+
+    def commit(self) -> None:
+        """Put the file under its name; where that fails, it is kept as before."""
+        self._part.rename(self._note)
+
+    def close(self) -> None:
+        """Unlock the part, unless it has its name: kept to be resumed, or removed."""
+        if self.kept is None:
+            self._part.remove()
+        self._part.close()
+
+    def _reset(self) -> None:
+        self.received, self.inherited, self.taken = 0, False, False
+        self.total: int | None = None
+        self._most: int | None = None
+        self._note: Note | None = None
+        self._decoding: Decoding | None = None
+        self._sha256 = hashlib.sha256()
+
+    def _resume(self) -> None:
+        """Go on with an earlier run's bytes, if their note is about the same file.
+
+        Of a whole file the last byte is asked for again: only an answer of the service shows
+        whether it is still the present version.
+        """
+        note, size = self._part.read_note(), self._file.seek(0, 2)
+        fits = note is not None and note.is_about(self._expected.source, self._expected.file)
+        if note is None or not fits or (note.total is not None and size > note.total):
+            self._file.truncate(self._file.seek(0))
+            return
+        size = size if note.total is None else min(size, note.total - 1)
+        self._file.truncate(self._file.seek(max(size, 0)))
+        self.received, self.total, self._note = self._file.tell(), note.total, note
+        self.inherited = self.received > 0
+
+    def _begin(self, head: ResponseHead) -> None:
+        """Start again with the version that `head` describes."""
+        self.restart()
+        length = head.get("content-length") or ""
+        self.total = int(length) if length.isdigit() else None
+        self._most = self._expected.file.size_bytes
+        if (encoding := encoding_of(head)) is not None:
+            if encoding not in {"gzip", "x-gzip"}:
+                raise DownloadError(
+                    f"The file came in the encoding {encoding!r}, which was not asked for. Have "
+                    "the service, or a proxy on the way, send files as they are, or with gzip."
+                )
+            # Ranges count encoded bytes, and decoded ones may lie here: nothing can be resumed.
+            self._decoding = Decoding(to_packed=self._expected.packed)
+            return
+        if (validator := _validator_of(head)) is not None:
+            source = self._expected.source
+            self._note = Note(source, validator, self.total, self._expected.file.sha256)
+            self._part.keep_note(self._note)
+
+    def _accept_rest(self, head: ResponseHead) -> bool:
+        """Whether a 206 is the rest; if not, the file starts again."""
+        found = _RANGE.fullmatch((head.get("content-range") or "").strip())
+        first, last, total = map(int, found.groups()) if found else (-1, 0, 0)
+        fits = self._note is not None and _is_version(head, self._note.validator)
+        same_length = self.total in {None, total} and first <= last < total
+        if not (fits and same_length and first == self.received and encoding_of(head) is None):
+            self.restart()
+            return False
+        self.total, self._most = total, last + 1
+        return True
+
+    def _sizes(self) -> list[int]:
+        """Bytes of the body, and of its unpacked content: either may have been announced."""
+        return [self.received, *([self._decoding.size] if self._decoding else [])]
+
+    def _digest(self) -> str:
+        """The checksum of the body; bytes of an earlier run are read again for it."""
+        return digest_of(self._file) if self.inherited else self._sha256.hexdigest()
+
+
+def _validator_of(head: ResponseHead) -> str | None:
+    """The value for `If-Range`, or None where the answer has no strong validator.
+
+    A strong ETag; else the date of the last change, which is strong only when the answer was sent
+    at least a second later (RFC 9110, sections 8.8.2.2 and 13.1.5).
+    """
+    etag = (head.get("etag") or "").strip()
+    if is_etag(etag):
+        return etag
+    changed, sent = head.get("last-modified"), head.get("date")
+    if changed is None or sent is None:
+        return None
+    try:
+        age = parsedate_to_datetime(sent) - parsedate_to_datetime(changed)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return changed if age.total_seconds() >= 1 else None
+
+
+def _is_version(head: ResponseHead, validator: str) -> bool:
+    """Whether a 206 is of the version that has `validator`; an ETag must be repeated."""
+    if is_etag(validator):
+        return head.get("etag") == validator
+    return head.get("last-modified") in (None, validator)

@@ -1,0 +1,282 @@
+"""Run operations with tasks."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any, TypeVar
+
+import httpx
+
+from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.effects import (
+    Atomic,
+    Effect,
+    Exclusive,
+    Failure,
+    FailureKind,
+    Fanout,
+    Operation,
+    Reply,
+    Send,
+    Sleep,
+)
+from adanalytics_client._base.urls import BaseUrl
+from adanalytics_client._io.http import (
+    SLOW_BODY,
+    AsyncHttpClient,
+    BaseDriver,
+    begin_receiving,
+    given_up,
+)
+from adanalytics_client._io.logs import Redact, quiet_logs
+from adanalytics_client.errors import ConfigurationError
+
+T = TypeVar("T")
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
+Page = TypeVar("Page")
+
+
+async def in_thread(action: Callable[[], T]) -> T:
+    """The result of a function that runs in a thread, within the context of this task.
+
+    A thread cannot be cancelled, and no file may be cleaned up under one that still writes it. So a
+    cancelled task waits for the end of its thread, however often it is cancelled meanwhile.
+    """
+    # No task of its own, which asyncio.run would cancel with all others when it ends.
+    loop = asyncio.get_running_loop()
+    work = loop.run_in_executor(None, partial(copy_context().run, action))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        while not work.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
+        if not work.cancelled():
+            # Retrieved, or the event loop would report an error that nobody saw.
+            work.exception()
+        raise
+
+
+class AsyncDriver(BaseDriver[httpx.AsyncClient]):
+    """Answers effects on the running event loop, and runs fan-outs as tasks of its own.
+
+    Tasks are cancelled and awaited when their fan-out ends, however it ends.
+    """
+
+    def __init__(
+        self, http: AsyncHttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
+    ) -> None:
+        super().__init__(http, httpx.AsyncClient, base, clock=clock, redact=redact)
+        self._exclusive = asyncio.Lock()
+        self._closed = False
+        self._home: tuple[asyncio.AbstractEventLoop, int] | None = None
+        self._calls: set[asyncio.Timeout] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def close(self) -> None:
+        """End what is under way and close the connections, if they are ours."""
+        self._closed = True
+        # Calls and tasks of another loop ended with it.
+        if self._home in {None, _here()}:
+            for call in self._calls:
+                if not call.expired():
+                    call.reschedule(0.0)
+            await _cancel(self._tasks)
+        # A forked child would end its parent's connections.
+        ours = self._home is not None and self._home[1] == os.getpid()
+        if ours and self._callers is None and self._http is not None:
+            try:
+                await self._http.aclose()
+            except RuntimeError:
+                if self._home == _here():
+                    raise
+                raise ConfigurationError(
+                    "The client was used in another event loop, where its connections are; "
+                    "close it there, such as with `async with` inside one asyncio.run."
+                ) from None
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation in the calling task; closing the client ends it."""
+        call = asyncio.timeout(None)
+        self._calls.add(call)
+        try:
+            async with call:
+                return await self._run(operation)
+        except TimeoutError:
+            if not call.expired():
+                raise
+            raise given_up() from None
+        finally:
+            self._calls.discard(call)
+
+    def atomic(self, action: Callable[[], T]) -> T:
+        """Run a short function on shared state.
+
+        It may wait for the lock of the quota's log, which others hold for microseconds: a hop to a
+        thread would take longer.
+        """
+        return action()
+
+    async def stream(
+        self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
+    ) -> AsyncGenerator[Page, None]:
+        """Run a fan-out as tasks and give its pages as they become ready."""
+        done: asyncio.Queue[tuple[Job, Outcome | BaseException]] = asyncio.Queue()
+        tasks: set[asyncio.Task[Outcome]] = set()
+
+        def launch(cursor: Job) -> None:
+            task = asyncio.create_task(self._run(fetch(cursor)))
+            # Called also for a task that was cancelled before its first step.
+            task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
+            for group in (tasks, self._tasks):
+                group.add(task)
+                task.add_done_callback(group.discard)
+
+        try:
+            while not fanout.finished:
+                while (cursor := fanout.start()) is not None:
+                    launch(cursor)
+                if (page := fanout.ready()) is not None:
+                    yield page
+                else:
+                    fanout.settle(*await done.get())
+                # No name is kept for what arrives, and so no page longer than it is needed.
+                while not done.empty():
+                    fanout.settle(*done.get_nowait())
+        finally:
+            await _cancel(tasks)
+
+    async def _run(self, operation: Operation[T]) -> T:
+        try:
+            self._check_usable()
+            effect = next(operation)
+            while True:
+                try:
+                    answer = await self._perform(effect)
+                except BaseException as error:  # noqa: BLE001  # thrown into the operation
+                    effect = operation.throw(error)
+                else:
+                    effect = operation.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            operation.close()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise ConfigurationError("The client is closed; make a new one.")
+        self._check_open()
+        here = _here()
+        if self._home not in {None, here}:
+            raise ConfigurationError(
+                "The client was used in another event loop or process, where its connections are; "
+                "make one for each, such as inside each asyncio.run."
+            )
+        self._home = here
+
+    async def _perform(self, effect: Effect) -> object:
+        if isinstance(effect, Send):
+            return await self._send(effect)
+        if isinstance(effect, Sleep):
+            await asyncio.sleep(self._clock.sleeping(effect.seconds))
+            return None
+        if isinstance(effect, Atomic):
+            return effect.action()
+        if isinstance(effect, Exclusive):
+            return await self._alone(effect)
+        return await in_thread(effect.action)
+
+    async def _alone(self, effect: Exclusive) -> object:
+        try:
+            async with asyncio.timeout(self._left(effect.deadline)):
+                await self._exclusive.acquire()
+        except TimeoutError:
+            return Failure(FailureKind.TIMEOUT, arrived=False)
+        try:
+            return await self._run(effect.operation())
+        finally:
+            self._exclusive.release()
+
+    async def _send(self, send: Send) -> Reply | Failure:
+        """Send one request and receive its answer; a cancellation ends it."""
+        limit, answered = asyncio.timeout(None), False
+        try:
+            with quiet_logs(self._redact):
+                async with limit:
+                    response = await self._answer(send, limit)
+                    if isinstance(response, Failure):
+                        return response
+                    answered = True
+                    async with aclosing(response):
+                        return await self._receive(send, response)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            detail, proxy = SLOW_BODY if answered else "", self._proxies.of(send.request.url)
+            return Failure(FailureKind.TIMEOUT, arrived=True, detail=detail, proxy=proxy)
+        except (asyncio.CancelledError, KeyboardInterrupt) as interrupt:
+            # Frames of the HTTP libraries hold the credential.
+            raise interrupt.with_traceback(None) from None
+
+    async def _answer(self, send: Send, limit: asyncio.Timeout) -> httpx.Response | Failure:
+        """The answer whose body is still to be read; `limit` is moved to the end of the whole."""
+        left = self._left(send.deadline)
+        to_head = self._seconds_to_head(send.request, left)
+        now = asyncio.get_running_loop().time()
+        limit.reschedule(None if to_head is None else now + to_head)
+        try:
+            request = self._build(send.request, left)
+            # Neither authentication nor redirects of httpx: the core checks each hop.
+            response = await self._open().send(
+                request, stream=True, auth=None, follow_redirects=False
+            )
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return self._failure_of(error, send.request, answered=False)
+        if left is None:
+            limit.reschedule(None)
+        return response
+
+    async def _receive(self, send: Send, response: httpx.Response) -> Reply | Failure:
+        receiver = begin_receiving(response, send.sink)
+        pieces = response.aiter_raw()
+        while not receiver.unread:
+            try:
+                piece = await anext(pieces, None)
+            except httpx.HTTPError as error:
+                return self._failure_of(error, send.request, answered=True)
+            # A sink's write to the page cache costs less than a hop to a thread.
+            if piece is None or not receiver.write(piece):
+                break
+            if (failure := self._too_late(send)) is not None:
+                return failure
+        return receiver.finish()
+
+    def _open(self) -> httpx.AsyncClient:
+        """The client that sends; ours is made when first needed, inside any mock of that time."""
+        if self._http is None:
+            from adanalytics_client._io.transport import open_async_client
+
+            self._http = open_async_client(self._proxies)
+        return self._http
+
+
+def _here() -> tuple[asyncio.AbstractEventLoop, int]:
+    return asyncio.get_running_loop(), os.getpid()
+
+
+def _outcome(ended: asyncio.Task[T]) -> T | BaseException:
+    if ended.cancelled():
+        return given_up()
+    return ended.exception() or ended.result()
+
+
+async def _cancel(tasks: "set[asyncio.Task[T]]") -> None:
+    pending = list(tasks)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)

@@ -1,0 +1,73 @@
+"""Take the body of an answer into bounded memory, or to the sink of its request.
+
+httpx decodes what it can of a damaged gzip body without an error, so bodies are taken raw and
+decoded here.
+"""
+
+from adanalytics_client._base.compression import UNPACKED_AT_ONCE, DamagedBody, Gunzip
+from adanalytics_client._base.effects import (
+    LARGEST_BODY,
+    Failure,
+    FailureKind,
+    Reply,
+    ResponseHead,
+    Sink,
+)
+
+ACCEPT_ENCODING = "gzip"
+
+
+class Receiver:
+    """Takes one answer's body, piece by piece: decoded into memory, or as it is to a sink.
+
+    In memory it holds at most `LARGEST_BODY` bytes, also while it unpacks.
+
+    Attributes:
+        unread: True where nothing of the body is wanted.
+    """
+
+    def __init__(self, head: ResponseHead, sink: Sink | None) -> None:
+        self._head = head
+        self._content = bytearray()
+        self._empty = True
+        self._gunzip: Gunzip | None = None
+        self._failure: Failure | None = None
+        accepted = False if sink is None else sink.accept(head)
+        self._sink = sink if accepted else None
+        self.unread = accepted is None
+        encoding = head.get("content-encoding") or "identity"
+        if accepted is not False or (name := encoding.strip().lower()) in {"identity", ""}:
+            return
+        if name in {"gzip", "x-gzip"}:
+            self._gunzip = Gunzip()
+        else:
+            # Unchanged, so that a secret in it is found and redacted.
+            self._fail(FailureKind.UNREADABLE, f"content encoding '{encoding}' was not asked for")
+
+    def write(self, piece: bytes) -> bool:
+        """Take one raw piece; returns whether more is wanted."""
+        if self._sink is not None:
+            return self._sink.write(piece)
+        self._empty = False
+        pieces = [piece] if self._gunzip is None else self._gunzip.pieces(piece, UNPACKED_AT_ONCE)
+        try:
+            for plain in pieces:
+                if len(self._content) + len(plain) > LARGEST_BODY:
+                    return self._fail(FailureKind.TOO_LARGE)
+                self._content += plain
+        except DamagedBody as error:
+            return self._fail(FailureKind.UNREADABLE, str(error))
+        return True
+
+    def finish(self) -> Reply | Failure:
+        """The reply, with a body that its reader may change, or why there is none."""
+        if self._failure is None and self._gunzip is not None and not self._empty:
+            try:
+                self._gunzip.finish()
+            except DamagedBody as error:
+                self._fail(FailureKind.TRUNCATED, str(error))
+        return self._failure or Reply(self._head, self._content)
+
+    def _fail(self, kind: FailureKind, detail: str = "") -> bool:
+        self._failure, self.unread = Failure(kind, arrived=True, detail=detail), True
+        return False

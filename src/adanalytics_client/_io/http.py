@@ -1,0 +1,296 @@
+"""Requests, answers and errors between the core and httpx: what both drivers share."""
+
+import copy
+import os
+import re
+import ssl
+from collections.abc import Iterator
+from errno import errorcode
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
+from typing import Generic, Protocol, TypeVar
+from urllib.request import Request as UrllibRequest
+
+import httpx
+
+from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.effects import (
+    Failure,
+    FailureKind,
+    Request,
+    ResponseHead,
+    Send,
+    Sink,
+)
+from adanalytics_client._base.urls import BaseUrl, redact_url
+from adanalytics_client._io.body import ACCEPT_ENCODING, Receiver
+from adanalytics_client._io.logs import Redact
+from adanalytics_client._io.proxies import Proxies
+from adanalytics_client._version import __version__
+from adanalytics_client.errors import ConfigurationError, TransportError
+
+SLOW_BODY = "the body came too slowly"
+"""The detail of a failure whose body missed the deadline."""
+
+_STEPS = ("connect", "read", "write")
+_SHORTEST = 0.001
+_DEFAULT_TIMEOUT = 60.0
+
+# Headers of a caller's client that this library decides, or that must not leave that client.
+_OWN_HEADERS = frozenset(
+    {"accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie"}
+    | {"host", "transfer-encoding"}
+)
+_HTTPX_AGENT = f"python-httpx/{httpx.__version__}"
+
+_BEHIND_HOST = re.compile(r"[^:]*://[^/?]*")
+_LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
+# httpcore's words and h11's for a connection that only ended.
+_ENDS = ("Server disconnected", "peer unexpectedly closed")
+# What follows in h11's words is a part of the answer, which may hold a secret.
+_QUOTED_BYTES = re.compile(r":\s?b(?:ytearray|['\"]).*", re.DOTALL)
+
+C = TypeVar("C", httpx.Client, httpx.AsyncClient)
+
+
+class HttpClient(Protocol):
+    """The `httpx.Client` that `http=` of `Client` takes; its owner closes it."""
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class AsyncHttpClient(Protocol):
+    """The `httpx.AsyncClient` that `http=` of `AsyncClient` takes; its owner closes it."""
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    async def aclose(self) -> None: ...
+
+
+class NoCookies(CookieJar):
+    """Keeps none: this library sends no cookies, and a service may set ever new ones."""
+
+    def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None: ...
+
+
+class _Request(httpx.Request):
+    """A request whose repr is safe to show, as error reports do with all local variables."""
+
+    def __repr__(self) -> str:
+        return f"<Request({self.method!r}, {redact_url(str(self.url))!r})>"
+
+
+class BaseDriver(Generic[C]):
+    """The httpx client of a driver: makes its requests, and failures of its errors.
+
+    Args:
+        http: the caller's client, whose headers and timeouts count; None for one of our own, which
+            the driver makes at its first request.
+        kind: the class of the client.
+        base: the service; the headers of a caller's client go to its origin only.
+        clock: measures deadlines.
+        redact: takes the secrets out of log lines.
+
+    Raises:
+        ConfigurationError: for a caller's client of another kind or a closed one, and for proxies
+            of the environment that cannot be used.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient | AsyncHttpClient | None,
+        kind: type[C],
+        base: BaseUrl,
+        *,
+        clock: Clock,
+        redact: Redact,
+    ) -> None:
+        self._callers = http
+        self._http: C | None = None
+        self._base = base
+        self._headers: dict[str, str] = {}
+        self._timeouts = _timeouts(_DEFAULT_TIMEOUT)
+        self._proxies = Proxies.of_environment() if http is None else Proxies({})
+        self._proxies.check()
+        self._clock = clock
+        self._redact = redact
+        if http is None:
+            return
+        if not isinstance(http, kind):
+            raise ConfigurationError(f"http= takes an httpx.{kind.__name__}; pass one of these.")
+        self._check_open()
+        # Sending stores cookies in the client that sends, and the caller's must not change.
+        self._http = copy.copy(http)
+        self._http.cookies = NoCookies()
+        self._headers = {
+            name: text for name, text in http.headers.items() if name not in _OWN_HEADERS
+        }
+        if self._headers.get("user-agent") == _HTTPX_AGENT:
+            del self._headers["user-agent"]
+        self._timeouts |= {name: getattr(http.timeout, name) for name in _STEPS}
+
+    def _check_open(self) -> None:
+        # The copy that sends does not notice when its owner closes the caller's client.
+        if self._callers is not None and self._callers.is_closed:
+            raise ConfigurationError("http= is closed already; pass an open client.")
+
+    def _left(self, deadline: float | None) -> float | None:
+        """Seconds until a deadline; None is without end."""
+        return None if deadline is None else deadline - self._clock.monotonic()
+
+    def _seconds_to_head(self, request: Request, left: float | None) -> float | None:
+        """Seconds until the head of an answer must be there, with `left` for the whole exchange.
+
+        Without a deadline: as long as all the steps together. A head that comes byte by byte keeps
+        every single step in time.
+        """
+        if left is not None:
+            return max(left, _SHORTEST)
+        timeouts = self._timeouts_of(request, None)
+        steps = [timeouts[name] for name in _STEPS]
+        return None if None in steps else sum(each or 0.0 for each in steps)
+
+    def _build(self, request: Request, left: float | None) -> httpx.Request:
+        """The request as httpx sends it; the credential enters here and nowhere before.
+
+        Raises:
+            ConfigurationError: when a caller's client was closed.
+            httpx.InvalidURL: for an address that httpx cannot read.
+        """
+        self._check_open()
+        headers = {
+            "user-agent": f"adanalytics/{__version__}",
+            "accept": "*/*",
+            **(self._headers if self._base.owns(request.url) else {}),
+            "accept-encoding": ACCEPT_ENCODING,
+            **dict(request.headers),
+        }
+        if request.credential is not None:
+            headers["authorization"] = f"Bearer {request.credential.reveal()}"
+        made = _Request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=request.body,
+            extensions={"timeout": self._timeouts_of(request, left)},
+        )
+        target = _target(request.url)
+        if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
+            # httpx folds dot segments and quotes some characters, which would break a signature.
+            made.extensions["target"] = target
+        return made
+
+    def _timeouts_of(self, request: Request, left: float | None) -> dict[str, float | None]:
+        timeouts = self._timeouts if request.timeout is None else _timeouts(request.timeout)
+        if left is None:
+            return dict(timeouts)
+        steps = {name: timeouts[name] for name in _STEPS}
+        most = max(left, _SHORTEST)
+        return timeouts | {
+            name: min(most, most if each is None else each) for name, each in steps.items()
+        }
+
+    def _failure_of(self, error: Exception, request: Request, *, answered: bool) -> Failure:
+        """The failure that an error of httpx means; `answered` once the head has arrived."""
+        kind, arrived, detail = _kind_of(error, answered=answered)
+        return Failure(kind, arrived, detail, self._proxies.of(request.url))
+
+    def _too_late(self, send: Send) -> Failure | None:
+        """The failure of a body that comes too slowly, once the deadline of its request is over."""
+        left = self._left(send.deadline)
+        if left is None or left >= 0:
+            return None
+        return Failure(FailureKind.TIMEOUT, arrived=True, detail=SLOW_BODY)
+
+
+def _timeouts(seconds: float | None) -> dict[str, float | None]:
+    """Waiting for a free connection never ends by itself: it says nothing about the service."""
+    return {**dict.fromkeys(_STEPS, seconds), "pool": None}
+
+
+def _target(url: str) -> bytes:
+    """Path and query of an address, byte for byte."""
+    target = _BEHIND_HOST.sub("", url, count=1).encode("utf-8")
+    return target if target.startswith(b"/") else b"/" + target
+
+
+def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
+    """The receiver of a body, whose head has arrived.
+
+    Headers that came twice are joined with a comma (RFC 9110, section 5.3).
+    """
+    # Once: `headers.items()` of httpx decodes all of them anew for each.
+    encoding = response.headers.encoding
+    headers: dict[str, str] = {}
+    for raw_name, raw_text in response.headers.raw:
+        name, text = raw_name.decode(encoding).lower(), raw_text.decode(encoding)
+        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    if response.is_stream_consumed:
+        # A body that a hook or a mock has read is decoded, and cannot be read raw any more.
+        headers.pop("content-encoding", None)
+        headers.pop("content-length", None)
+    receiver = Receiver(ResponseHead(response.status_code, headers), sink)
+    if response.is_stream_consumed and not receiver.unread:
+        receiver.write(response.content)
+        receiver.unread = True
+    return receiver
+
+
+def given_up() -> TransportError:
+    """The error of work in flight when the client is closed or nobody wants its result."""
+    return TransportError("The work was given up while it was under way.")
+
+
+def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:
+    """The kind of a failure, whether the request may have arrived, and details."""
+    ended = FailureKind.TRUNCATED if answered else FailureKind.BROKEN
+    match error:
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
+            return FailureKind.TIMEOUT, False, ""
+        case httpx.ProxyError() if str(error).startswith("407"):
+            return FailureKind.PROXY_LOGIN, False, ""
+        case httpx.ConnectError() if refused := _refused_certificate(error):
+            return FailureKind.UNTRUSTED, False, refused
+        case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
+            return FailureKind.UNREACHABLE, False, _cause(error)
+        case httpx.InvalidURL() | httpx.LocalProtocolError():
+            # The text of these may repeat what was sent, with its credential.
+            return FailureKind.UNREACHABLE, False, "the request cannot be sent"
+        case httpx.TimeoutException():
+            return FailureKind.TIMEOUT, True, SLOW_BODY if answered else ""
+        case httpx.RemoteProtocolError() if not answered and not str(error).startswith(_ENDS):
+            return FailureKind.MALFORMED, True, _QUOTED_BYTES.sub("", str(error))
+        case httpx.RemoteProtocolError():
+            return ended, True, _QUOTED_BYTES.sub("", str(error))
+    return ended, True, _cause(error)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that led to it."""
+    each: BaseException | None = error
+    while each is not None:
+        yield each
+        each = each.__cause__ or each.__context__
+
+
+def _refused_certificate(error: BaseException) -> str:
+    """Why TLS refused a certificate; empty for any other failure."""
+    refusals = (each for each in _causes(error) if isinstance(each, ssl.SSLCertVerificationError))
+    return next((each.verify_message for each in refusals), "")
+
+
+def _cause(error: BaseException) -> str:
+    """The operating system's words for the first cause, else the error's own."""
+    words = str(error)
+    for each in _causes(error):
+        if isinstance(each, OSError) and each.strerror:
+            words = each.strerror
+            # asyncio puts words of its own in strerror; TLS has numbers of its own.
+            number = each.errno or 0
+            if number in errorcode and not isinstance(each, ssl.SSLError):
+                words = os.strerror(number)
+    return words

@@ -1,0 +1,67 @@
+"""Keep the HTTP libraries' own log lines free of credentials and signed addresses."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from adanalytics_client._base.urls import redact_queries, redact_url
+
+Redact = Callable[[str], str]
+"""Takes the secrets of one client out of a text."""
+
+_REDACT: ContextVar[Redact | None] = ContextVar("adanalytics_client_redact", default=None)
+_LOGGERS = tuple(
+    logging.getLogger(name)
+    for name in (
+        "httpx",
+        "httpcore.connection",
+        "httpcore.http11",
+        "httpcore.http2",
+        "httpcore.proxy",
+        "httpcore.socks",
+        # HTTP/2 of a caller's client: hpack shows every header that it packs.
+        "hpack.hpack",
+        "hpack.table",
+    )
+)
+
+
+class _Filter(logging.Filter):
+    """Redacts records made during this client's requests; all others pass unchanged."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        redact = _REDACT.get()
+        if redact is None:
+            return True
+        if record.name != "httpx":
+            # Behind the name of the event stand headers: Location, Set-Cookie, ...
+            record.msg, record.args = str(record.msg).partition(" ")[0], ()
+        elif isinstance(record.args, tuple):
+            # Method, address, version, status and the server's own phrase for it.
+            record.args = tuple(
+                each if isinstance(each, int) else redact(_without_queries(str(each)))
+                for each in record.args
+            )
+        return True
+
+
+_FILTER = _Filter()
+
+
+@contextmanager
+def quiet_logs(redact: Redact) -> Iterator[None]:
+    """Within this block httpx and httpcore log no query string, no header and no secret."""
+    for logger in _LOGGERS:
+        # Each time, because whoever sets up logging may take filters away.
+        if _FILTER not in logger.filters:
+            logger.addFilter(_FILTER)
+    token = _REDACT.set(redact)
+    try:
+        yield
+    finally:
+        _REDACT.reset(token)
+
+
+def _without_queries(text: str) -> str:
+    return redact_url(text) if "://" in text else redact_queries(text)

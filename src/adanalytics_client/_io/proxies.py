@@ -1,0 +1,145 @@
+"""The proxies that the environment names, as httpx uses them."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies
+
+import httpx
+
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import redact_url
+from adanalytics_client.errors import ConfigurationError
+
+T = TypeVar("T")
+
+_SCHEMES = ("http", "https", "all")
+_NO_ADDRESS = "is no address of a proxy such as http://proxy.example:3128"
+_NO_SOCKS = "names a SOCKS proxy, which needs socksio; install it with: pip install 'httpx[socks]'"
+_NOT_QUOTED = "holds a /, ? or # in its user or password; write it as %2F, %3F or %23"
+
+
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """Which proxy a request goes through.
+
+    Attributes:
+        known: addresses by scheme and `all`, which may hold a password, and exceptions as `no`.
+    """
+
+    known: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of_environment(cls) -> "Proxies":
+        """Those of the variables, and of the system's settings where it has some."""
+        return cls(getproxies())
+
+    def __bool__(self) -> bool:
+        return bool(self.known)
+
+    def of(self, url: str) -> str | None:
+        """The proxy on the way to an address, as anybody may see it."""
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        excepted = self._excepted()
+        if "*" in excepted or host.endswith(tuple(excepted)):
+            return None
+        proxy = self.known.get(parts.scheme) or self.known.get("all")
+        return redact_url("://".join(_split(proxy)[::2])) if proxy else None
+
+    def secrets(self) -> list[Secret]:
+        """The passwords as they are and as requests carry them; a user without one is a secret."""
+        found = []
+        for name in _SCHEMES:
+            _, user_info, _ = _split(self.known.get(name, ""))
+            user, _, password = map(unquote, user_info.partition(":"))
+            if user_info:
+                sent = base64.b64encode(f"{user}:{password}".encode()).decode()
+                found += [Secret(password or user), Secret(sent)]
+        return found
+
+    def check(self) -> None:
+        """Check that httpx can use them.
+
+        Raises:
+            ConfigurationError: naming the variable and what is wrong with it.
+        """
+        if "*" in self._excepted():
+            return
+        for name in _SCHEMES:
+            if (problem := _problem_of(self.known.get(name))) is not None:
+                raise ConfigurationError(f"{name.upper()}_PROXY {problem}.")
+        try:
+            for host in self._excepted():
+                httpx.URL(_pattern_of(host))
+        except httpx.InvalidURL:
+            raise ConfigurationError(
+                "NO_PROXY is no list of hosts such as .internal.example,127.0.0.1."
+            ) from None
+
+    def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:
+        """The transports of an httpx client for `mounts=`; `transport` makes one through a proxy.
+
+        The patterns are those of httpx's `trust_env=True`, which it ignores for a client with a
+        transport of its own.
+        """
+        if "*" in self._excepted():
+            return {}
+        through = {
+            f"{name}://": transport(httpx.Proxy(_with_scheme(proxy)))
+            for name in _SCHEMES
+            if (proxy := self.known.get(name))
+        }
+        return {**through, **{_pattern_of(host): None for host in self._excepted()}}
+
+    def _excepted(self) -> list[str]:
+        hosts = (each.strip().lower() for each in self.known.get("no", "").split(","))
+        return [each for each in hosts if each]
+
+
+def _with_scheme(proxy: str) -> str:
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _pattern_of(host: str) -> str:
+    """The pattern of a `NO_PROXY` entry: an address itself, a host with all below its domain."""
+    if "://" in host:
+        return host
+    try:
+        address = ip_address(host.partition("/")[0])
+    except ValueError:
+        return f"all://{host}" if host == "localhost" else f"all://*{host}"
+    return f"all://[{host}]" if address.version == 6 else f"all://{host}"
+
+
+def _split(proxy: str) -> tuple[str, str, str]:
+    """Scheme, user info and the rest; of what is not quoted the user info takes most."""
+    scheme, mark, rest = proxy.partition("://")
+    user_info, _, place = (rest if mark else proxy).rpartition("@")
+    return scheme if mark else "http", user_info, place
+
+
+def _problem_of(proxy: str | None) -> str | None:
+    """What is wrong with the address of a proxy, if anything, without repeating it."""
+    if not proxy:
+        return None
+    scheme, user_info, place = _split(proxy)
+    if not set(user_info).isdisjoint("/?#"):
+        return _NOT_QUOTED
+    try:
+        httpx.Proxy(f"{scheme}://{user_info}@{place}")
+        address = urlsplit(f"{scheme}://{place}")
+        # Reading the port fails where there can be none of that number.
+        if not address.hostname or address.port == 0:
+            return _NO_ADDRESS
+    except (ValueError, httpx.InvalidURL):
+        return _NO_ADDRESS
+    if scheme.startswith("socks"):
+        # Late, because importing it takes some milliseconds.
+        from importlib.util import find_spec
+
+        return _NO_SOCKS if find_spec("socksio") is None else None
+    return None

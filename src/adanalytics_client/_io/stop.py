@@ -1,0 +1,100 @@
+"""End what a thread waits for: at the deadline of its request, or when nobody wants the answer."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from time import monotonic
+from weakref import WeakSet
+
+
+class Stop:
+    """A flag that is set once; setting it also ends every read, write and wait under way.
+
+    A thread that reads from a socket notices nothing else, so each exchange registers its socket
+    here while it waits. A forked child shares its parent's sockets and leaves them alone.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._process = os.getpid()
+        # Reentrant: the handler of a signal may close the client amid any of these methods.
+        self._lock = threading.RLock()
+        self._sockets: set[socket.socket] = set()
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for `seconds`, or until it is set; returns whether it is."""
+        return self._event.wait(seconds)
+
+    def set(self) -> None:
+        """Stop, and end every exchange that is under way."""
+        self._event.set()
+        if os.getpid() != self._process:
+            return
+        # Under the lock, because a socket that was released may already serve another request.
+        with self._lock:
+            for each in self._sockets:
+                _shut_down(each)
+
+    @contextmanager
+    def ends(self, opened: socket.socket) -> Iterator[None]:
+        """Within this block `set` ends what waits for the socket."""
+        with self._lock:
+            self._sockets.add(opened)
+        try:
+            if self.is_set():
+                _shut_down(opened)
+            yield
+        finally:
+            with self._lock:
+                self._sockets.discard(opened)
+
+
+def _shut_down(opened: socket.socket) -> None:
+    # SSLSocket.shutdown would drop the TLS state that the other thread is using.
+    with suppress(OSError):
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request on a thread and its answer.
+
+    Attributes:
+        stop: ends it early.
+        until: when it must be over, on the machine's monotonic clock; None is without end.
+    """
+
+    stop: Stop
+    until: float | None = None
+
+    def within(self, timeout: float | None) -> float | None:
+        """Seconds that one step may take, at most `timeout`; 0 or less once the time is over."""
+        if self.until is None:
+            return timeout
+        left = self.until - monotonic()
+        return left if timeout is None else min(timeout, left)
+
+
+EXCHANGE: ContextVar[Exchange] = ContextVar("adanalytics_client_exchange")
+"""The exchange of the calling thread; httpx has no way to pass it to a connection's stream."""
+
+SOCKETS: WeakSet[socket.socket] = WeakSet()
+"""The sockets of all connections of this process."""
+
+
+def _close_inherited() -> None:
+    """Close the parent's sockets in a forked child; nothing is sent, so their connections stay."""
+    for each in list(SOCKETS):
+        each.close()
+
+
+# The drivers are renewed after this, since they import this module before they register.
+os.register_at_fork(after_in_child=_close_inherited)

@@ -1,0 +1,273 @@
+"""Run operations with threads."""
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import closing
+from contextvars import Context, copy_context
+from queue import SimpleQueue
+from time import monotonic
+from typing import TypeVar
+from weakref import WeakSet
+
+import httpx
+
+from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.effects import (
+    Atomic,
+    Effect,
+    Exclusive,
+    Failure,
+    FailureKind,
+    Fanout,
+    Operation,
+    Reply,
+    Send,
+    Sleep,
+)
+from adanalytics_client._base.urls import BaseUrl
+from adanalytics_client._io.http import BaseDriver, HttpClient, begin_receiving, given_up
+from adanalytics_client._io.logs import Redact, quiet_logs
+from adanalytics_client._io.stop import EXCHANGE, Exchange, Stop
+from adanalytics_client.errors import ConfigurationError
+
+T = TypeVar("T")
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
+Page = TypeVar("Page")
+
+
+class SyncDriver(BaseDriver[httpx.Client]):
+    """Answers effects for the calling thread, and runs fan-outs on threads of its own.
+
+    Threads are daemons that end with their fan-out, and so do its requests in flight when the
+    consumer stops. Stopping waits for nobody: over a client of the caller's such a request is left
+    to end by itself.
+    """
+
+    def __init__(
+        self, http: HttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
+    ) -> None:
+        super().__init__(http, httpx.Client, base, clock=clock, redact=redact)
+        self._make_locks()
+        self._closed = Stop()
+        _DRIVERS.add(self)
+
+    def _make_locks(self) -> None:
+        self._opening = threading.Lock()
+        self._atomic = threading.Lock()
+        self._exclusive = threading.Lock()
+        self._streams: set[Stop] = set()
+
+    def renew(self) -> None:
+        """In a forked child: have locks and connections of our own; a caller's client stays."""
+        self._make_locks()
+        closed, self._closed = self._closed.is_set(), Stop()
+        if closed:
+            self._closed.set()
+        if self._callers is None:
+            # Not closed: a lock of its pool may be held by a thread that only the parent has.
+            self._http = None
+
+    def close(self) -> None:
+        """Wake every wait and close the connections, if they are ours."""
+        self._closed.set()
+        for stop in list(self._streams):
+            stop.set()
+        # The handler of a signal may have interrupted httpx in this thread, amid a lock of its
+        # pool; the exchange then ends at once and closes the connections itself.
+        if EXCHANGE.get(None) is None:
+            self._close_connections()
+
+    def _close_connections(self) -> None:
+        if self._callers is None and self._http is not None:
+            self._http.close()
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation in the calling thread."""
+        return self._run(operation, self._closed)
+
+    def atomic(self, action: Callable[[], T]) -> T:
+        """Run a short function on shared state while no other thread does."""
+        with self._atomic:
+            return action()
+
+    def stream(
+        self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
+    ) -> Generator[Page, None, None]:
+        """Run a fan-out on threads and give its pages as they become ready."""
+        stop = Stop()
+        jobs: SimpleQueue[tuple[Context, Job] | None] = SimpleQueue()
+        done: SimpleQueue[tuple[Job, Outcome | BaseException]] = SimpleQueue()
+
+        def work() -> None:
+            while (job := jobs.get()) is not None:
+                context, cursor = job
+                if stop.is_set():
+                    # Closing the client stops us, too, and then the consumer waits for an answer.
+                    done.put((cursor, given_up()))
+                    continue
+                try:
+                    done.put((cursor, context.run(self._run, fetch(cursor), stop)))
+                except BaseException as error:  # noqa: BLE001  # raised again by the consumer
+                    done.put((cursor, error))
+
+        threads = 0
+        in_flight = 0
+        process = os.getpid()
+        self._streams.add(stop)
+        try:
+            while not fanout.finished:
+                if os.getpid() != process:
+                    raise ConfigurationError(
+                        "This reading began in another process, where its requests are; "
+                        "read the events anew here."
+                    )
+                while (cursor := fanout.start()) is not None:
+                    in_flight += 1
+                    if in_flight > threads:
+                        threads += 1
+                        threading.Thread(target=work, name="adanalytics", daemon=True).start()
+                    # The consumer's context, as a task would have it: a trace hangs together.
+                    jobs.put((copy_context(), cursor))
+                if (page := fanout.ready()) is not None:
+                    yield page
+                else:
+                    fanout.settle(*done.get())
+                    in_flight -= 1
+                # No name is kept for what arrives, and so no page longer than it is needed.
+                while not done.empty():
+                    fanout.settle(*done.get_nowait())
+                    in_flight -= 1
+        finally:
+            stop.set()
+            self._streams.discard(stop)
+            for _ in range(threads):
+                jobs.put(None)
+
+    def _run(self, operation: Operation[T], stop: Stop) -> T:
+        if self._closed.is_set():
+            operation.close()
+            raise ConfigurationError("The client is closed; make a new one.")
+        try:
+            self._check_open()
+            effect = next(operation)
+            while True:
+                try:
+                    answer = self._perform(effect, stop)
+                except BaseException as error:  # noqa: BLE001  # thrown into the operation
+                    effect = operation.throw(error)
+                else:
+                    effect = operation.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            operation.close()
+
+    def _perform(self, effect: Effect, stop: Stop) -> object:
+        if isinstance(effect, Send):
+            return self._send(effect, stop)
+        if isinstance(effect, Sleep):
+            if stop.wait(self._clock.sleeping(effect.seconds)):
+                raise given_up()
+            return None
+        if isinstance(effect, Atomic):
+            with self._atomic:
+                return effect.action()
+        if isinstance(effect, Exclusive):
+            return self._alone(effect, stop)
+        return effect.action()
+
+    def _alone(self, effect: Exclusive, stop: Stop) -> object:
+        left = self._left(effect.deadline)
+        seconds = -1.0 if left is None else min(max(0.0, left), threading.TIMEOUT_MAX)
+        lock = self._exclusive
+        if not lock.acquire(timeout=seconds):
+            return Failure(FailureKind.TIMEOUT, arrived=False)
+        try:
+            return self._run(effect.operation(), stop)
+        finally:
+            lock.release()
+
+    def _send(self, send: Send, stop: Stop) -> Reply | Failure:
+        """Send one request and receive its answer; `stop` ends it."""
+        exchange = Exchange(stop)
+        token = EXCHANGE.set(exchange)
+        try:
+            with quiet_logs(self._redact):
+                response = self._answer(send, exchange)
+                if isinstance(response, Failure):
+                    return response
+                with closing(response):
+                    return self._receive(send, response, exchange)
+        except KeyboardInterrupt as interrupt:
+            # Frames of the HTTP libraries hold the credential.
+            raise interrupt.with_traceback(None) from None
+        finally:
+            EXCHANGE.reset(token)
+            if self._closed.is_set():
+                self._close_connections()
+
+    def _answer(self, send: Send, exchange: Exchange) -> httpx.Response | Failure:
+        """The answer whose body is still to be read."""
+        left = self._left(send.deadline)
+        to_head = self._seconds_to_head(send.request, left)
+        exchange.until = None if to_head is None else monotonic() + to_head
+        try:
+            request = self._build(send.request, left)
+            # Neither authentication nor redirects of httpx: the core checks each hop.
+            response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
+        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
+            # httpx raises RuntimeError where the client was closed meanwhile.
+            if exchange.stop.is_set():
+                raise given_up() from None
+            if isinstance(error, RuntimeError):
+                raise
+            return self._failure_of(error, send.request, answered=False)
+        if left is None:
+            exchange.until = None
+        return response
+
+    def _receive(self, send: Send, response: httpx.Response, exchange: Exchange) -> Reply | Failure:
+        receiver = begin_receiving(response, send.sink)
+        pieces = response.iter_raw()
+        while not receiver.unread:
+            try:
+                piece = next(pieces, None)
+            except httpx.HTTPError as error:
+                if exchange.stop.is_set():
+                    raise given_up() from None
+                return self._failure_of(error, send.request, answered=True)
+            if piece is None or not receiver.write(piece):
+                break
+            if exchange.stop.is_set():
+                raise given_up()
+            if (failure := self._too_late(send)) is not None:
+                return failure
+        return receiver.finish()
+
+    def _open(self) -> httpx.Client:
+        """The client that sends; ours is made when first needed, inside any mock of that time."""
+        with self._opening:
+            if self._http is None:
+                from adanalytics_client._io.transport import open_client
+
+                self._http = open_client(self._proxies)
+            return self._http
+
+
+_DRIVERS: WeakSet[SyncDriver] = WeakSet()
+
+
+def _renew() -> None:
+    """Give the drivers in a forked child locks and connections that its parent does not use.
+
+    Two processes that read from one socket each get a part of the other's answers, and nobody
+    releases a lock in the child that another thread of the parent held at the fork.
+    """
+    for each in list(_DRIVERS):
+        each.renew()
+
+
+os.register_at_fork(after_in_child=_renew)

@@ -1,0 +1,142 @@
+"""httpx clients of our own, in which respx, pytest-httpx, vcrpy and instrumentation see all.
+
+Threads send through a subclass of `httpx.HTTPTransport` that overrides no method: those libraries
+patch that class, or the pools of httpcore below it. This module imports httpcore, which httpx also
+imports no earlier than for its first client.
+"""
+
+import os
+import socket
+import ssl
+from collections.abc import Iterable
+from functools import lru_cache
+
+import httpcore
+import httpx
+
+from adanalytics_client._io.http import NoCookies
+from adanalytics_client._io.proxies import Proxies
+from adanalytics_client._io.stop import EXCHANGE, SOCKETS
+from adanalytics_client.errors import ConfigurationError
+
+# httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
+_READ_SIZE = 256 * 1024
+
+# How many connections there are is the caller's concurrency. An idle one is left before the 5 s
+# after which uvicorn and many load balancers close it.
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=4.0)
+
+
+def open_client(proxies: Proxies) -> httpx.Client:
+    """An httpx client for threads.
+
+    Raises:
+        ConfigurationError: when the certificates to trust cannot be read.
+    """
+    mounts = proxies.mounts(_Transport)
+    return httpx.Client(
+        transport=_Transport(None), mounts=mounts, cookies=NoCookies(), trust_env=False
+    )
+
+
+def open_async_client(proxies: Proxies) -> httpx.AsyncClient:
+    """As `open_client`, for tasks; their deadlines and stops are cancellations."""
+
+    def transport(proxy: httpx.Proxy | None) -> httpx.AsyncHTTPTransport:
+        return httpx.AsyncHTTPTransport(verify=_trust(), limits=_LIMITS, proxy=proxy)
+
+    mounts = proxies.mounts(transport)
+    return httpx.AsyncClient(
+        transport=transport(None), mounts=mounts, cookies=NoCookies(), trust_env=False
+    )
+
+
+def _trust() -> ssl.SSLContext:
+    variables = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _trust_of(os.getpid(), *variables)
+
+
+@lru_cache(maxsize=2)
+def _trust_of(_process: int, _file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Settings of TLS with the certificates that httpx trusts: certifi's, or the environment's.
+
+    Reading them takes longer than a hundred requests, so each process reads them once.
+    """
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The certificates to trust cannot be read: {error}. "
+            "Correct the environment variable SSL_CERT_FILE or SSL_CERT_DIR."
+        ) from None
+
+
+class _Transport(httpx.HTTPTransport):
+    """httpx's transport over a pool with a network backend, for which httpx has no argument."""
+
+    def __init__(self, proxy: httpx.Proxy | None) -> None:
+        through = None
+        if proxy is not None:
+            through = httpcore.Proxy(str(proxy.url), auth=proxy.raw_auth, headers=proxy.headers.raw)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=_trust(),
+            proxy=through,
+            max_connections=_LIMITS.max_connections,
+            max_keepalive_connections=_LIMITS.max_keepalive_connections,
+            keepalive_expiry=_LIMITS.keepalive_expiry,
+            network_backend=_Backend(),
+        )
+
+
+class _Backend(httpcore.SyncBackend):
+    """Connects as httpcore does."""
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        return _Stream(super().connect_tcp(host, port, timeout, local_address, socket_options))
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection that keeps to the deadline of the current exchange and ends with its stop."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+        self._socket = stream.get_extra_info("socket")
+        SOCKETS.add(self._socket)
+        # TLS gives one record of 16 KiB at a time, and takes memory for all it is asked for.
+        self._most = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        exchange = EXCHANGE.get()
+        left = exchange.within(timeout)
+        if left is not None and left <= 0:
+            raise httpcore.ReadTimeout("the answer came too slowly")
+        with exchange.stop.ends(self._socket):
+            return self._stream.read(max(max_bytes, self._most), left)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        with EXCHANGE.get().stop.ends(self._socket):
+            self._stream.write(buffer, timeout)
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        # The handshake takes the descriptor out of this socket; a duplicate can still end it.
+        duplicate = socket.fromfd(self._socket.fileno(), self._socket.family, self._socket.type)
+        with duplicate, EXCHANGE.get().stop.ends(duplicate):
+            return _Stream(self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> object:
+        return self._stream.get_extra_info(info)

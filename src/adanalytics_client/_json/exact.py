@@ -1,0 +1,102 @@
+"""Decode JSON exactly: no number passes through float."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any, NoReturn
+
+Json = Any
+"""A value as `parse` gives it: dict, list, str, int, Decimal, bool or None."""
+
+
+_TOO_DEEP = "it is nested too deeply"
+
+DEEPEST = 200
+"""The most objects and lists that may be nested in a whole document.
+
+The decoder itself takes about as many levels as the stack has frames left, and then functions that
+walk over the values have none.
+"""
+
+
+class NotJson(ValueError):
+    """A body is not one JSON document; the message says where it stops being one.
+
+    Attributes:
+        size: how many bytes came, where the reply does not hold them.
+    """
+
+    size: int | None = None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise NotJson(f"it holds {constant}, which is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
+"""Reads numbers with a fraction or exponent as Decimal; call it inside `refusing`."""
+
+
+def parse(body: bytes | bytearray) -> Json:
+    """Read a whole document; numbers with a fraction or exponent become Decimal.
+
+    Raises:
+        NotJson: for anything else than one valid document in UTF-8 with at most `DEEPEST` levels.
+
+    Examples:
+        >>> parse(b'{"revenue": 0.1}')
+        {'revenue': Decimal('0.1')}
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NotJson(f"byte {error.start} is not UTF-8") from None
+    value = parse_text(text)
+    if text.count("{") + text.count("[") > DEEPEST and _is_deep(value):
+        raise NotJson(_TOO_DEEP)
+    return value
+
+
+def _is_deep(value: Json) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if each.__class__ is dict else each)
+            if inner.__class__ is dict or inner.__class__ is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def parse_text(text: str) -> Json:
+    """The same for text of any depth.
+
+    Raises:
+        NotJson: for anything else than one valid document.
+    """
+    with refusing():
+        return DECODER.decode(text)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn whatever a decoder may raise into NotJson."""
+    try:
+        yield
+    except NotJson:
+        raise
+    except IndexError:
+        raise NotJson("it ends too early") from None
+    except ArithmeticError:
+        raise NotJson("it holds a number with an exponent beyond any Decimal") from None
+    except RecursionError:
+        raise NotJson(_TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise NotJson(str(error)) from None
+    except ValueError:
+        # Python refuses to make an int of them.
+        raise NotJson("it holds a number of too many digits") from None

@@ -1,0 +1,318 @@
+"""A page's events as the bytes that the service sent, every one of them validated on arrival.
+
+msgspec checks the whole grammar of RFC 8259 while it finds where each object ends, and refuses
+`NaN` and lone surrogate escapes, which Python's own decoder takes. It does not look at the UTF-8
+inside strings, so that is checked first, and it keeps the last of several members with one name.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import compress
+from struct import Struct
+from typing import AnyStr
+
+import msgspec
+
+from adanalytics_client._json.exact import DECODER, Json, NotJson, parse, parse_text, refusing
+from adanalytics_client.errors import ProtocolError
+
+LEVELS = 2
+"""How many objects may be around a list of events whose place the caller did not give."""
+
+PART = 250
+"""Events that are decoded at a time, so that the values stay in the processor's caches."""
+
+MONEY = ("revenue", "cost")
+
+_FIRST_BYTE = Struct("c")
+_SPACES = b" \t\n\r"
+_MOST_AROUND = 64 * 1024
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+_NAME = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*')
+_AFTER_MEMBER = re.compile(rb"\s*[,}]")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING_OR_LIST = re.compile(r'"(?:[^"\\]|\\.)*"|\[[ \t\n\r]*(?=\{)')
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where events came from, for errors about them.
+
+    Attributes:
+        page: its number and query.
+        url: the address asked, without secrets.
+        request_id: the service's name for the exchange.
+    """
+
+    page: str = "a page"
+    url: str | None = None
+    request_id: str | None = None
+
+    def sign(self, error: ProtocolError) -> ProtocolError:
+        """The error with the address and the request id of the answer."""
+        error.url = error.url or self.url
+        error.request_id = error.request_id or self.request_id
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Events as JSON objects in UTF-8, valid and without line breaks; decoded when asked for.
+
+    Attributes:
+        texts: the text of each event.
+        origin: the page that they came on.
+        before: events of that page in front of these.
+    """
+
+    texts: Sequence[msgspec.Raw] = field(default=(), repr=False)
+    origin: Origin = Origin()
+    before: int = 0
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def first(self, most: int | None) -> "RawRows":
+        """The first `most` events, or all of them."""
+        return self if most is None or most >= len(self) else replace(self, texts=self.texts[:most])
+
+    def last(self, most: int) -> "RawRows":
+        """The last `most` events."""
+        gone = max(0, len(self) - most)
+        return replace(self, texts=self.texts[gone:], before=self.before + gone)
+
+    def without(self, gone: Sequence[bool]) -> "RawRows":
+        """The events that are not marked as gone."""
+        kept = [not each for each in gone]
+        in_front = next((at for at, each in enumerate(kept) if each), len(kept))
+        texts = [*compress(self.texts, kept)]
+        return replace(self, texts=texts, before=self.before + in_front)
+
+    def parts(self) -> Iterator["RawRows"]:
+        """The same events, up to `PART` at a time."""
+        for at in range(0, len(self), PART):
+            yield replace(self, texts=self.texts[at : at + PART], before=self.before + at)
+
+    def jsonl(self) -> bytes:
+        """The events, each on a line of its own."""
+        return b"\n".join([*self.texts, b""])
+
+    def array(self) -> bytes:
+        """The events as one JSON list."""
+        return b"[%b]" % b",".join(self.texts)
+
+    def rows(self) -> list[dict[str, Json]]:
+        """The events as dicts; amounts and numbers with a fraction are Decimal.
+
+        Raises:
+            ProtocolError: for a number that Python cannot hold.
+        """
+        try:
+            rows: list[dict[str, Json]] = parse_text(self.array().decode())
+        except NotJson as error:
+            raise self._unreadable(error) from None
+        for row in rows:
+            for name in MONEY:
+                if row.get(name).__class__ is int:
+                    row[name] = Decimal(row[name])
+        return rows
+
+    def _unreadable(self, error: NotJson) -> ProtocolError:
+        event = f"An event of {self.origin.page}"
+        for number, text in enumerate(self.texts, self.before + 1):
+            try:
+                parse_text(bytes(text).decode())
+            except NotJson as reason:
+                event, error = f"Event {number} of {self.origin.page}", reason
+                break
+        return self.origin.sign(
+            ProtocolError(
+                f"{event} cannot be read: {error}. Write jsonl without columns=, which keeps it."
+            )
+        )
+
+
+def raw_rows(texts: Iterable[bytes]) -> RawRows:
+    """Events of the texts of valid objects without line breaks.
+
+    Examples:
+        >>> raw_rows([b'{"id":1}', b'{"id":2}']).jsonl()
+        b'{"id":1}\\n{"id":2}\\n'
+    """
+    return RawRows([*map(msgspec.Raw, texts)])
+
+
+class BrokenEvent(NotJson):
+    """An event is not JSON.
+
+    Attributes:
+        number: its place in the list of events, from 1.
+    """
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(reason)
+        self.number = number
+
+
+def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
+    """Read a document like `parse`, but leave lists of objects as `RawRows`.
+
+    Args:
+        body: the document; a bytearray is kept and may not change any more.
+        levels: how many objects, one in the other, may be around such a list.
+
+    A line break between the tokens of an event becomes a space, so that an event is one line; a
+    line break inside a string is not JSON (RFC 8259, sections 2 and 7).
+
+    Raises:
+        BrokenEvent: when an object in a list is not JSON.
+        NotJson: for anything else than one valid document in UTF-8.
+        ProtocolError: when an object around the events has two members with one name.
+
+    Examples:
+        >>> read_page(b'{"events": [{"revenue": 1.50}]}')["events"].array()
+        b'[{"revenue": 1.50}]'
+    """
+    text = body
+    if not text.startswith((b"{", b"[")):
+        text = text.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACES)
+    try:
+        if not text.isascii():
+            text.decode()
+        found = _page_of_one_list(text, levels)
+        return _value(bytes(text.rstrip(_SPACES)), levels) if found is None else found
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        _find_broken_event(text.decode("utf-8", "surrogateescape"))
+        parse(text)
+        raise NotJson(str(error)) from None
+
+
+def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
+    """A document with brackets around its events only, read in one pass; None for any other one.
+
+    The text around the events is a document when an empty list takes their place. Its
+    only bracket opens that list, or is part of a string, and then no list is found.
+    """
+    opening, closing = text.find(b"["), text.rfind(b"]")
+    around = bytes(text[: opening + 1] + text[max(closing, 0) :].rstrip(_SPACES))
+    if opening < 0 or len(around) > _MOST_AROUND:
+        return None
+    try:
+        events = _rows_of(_ELEMENTS.decode(memoryview(text)[opening : closing + 1]))
+    except msgspec.DecodeError:
+        return None
+    if events is None:
+        return None
+    if any(text.find(mark, opening, closing) >= 0 for mark in (b"\n", b"\r")):
+        events = RawRows([*map(_on_one_line, events.texts)])
+    return _with_events(_value(around, levels), events, levels)
+
+
+def _with_events(value: Json, events: RawRows, levels: int) -> Json:
+    """A document with `events` in the place of its one list, which is empty; None without it."""
+    if value == []:
+        return events
+    if isinstance(value, dict) and levels:
+        for name, each in value.items():
+            if (found := _with_events(each, events, levels - 1)) is not None:
+                return {**value, name: found}
+    return None
+
+
+def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:
+    """The events of a list, or None for a list that is empty or has something else in it."""
+    # In C: a loop in Python over all events costs a third of reading them.
+    begin = set(map(_FIRST_BYTE.unpack_from, elements))
+    return RawRows(elements) if begin == {(b"{",)} else None
+
+
+def _value(text: bytes | msgspec.Raw, levels: int) -> Json:
+    opening = bytes(memoryview(text)[:1])
+    if opening == b"{" and levels:
+        members = _MEMBERS.decode(text)
+        _check_names(bytes(text), members)
+        return {name: _value(each, levels - 1) for name, each in members.items()}
+    if opening == b"[":
+        events = _rows_of(_ELEMENTS.decode(text))
+        if events is not None:
+            return RawRows([*map(_on_one_line, events.texts)])
+    return parse(bytes(text))
+
+
+def _check_names(text: bytes, members: dict[str, msgspec.Raw]) -> None:
+    """Refuse an object with more members than names: one of them would be lost.
+
+    Raises:
+        ProtocolError: naming the first one.
+    """
+    at = 1
+    for value in members.values():
+        begin = _end_of(_NAME, text, at)
+        after = text.startswith(bytes(value), begin) and _AFTER_MEMBER.match(
+            text, begin + len(memoryview(value))
+        )
+        if not after:
+            break
+        at = after.end()
+    if members and text[at - 1 : at] != b"}":
+        name = text[at : _end_of(_NAME, text, at)].decode().strip(" \t\n\r:")
+        raise ProtocolError(
+            f"The answer names {name} twice in one object, so that one of the two would be lost. "
+            "Report it to the service."
+        )
+
+
+def _end_of(pattern: "re.Pattern[AnyStr]", text: AnyStr, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _on_one_line(text: msgspec.Raw) -> msgspec.Raw:
+    return msgspec.Raw(bytes(text).replace(b"\n", b" ").replace(b"\r", b" "))
+
+
+def _find_broken_event(text: str) -> None:
+    """Read the objects of each list, one by one.
+
+    Raises:
+        BrokenEvent: for the first that is not JSON, or that no comma separates from the next one.
+    """
+    at = 0
+    while found := _STRING_OR_LIST.search(text, at):
+        at, number = found.end(), 0
+        while found[0][0] == "[":
+            number += 1
+            at = _end_of(_SPACE, text, _end_of_event(text, at, number))
+            if text[at : at + 1] == "]":
+                break
+            if text[at : at + 1] != ",":
+                raise BrokenEvent(number, "a comma is missing behind it")
+            at = _end_of(_SPACE, text, at + 1)
+
+
+def _end_of_event(text: str, at: int, number: int) -> int:
+    try:
+        with refusing():
+            end = _decoded_to(text, at)
+        event = text[at:end].encode("utf-8", "surrogateescape")
+        event.decode()
+        _ELEMENTS.decode(b"[%b]" % event)
+    except UnicodeDecodeError as error:
+        raise BrokenEvent(number, f"its byte {error.start} is not UTF-8") from None
+    except msgspec.DecodeError:
+        # Nothing else is refused that Python's decoder takes.
+        raise BrokenEvent(number, "it holds a lone surrogate escape") from None
+    except NotJson as error:
+        raise BrokenEvent(number, str(error)) from None
+    return end
+
+
+def _decoded_to(text: str, at: int) -> int:
+    try:
+        return DECODER.raw_decode(text, at)[1]
+    except json.JSONDecodeError as error:
+        raise NotJson(f"{error.msg} at its character {error.pos - at + 1}") from None

@@ -1,0 +1,272 @@
+"""Find the list of records in an answer of undocumented shape."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client.encoding import json_text
+from adanalytics_client.errors import ProtocolError
+
+
+def fold(name: str) -> str:
+    """Fold camelCase, snake_case and kebab-case to one spelling.
+
+    Examples:
+        >>> fold("hasMore") == fold("has_more") == fold("Has-More")
+        True
+    """
+    return "".join(each for each in name.lower() if each.isalnum())
+
+
+_DEEPEST = 8
+_MOST_NAMES = 20
+
+
+def _is_rows(value: Json) -> bool:
+    """Return whether a value is a list of objects, such as an empty one."""
+    if isinstance(value, RawRows):
+        return True
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def kind_of(value: Json) -> str:
+    """Name the kind of a value, in JSON's words.
+
+    Examples:
+        >>> kind_of(None), kind_of([{}, None]), kind_of({})
+        ('null', 'a list with null in it', 'an object')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "an object"
+    if _is_rows(value):
+        return "a list of objects"
+    if isinstance(value, list):
+        other = next(each for each in value if not isinstance(each, dict))
+        return f"a list with {kind_of(other) if not isinstance(other, list) else 'a list'} in it"
+    return "a text" if isinstance(value, str) else "a number"
+
+
+def outlined(value: Json) -> str:
+    """Name the kind of a value, with the keys of an object."""
+    if isinstance(value, dict):
+        return f"an object with the keys {_keys(value)}" if value else "an empty object"
+    return kind_of(value)
+
+
+def _unclear(
+    content: dict[str, Json],
+    names: Collection[str],
+    fitting: list[Json],
+    *,
+    rows_key: str | None,
+    settable: bool,
+) -> str:
+    """Describe an answer in which no list, or more than one, can be the list of records.
+
+    Args:
+        content: the answer.
+        names: the folded names of a list of records.
+        fitting: the lists that have such a name.
+        rows_key: the caller's name of the list.
+        settable: whether the caller can pass `rows_key`.
+    """
+    paths = {path: each for path, each in _members(content, _DEEPEST) if _is_rows(each)}
+    wanted = f"objects is named {rows_key!r}" if rows_key else "records was found"
+    if fitting:
+        likely = [path for path, each in paths.items() if any(each is one for one in fitting)]
+        text = f"More than one list of {wanted}: {_joined(likely)}"
+    else:
+        wrong = _wrong(content, names, paths)
+        likely = [path for path, each in paths.items() if len(each) or not wrong]
+        text = f"No list of {wanted}"
+        text += f": {wrong}, where a list of objects belongs" if wrong else ""
+    if likely and settable:
+        best = max(likely, key=lambda path: len(paths[path]))
+        text += f"; name it with rows_key=, such as {best!r}"
+    elif likely and not fitting:
+        text += f"; there is {_joined(likely)}, which is none of the usual names"
+    return f"{text}. Keys seen: {_keys(content)}."
+
+
+def _wrong(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
+    """List the members with a right name that neither are nor hold a list of objects."""
+    return _joined(
+        f"{path} is {kind_of(each)}"
+        for path, each in _members(content, 2)
+        if fold(path.rpartition(".")[2]) in names
+        and not (_is_rows(each) or any(one.startswith(f"{path}.") for one in lists))
+    )
+
+
+def _keys(content: dict[str, Json]) -> str:
+    return _joined(path for path, _ in _members(content, 2)) or "none"
+
+
+def _members(content: dict[str, Json], depth: int) -> Iterator[tuple[str, Json]]:
+    """List paths and values of an object and of the objects in it, the outer ones first."""
+    level = [("", content)]
+    for _ in range(depth):
+        inner = []
+        for above, each in level:
+            for name, value in each.items():
+                yield f"{above}{name}", value
+                if isinstance(value, dict):
+                    inner.append((f"{above}{name}.", value))
+        level = inner
+
+
+def _joined(paths: Iterable[str]) -> str:
+    names = [*paths]
+    more = len(names) - _MOST_NAMES
+    text = ", ".join(names[:_MOST_NAMES])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+ROW_NAMES = (
+    "events",
+    "data",
+    "results",
+    "items",
+    "records",
+    "rows",
+    "logs",
+    "entries",
+    "list",
+    "content",
+    "values",
+)
+WRAPPERS = ("data", "result", "response", "payload")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A list of records, the objects around it from the outermost in, and an error beside it.
+
+    Attributes:
+        error: the service's words where it states an error beside records, else empty.
+    """
+
+    rows: list[dict[str, Json]] | RawRows
+    around: tuple[dict[str, Json], ...]
+    error: str = ""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = None) -> Found:
+    """Find the one list of objects under a usual name, at the top or inside one wrapper.
+
+    Args:
+        content: the result of `parse` or `read_page`.
+        rows_key: the list's name, where the caller knows it; then only lists of that name fit, also
+            inside any one object. With dots it is a path from the top, of any depth.
+        also: one more usual name, such as the endpoint's own.
+
+    Raises:
+        ProtocolError: when no list or more than one fits, naming the keys that were seen, or when
+            there are no records and an error is stated.
+    """
+    if _is_rows(content):
+        return Found(content, ())
+    if not isinstance(content, dict):
+        raise ProtocolError(
+            f"The answer is {kind_of(content)}, not an object or a list of objects."
+        )
+    names = {fold(rows_key)} if rows_key else {fold(each) for each in (*ROW_NAMES, also or "")}
+    found = _candidates(content, names, rows_key)
+    around = found[0].around if len(found) == 1 else (content, *_inner(content, WRAPPERS))
+    error = stated_error(around)
+    if error and not any(map(len, found)):
+        raise ProtocolError(f"The answer holds no records but an error: {error}")
+    if len(found) != 1:
+        raise ProtocolError(
+            _unclear(
+                content,
+                names,
+                [each.rows for each in found],
+                rows_key=rows_key,
+                settable=also is None,
+            )
+        )
+    return replace(found[0], error=error)
+
+
+def _candidates(content: dict[str, Json], names: set[str], rows_key: str | None) -> list[Found]:
+    if rows_key and (at_path := _at_path(content, rows_key.split("."))):
+        return at_path
+    top = [Found(rows, (content,)) for rows in _lists(content, names)]
+    if rows_key and any(map(len, top)):
+        return top
+    inner = [
+        Found(rows, (content, each))
+        for each in _inner(content, None if rows_key else WRAPPERS)
+        for rows in _lists(each, names)
+    ]
+    # An empty list at the top hides no records further in.
+    return [*top, *(each for each in inner if len(each) or not top)]
+
+
+def _at_path(content: dict[str, Json], path: list[str]) -> list[Found]:
+    around = [content]
+    for name in path[:-1]:
+        inner = [*_inner(around[-1], (name,))]
+        if len(inner) != 1:
+            return []
+        around.append(inner[0])
+    lists = _lists(around[-1], {fold(path[-1])}) if around[1:] else ()
+    return [Found(rows, tuple(around)) for rows in lists]
+
+
+def _lists(content: dict[str, Json], names: set[str]) -> Iterator[list[dict[str, Json]] | RawRows]:
+    for key, value in content.items():
+        if fold(key) in names and _is_rows(value):
+            yield value
+
+
+def _inner(content: dict[str, Json], names: Sequence[str] | None) -> Iterator[dict[str, Json]]:
+    """List the objects under these names, or under any name."""
+    folded = None if names is None else {fold(each) for each in names}
+    for key, value in content.items():
+        if (folded is None or fold(key) in folded) and isinstance(value, dict):
+            yield value
+
+
+_ERRORS = frozenset({"error", "errors"})
+_MOST_ERRORS = 5
+
+
+def stated_error(objects: Iterable[dict[str, Json]]) -> str:
+    """Read what the service states under `error` or `errors` beside its data; empty for nothing.
+
+    A number there may count events of that type.
+
+    Args:
+        objects: those around the data, from the outermost in.
+
+    Examples:
+        >>> stated_error([{"errors": [{"message": "shard down"}, "slow"], "events": []}])
+        'shard down; slow'
+        >>> stated_error([{"error": None, "errors": [], "events": []}])
+        ''
+    """
+    members = (member for each in objects for member in each.items())
+    stated = (_words(value) for name, value in members if fold(name) in _ERRORS)
+    return next(filter(None, stated), "")
+
+
+def _words(value: Json) -> str:
+    if isinstance(value, RawRows):
+        value = [*value.first(_MOST_ERRORS).rows()]
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_words, value)))
+    if isinstance(value, dict):
+        if isinstance(message := value.get("message"), str) and message:
+            return message
+        return json_text(value) if any(map(_words, value.values())) else ""
+    if isinstance(value, str):
+        return value
+    return "true" if value is True else ""

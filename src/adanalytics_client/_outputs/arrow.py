@@ -1,0 +1,137 @@
+"""Events as a Parquet file or an Arrow IPC file, written while pages come."""
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.batches import ArrowRows
+from adanalytics_client._outputs.files import Target
+from adanalytics_client.errors import ProtocolError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.ipc as ipc
+    import pyarrow.parquet as pq
+    from _typeshed import ReadableBuffer
+else:
+    pa = import_extra("pyarrow", extra="arrow")
+    ipc = import_extra("pyarrow.ipc", extra="arrow")
+    pq = import_extra("pyarrow.parquet", extra="arrow")
+
+ROWS_PER_GROUP = 65_536
+"""Rows of a row group or record batch, and the most that are held as columns: some 40 MB."""
+
+
+class ArrowOutput:
+    """Collects rows to groups and writes each group; a file is complete with its footer only.
+
+    A column that first appears after a group was written, or whose amounts need more digits from
+    then on, is changed in all groups before by rewriting the file, a group at a time.
+    """
+
+    def __init__(self, target: Target, form: Literal["parquet", "arrow"], rows: ArrowRows) -> None:
+        self._target = target
+        self._form = form
+        self._rows = rows
+        self._sink = _Sink(target.file, rewritable=target.rewritable)
+        self._held: list[pa.RecordBatch] = []
+        # Opened with the first group, when most columns are known.
+        self._writer: Any = None
+        self._written = rows.schema
+
+    def add(self, events: RawRows) -> int:
+        """Take the events of a page.
+
+        Raises:
+            ProtocolError: for a value that its column cannot hold, or for one that changes the
+                schema after a part of a stream, which cannot be rewritten, was written.
+        """
+        batch = self._rows.page(events)
+        if sum(each.num_rows for each in self._held) + batch.num_rows > ROWS_PER_GROUP:
+            self._write_group()
+        self._held.append(batch)
+        return int(batch.num_rows)
+
+    def commit(self) -> None:
+        """Check the columns, write what is held and the footer, and make the file visible."""
+        self._rows.check()
+        self._write_group()
+        self._writer.close()
+        self._target.commit()
+
+    def abort(self) -> None:
+        """Give up, without the footer that would make a stream look whole."""
+        self._sink.cut = True
+        if self._writer is not None:
+            self._writer.close()
+        self._target.abort()
+
+    def _write_group(self) -> None:
+        schema = self._rows.schema
+        if self._writer is None:
+            self._writer = self._open()
+        elif schema != self._written:
+            self._widen()
+        self._written = schema
+        self._put(self._rows.table(self._held))
+        self._held = []
+
+    def _put(self, group: pa.Table) -> None:
+        if len(group):
+            self._writer.write_table(group.combine_chunks(), ROWS_PER_GROUP)
+
+    def _open(self) -> Any:  # noqa: ANN401  # one of two classes of pyarrow
+        if self._form == "parquet":
+            return pq.ParquetWriter(self._sink, self._rows.schema, compression="zstd")
+        return ipc.new_file(self._sink, self._rows.schema)
+
+    def _widen(self) -> None:
+        """Rewrite the file with the present schema."""
+        if not self._target.rewritable:
+            before = set(self._written)
+            late = ", ".join(field.name for field in self._rows.schema if field not in before)
+            raise ProtocolError(
+                f"Column {late} first appears, or holds a larger amount, after a part was written. "
+                "Write to a path, which can be rewritten, or as jsonl."
+            )
+        self._writer.close()
+        self._target.rewrite(self._copy)
+
+    def _copy(self, old: BinaryIO, new: BinaryIO) -> None:
+        self._sink = _Sink(new, rewritable=True)
+        self._writer = self._open()
+        for group in self._groups(old):
+            self._put(self._rows.table(group.to_batches()))
+
+    def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
+        """The groups of a file, one at a time."""
+        if self._form == "parquet":
+            stored = pq.ParquetFile(file)
+            yield from map(stored.read_row_group, range(stored.num_row_groups))
+        else:
+            stored = ipc.open_file(file)
+            for index in range(stored.num_record_batches):
+                yield pa.Table.from_batches([stored.get_batch(index)])
+
+
+class _Sink(io.BufferedIOBase):
+    """The file behind a writer; once cut, nothing reaches it any more."""
+
+    def __init__(self, file: BinaryIO, *, rewritable: bool) -> None:
+        self._file = file
+        self._rewritable = rewritable
+        self.cut = False
+
+    def writable(self) -> bool:
+        """As every file for writing."""
+        return True
+
+    def write(self, piece: "ReadableBuffer") -> int:
+        """Pass a piece on; pyarrow hands over buffers of its own."""
+        data = memoryview(piece)
+        if not self.cut:
+            # A stream of the caller's may know nothing but bytes.
+            self._file.write(data if self._rewritable else bytes(data))
+        return data.nbytes

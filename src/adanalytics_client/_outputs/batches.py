@@ -1,0 +1,158 @@
+"""Rows as Arrow batches of one schema, which can only grow: more columns, or wider amounts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.lines import read_lines
+from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
+from adanalytics_client._outputs.values import REFUSALS, UnfitValue, to_array
+from adanalytics_client.columns import Columns
+from adanalytics_client.encoding import json_text
+from adanalytics_client.errors import ProtocolError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = import_extra("pyarrow", extra="arrow")
+
+Row = Mapping[str, Json]
+
+
+class ArrowRows:
+    """Makes batches: known columns first, in their order, then others as they first appear.
+
+    Args:
+        columns: only these, in this order; the schema then gets no others.
+        kinds: the known columns and what they hold; all others are text.
+        wide: whether columns of amounts have their widest type from the beginning, which is then
+            the same for any events; else one gets it when an amount needs it.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str] | None = None,
+        kinds: Mapping[str, Kind] = EVENT_KINDS,
+        *,
+        wide: bool = False,
+    ) -> None:
+        self._kinds = kinds
+        self._chosen = None if columns is None else Columns(columns, kinds)
+        self._names = dict.fromkeys(self._chosen.names if self._chosen else kinds)
+        self._documented = kinds is EVENT_KINDS and self._names.keys() <= kinds.keys()
+        self._wide = {name for name, kind in kinds.items() if wide and kind in DECIMALS}
+        self.schema = arrow_schema(self._names, kinds, self._wide)
+
+    def page(self, events: RawRows) -> pa.RecordBatch:
+        """The events of a page.
+
+        Raises:
+            ProtocolError: for a value that its column cannot hold exactly.
+            ConfigurationError: for a chosen column that is almost the name of another one.
+        """
+        found = self._read_lines(events.jsonl())
+        return self.batch(events.rows()) if found is None else found
+
+    def jsonl(self, lines: bytes) -> pa.RecordBatch:
+        """The events of JSON lines, each with its line break; see `page`.
+
+        Raises:
+            ProtocolError: also for a line that is no JSON object.
+        """
+        found = self._read_lines(lines)
+        return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if found is None else found
+
+    def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
+        """The rows as a batch of the present schema; see `page`."""
+        if not rows:
+            return self.widened(pa.RecordBatch.from_arrays([], names=[]))
+        self._learn(rows)
+        arrays = [self._array(name, rows) for name in self._names]
+        self.schema = arrow_schema(self._names, self._kinds, self._wide)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """An earlier batch with its amounts as wide as now, and later columns, all null there."""
+        arrays = [
+            batch.column(index).cast(field.type)
+            if index < batch.num_columns
+            else pa.nulls(batch.num_rows, field.type)
+            for index, field in enumerate(self.schema)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def table(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
+        """One table of batches made here."""
+        return pa.Table.from_batches(map(self.widened, batches), schema=self.schema)
+
+    def whole(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
+        """One table of all batches that were made here.
+
+        Raises:
+            ConfigurationError: for a chosen column that was in none.
+        """
+        self.check()
+        return self.table(batches)
+
+    def check(self) -> None:
+        """See, after the last events, that each chosen column came.
+
+        Raises:
+            ConfigurationError: for one that did not.
+        """
+        if self._chosen is not None:
+            self._chosen.check()
+
+    def _read_lines(self, lines: bytes) -> pa.RecordBatch | None:
+        """The batch read by Arrow itself, where that is exact and needs no other schema."""
+        if not (lines and self._documented):
+            return None
+        # Columns that came later are not known; an event that has one is not read here.
+        known = pa.schema([field for field in self.schema if field.name in self._kinds])
+        try:
+            batch = read_lines(lines, known, skip_others=self._chosen is not None)
+        except REFUSALS:
+            return None
+        return self.widened(batch)
+
+    def _learn(self, rows: Sequence[Row]) -> None:
+        if self._chosen is not None:
+            self._chosen.choose(rows)
+            return
+        for row in rows:
+            if not row.keys() <= self._names.keys():
+                self._names.update(dict.fromkeys(row))
+
+    def _array(self, name: str, rows: Sequence[Row]) -> pa.Array:
+        kind, values = self._kinds.get(name, Kind.TEXT), [row.get(name) for row in rows]
+        try:
+            return to_array(kind, values, wide=name in self._wide)
+        except UnfitValue as unfit:
+            if kind in DECIMALS and name not in self._wide:
+                self._wide.add(name)
+                return self._array(name, rows)
+            event = rows[unfit.index].get("event_id")
+            of = f" of event {event}" if isinstance(event, str) else ""
+            raise ProtocolError(
+                f"{name}{of} is {_shown(unfit.value)}, which a column of {kind.value} cannot hold "
+                "exactly. Rows keep every value as it was sent, and so do jsonl and csv of events."
+            ) from None
+
+
+def _row(line: bytes) -> Row:
+    try:
+        row = parse(line)
+    except NotJson as error:
+        raise ProtocolError(f"An event is not JSON: {error}.") from None
+    if not isinstance(row, dict):
+        raise ProtocolError(f"An event is {_shown(row)}, which is no JSON object.")
+    return row
+
+
+def _shown(value: Json) -> str:
+    """A value as an error shows it: JSON; none that is long, whose cut could halve a secret."""
+    text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
+    return text if len(text) <= 60 else f"{len(text)} characters"

@@ -1,0 +1,109 @@
+"""Events as CSV, with a header that is complete also when columns come late."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.files import Target
+from adanalytics_client.columns import EVENT_COLUMNS, Columns
+from adanalytics_client.encoding import csv_cells, utf8
+from adanalytics_client.errors import ProtocolError
+
+
+class CsvOutput:
+    """RFC 4180 with a header: null is empty, booleans are true and false, objects compact JSON.
+
+    Columns are those of the first page in the order of their first appearance. A column that only
+    appears later goes to the end; a file is then rewritten once with empty cells for the rows
+    before it, in bounded memory.
+    """
+
+    def __init__(self, target: Target, columns: Columns | None) -> None:
+        self._target = target
+        self._chosen = columns
+        self._columns = dict.fromkeys(columns.names if columns else ())
+        self._in_header = 0
+
+    def add(self, events: RawRows) -> int:
+        """Write the events as rows.
+
+        Raises:
+            ProtocolError: when a column appears for the first time after the header went to a
+                stream that cannot be rewritten.
+        """
+        if not events:
+            return 0
+        rows = events.rows()
+        self._learn(rows)
+        if not self._in_header:
+            self._write_header()
+        cells = (csv_cells(map(row.get, self._columns)) for row in rows)
+        self._target.file.write(_records(cells))
+        return len(rows)
+
+    def commit(self) -> None:
+        """Check the columns, complete the header where some came late; make the file visible."""
+        if self._chosen is not None:
+            self._chosen.check()
+        if not self._in_header:
+            self._write_header()
+        elif len(self._columns) > self._in_header:
+            self._target.rewrite(lambda old, new: new.writelines(self._widened(old)))
+        self._target.commit()
+
+    def abort(self) -> None:
+        """Give up."""
+        self._target.abort()
+
+    def _write_header(self) -> None:
+        # A table has columns, also without events or for events without members.
+        self._columns = self._columns or dict.fromkeys(EVENT_COLUMNS)
+        self._in_header = len(self._columns)
+        self._target.file.write(_records([self._columns]))
+
+    def _learn(self, rows: list[dict[str, Json]]) -> None:
+        if self._chosen is not None:
+            self._chosen.choose(rows)
+            return
+        before = len(self._columns)
+        for row in rows:
+            if not row.keys() <= self._columns.keys():
+                self._columns.update(dict.fromkeys(row))
+        if self._in_header and len(self._columns) > before and not self._target.rewritable:
+            late = ", ".join([*self._columns][before:])
+            raise ProtocolError(
+                f"Column {late} first appears after the header was written; "
+                "write to a file, which can be rewritten, or as jsonl."
+            )
+
+    def _widened(self, file: BinaryIO) -> Iterator[bytes]:
+        """The records of `file` with the full header, each padded to its length."""
+        records = _split(file)
+        next(records)
+        yield _records([self._columns])
+        for record in records:
+            yield record[:-2] + b"," * (len(self._columns) - _width(record)) + record[-2:]
+
+
+def _records(rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return utf8(text.getvalue())
+
+
+def _split(file: BinaryIO) -> Iterator[bytes]:
+    """Records with their line ends; csv.reader would refuse long fields."""
+    record = b""
+    for line in file:
+        record += line
+        if record.endswith(b"\r\n") and record.count(b'"') % 2 == 0:
+            yield record
+            record = b""
+
+
+def _width(record: bytes) -> int:
+    """The number of fields of a record: separators outside quotes, plus one."""
+    return sum(part.count(b",") for part in record.split(b'"')[::2]) + 1

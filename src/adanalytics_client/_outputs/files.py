@@ -1,0 +1,239 @@
+"""Where outputs go: files that appear whole or not at all, streams, and both packed with gzip."""
+
+import errno
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+from adanalytics_client._base.files import (
+    check_target,
+    keep_permissions,
+    open_beside,
+    real_path,
+    sync_folder,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+Rewrite = Callable[[BinaryIO, BinaryIO], None]
+"""Reads the old content from its start, and writes the new one."""
+
+
+class Target(Protocol):
+    """Where an output goes: a file that appears at the end, or a stream as it is written."""
+
+    @property
+    def file(self) -> BinaryIO:
+        """The file to write to."""
+
+    @property
+    def rewritable(self) -> bool:
+        """Whether its content can still be replaced."""
+
+    def rewrite(self, change: Rewrite) -> None:
+        """Replace the content of a rewritable target; `file` is at its end afterwards."""
+
+    def commit(self) -> None:
+        """Make the content visible."""
+
+    def abort(self) -> None:
+        """Remove the content, as far as possible."""
+
+
+class AtomicFile:
+    """A file written beside its target and renamed over it once it is on the disk.
+
+    A reader of the target sees the old content or the new, also after a crash. A link stays a
+    link, and a file that is replaced keeps its permissions.
+
+    Raises:
+        ConfigurationError: when the target is a folder or lies in none.
+        OSError: when the folder cannot be written.
+    """
+
+    rewritable = True
+
+    def __init__(self, path: Path) -> None:
+        check_target(path)
+        self._path = real_path(path)
+        self._beside, self.file = open_beside(self._path)
+
+    def rewrite(self, change: Rewrite) -> None:
+        """Start another file and let `change` fill it from the present one."""
+        beside, file = open_beside(self._path)
+        try:
+            self.file.flush()
+            self.file.seek(0)
+            change(self.file, file)
+        except BaseException:
+            file.close()
+            beside.unlink(missing_ok=True)
+            raise
+        self.abort()
+        self._beside, self.file = beside, file
+
+    def commit(self) -> None:
+        """Write the content to the disk, then put it under its name."""
+        try:
+            self.file.flush()
+            keep_permissions(self.file, self._path)
+            os.fsync(self.file.fileno())
+            self.file.close()
+            self._beside.replace(self._path)
+        except BaseException:
+            self.abort()
+            raise
+        sync_folder(self._path)
+
+    def abort(self) -> None:
+        """Remove the new content; the target stays as it was."""
+        # A full disk refuses the buffered rest once more on close.
+        with suppress(OSError):
+            self.file.close()
+        self._beside.unlink(missing_ok=True)
+
+
+class Stream:
+    """A binary stream of the caller, such as standard output; written as it comes, never closed."""
+
+    rewritable = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        # Raw files take a part of a piece and leave the rest to the caller.
+        raw = isinstance(file, io.RawIOBase)
+        self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
+
+    def rewrite(self, _change: Rewrite) -> None:
+        """Refuse: the content of a stream is gone."""
+        raise io.UnsupportedOperation("a stream is not rewritten")
+
+    def commit(self) -> None:
+        """Flush, where the stream can."""
+        if callable(flush := getattr(self.file, "flush", None)):
+            flush()
+
+    def abort(self) -> None:
+        """Nothing can be taken back."""
+
+
+class _WholeWrites(io.BufferedIOBase):
+    """Writes to an unbuffered stream until all of a piece is taken; never closes it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def write(self, piece: "ReadableBuffer") -> int:
+        """Write all of `piece`."""
+        whole = rest = memoryview(piece).cast("B")
+        while rest:
+            taken: int | None = self._raw.write(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, "the stream is full and does not wait")
+            rest = rest[taken:]
+        return len(whole)
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        self._raw.flush()
+
+
+class NoReader(Exception):
+    """No reader has opened the pipe yet."""
+
+
+class Device(Stream):
+    """A pipe or a device that has a name, such as `/dev/null`; opened here and so closed here.
+
+    Raises:
+        NoReader: for a pipe without a reader, unless it `waits` for one.
+    """
+
+    def __init__(self, path: Path, *, waits: bool = True) -> None:
+        super().__init__(path.open("wb") if waits else _open_at_once(path))
+
+    def commit(self) -> None:
+        """Flush and close."""
+        self.file.close()
+
+    def abort(self) -> None:
+        """Close; nothing can be taken back."""
+        with suppress(OSError):
+            self.file.close()
+
+
+def _open_at_once(path: Path) -> BinaryIO:
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO and path.is_fifo():
+            raise NoReader from None
+        raise
+    # Writing waits again, until the reader has taken what was written.
+    os.set_blocking(opened, True)
+    return os.fdopen(opened, "wb")
+
+
+class GzipTarget:
+    """Packs its content into one gzip member without a name or time (RFC 1952, section 2.3).
+
+    The same data give the same bytes. The end is written by `commit` only, so that an aborted file
+    does not look complete.
+    """
+
+    def __init__(self, inner: Target) -> None:
+        self._inner = inner
+        self._packer = _Packer(inner.file)
+        self.rewritable = inner.rewritable
+
+    @property
+    def file(self) -> BinaryIO:
+        """Takes bytes that are not packed yet."""
+        return cast("BinaryIO", self._packer)
+
+    def rewrite(self, change: Rewrite) -> None:
+        """Unpack the old content and pack the new one."""
+
+        def repack(old: BinaryIO, new: BinaryIO) -> None:
+            self._packer = _Packer(new)
+            with gzip.GzipFile(fileobj=old, mode="rb") as plain:
+                change(cast("BinaryIO", plain), self.file)
+
+        self._packer.finish()
+        self._inner.rewrite(repack)
+
+    def commit(self) -> None:
+        """Write the end of the member, then make the file visible."""
+        self._packer.finish()
+        self._inner.commit()
+
+    def abort(self) -> None:
+        """Give up without an end."""
+        self._inner.abort()
+
+
+class _Packer(io.BufferedIOBase):
+    """Packs pieces; closing it, which the interpreter does by itself, writes nothing."""
+
+    def __init__(self, to: BinaryIO) -> None:
+        self._to = to
+        # The densest level costs several times the time of this one for a few percent of size.
+        self._deflate = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)
+
+    def writable(self) -> bool:
+        """As every target's file."""
+        return True
+
+    def write(self, piece: "ReadableBuffer") -> int:
+        """Pack a piece."""
+        self._to.write(self._deflate.compress(piece))
+        return memoryview(piece).nbytes
+
+    def finish(self) -> None:
+        """Write the rest, with checksum and length."""
+        self._to.write(self._deflate.flush())

@@ -1,0 +1,41 @@
+"""Events as JSON lines: the very texts that the service sent, or chosen columns of them."""
+
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.files import Target
+from adanalytics_client.columns import Columns
+from adanalytics_client.encoding import json_text, utf8
+
+
+class JsonlOutput:
+    """One event a line, each as the text that the service sent unless columns are chosen."""
+
+    def __init__(self, target: Target, columns: Columns | None) -> None:
+        self._target = target
+        self._columns = columns
+
+    def add(self, events: RawRows) -> int:
+        """Write the events, one a line."""
+        if self._columns is None:
+            # In parts: the kernel would have to clear new memory for a copy of the whole page.
+            for part in events.parts():
+                self._target.file.write(part.jsonl())
+            return len(events)
+        rows = events.rows()
+        names = [(name, json_text(name)) for name in self._columns.choose(rows)]
+        members = (
+            ",".join(f"{key}:{json_text(row.get(name), sort_keys=True)}" for name, key in names)
+            for row in rows
+        )
+        text = "".join(f"{{{each}}}\n" for each in members)
+        self._target.file.write(utf8(text))
+        return len(rows)
+
+    def commit(self) -> None:
+        """Check the columns, and make the file visible."""
+        if self._columns is not None:
+            self._columns.check()
+        self._target.commit()
+
+    def abort(self) -> None:
+        """Give up."""
+        self._target.abort()

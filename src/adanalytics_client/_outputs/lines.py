@@ -1,0 +1,125 @@
+"""Events read from JSON lines by Arrow itself, where that is exact.
+
+The key_values of an event, whose names differ from event to event, must be its last member: they
+are cut off and read apart.
+"""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.exact import parse_text
+from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_type
+from adanalytics_client._outputs.values import TEXT_FIRST, Pairs, amount_pattern, pairs_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.json as pj
+else:
+    pa = import_extra("pyarrow", extra="arrow")
+    pc = import_extra("pyarrow.compute", extra="arrow")
+    pj = import_extra("pyarrow.json", extra="arrow")
+
+# A quotation mark behind a comma cannot lie in a string.
+_PAIRS = b',"key_values":'
+
+
+def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.RecordBatch:
+    """Known columns of events straight from their text.
+
+    Arrow's reader is given the type of every column, and then refuses numbers where text is
+    expected, text where numbers are, fractions for whole numbers and names that come twice.
+
+    Args:
+        lines: at least one event, each with its line break.
+        schema: of columns of `EVENT_KINDS`.
+        skip_others: leave other columns out; without it they are refused.
+
+    Raises:
+        REFUSALS: where the values have to be read one by one.
+    """
+    # An event without key_values leaves no rest, which no reader takes for an event.
+    parted = [line.rpartition(_PAIRS) for line in lines.split(b"\n")[:-1]]
+    rest = b"}\n".join([*(before for before, _, _ in parted), b""])
+    table = _read(rest, schema, skip_others=skip_others)
+    if table.num_rows != len(parted):
+        raise ValueError("a line is not one event")
+    # Read also where the column is not chosen: text that is no JSON is an error.
+    pairs = map_of_pairs(_text_array([text for _, _, text in parted]), behind="}")
+    arrays = [
+        pairs if EVENT_KINDS[field.name] is Kind.PAIRS else _cast(table[field.name], field)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _read(text: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Table:
+    """All columns but the pairs; those that Arrow makes of text stay text."""
+    fields = [
+        field.with_type(pa.string()) if EVENT_KINDS[field.name] in TEXT_FIRST else field
+        for field in schema
+        if EVENT_KINDS[field.name] is not Kind.PAIRS
+    ]
+    return pj.read_json(
+        pa.BufferReader(text),
+        # One block holds the page; more threads would save no work.
+        read_options=pj.ReadOptions(use_threads=False, block_size=len(text) + 1),
+        parse_options=pj.ParseOptions(
+            explicit_schema=pa.schema(fields),
+            unexpected_field_behavior="ignore" if skip_others else "error",
+        ),
+    )
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
+    kind, texts = EVENT_KINDS[field.name], column.combine_chunks()
+    if kind in DECIMALS:
+        pattern = amount_pattern(kind, wide=field.type == arrow_type(kind, wide=True))
+        if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
+            raise ValueError(f"{field.name}: an amount is not plain")
+    return texts.cast(field.type) if kind in TEXT_FIRST else texts
+
+
+def map_of_pairs(texts: pa.StringArray, behind: str = "") -> pa.MapArray:
+    """The pairs in JSON objects as `tables.pairs_array` describes it."""
+    encoded = texts.dictionary_encode()
+    sets = [_read_pairs(text, behind) for text in encoded.dictionary.to_pylist()]
+    return _map_array(sets).take(encoded.indices)
+
+
+def _read_pairs(text: str, behind: str) -> Pairs | None:
+    if not text.endswith(behind):
+        raise ValueError(text)
+    value = parse_text(text.removesuffix(behind))
+    return None if value is None else pairs_of(value)
+
+
+def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
+    if any(each is None or any(text is None for _, text in each) for each in sets):
+        return pa.array(sets, arrow_type(Kind.PAIRS))
+    flat = [pair for each in sets for pair in each or ()]
+    names = _text_array([name.encode() for name, _ in flat])
+    texts = _text_array([(text or "").encode() for _, text in flat])
+    offsets = _offsets(len(each or ()) for each in sets)
+    starts = pa.Array.from_buffers(pa.int32(), len(sets) + 1, [None, offsets])
+    return pa.MapArray.from_arrays(starts, names, texts)
+
+
+def _text_array(texts: Sequence[bytes]) -> pa.StringArray:
+    """An array of text from UTF-8, which is not checked here.
+
+    `pyarrow.array` would import pandas where that is installed: 40 MB and a third of a second.
+
+    Raises:
+        OverflowError: for more than 2 GiB.
+    """
+    buffers = [_offsets(map(len, texts)), pa.py_buffer(b"".join(texts))]
+    return pa.StringArray.from_buffers(len(texts), *buffers)
+
+
+def _offsets(lengths: Iterable[int]) -> pa.Buffer:
+    """Where pieces of these lengths begin, and where the last of them ends."""
+    return pa.py_buffer(array("i", accumulate(lengths, initial=0)))

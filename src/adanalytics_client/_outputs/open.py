@@ -1,0 +1,110 @@
+"""Open an output: its format, and a file that appears whole or a stream."""
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol, cast, get_args
+
+from adanalytics_client._base.files import check_name
+from adanalytics_client._base.formats import SUFFIXES, suffix_of
+from adanalytics_client._json.raw import RawRows
+from adanalytics_client._outputs.csv import CsvOutput
+from adanalytics_client._outputs.files import AtomicFile, Device, GzipTarget, Stream, Target
+from adanalytics_client._outputs.jsonl import JsonlOutput
+from adanalytics_client.columns import Columns
+from adanalytics_client.errors import ConfigurationError
+
+Format = Literal["jsonl", "csv", "parquet", "arrow"]
+"""The formats of `write`; text is packed where a path ends in `.gz`."""
+
+
+class Output(Protocol):
+    """Takes pages and makes them a file."""
+
+    def add(self, events: RawRows) -> int:
+        """Write the events of a page and give their number."""
+
+    def commit(self) -> None:
+        """Finish and make the file visible."""
+
+    def abort(self) -> None:
+        """Give up; a file that was there before stays as it was."""
+
+
+def open_output(
+    to: str | os.PathLike[str] | BinaryIO,
+    wanted: str | None,
+    columns: Sequence[str] | None = None,
+    *,
+    waits: bool = True,
+) -> Output:
+    """An output for a path or a binary stream; the format follows the suffix when none is wanted.
+
+    Raises:
+        ConfigurationError: for an unknown format, a path that cannot be a file, or a library that
+            is not installed.
+        NoReader: for a pipe without a reader, unless it `waits` for one.
+        OSError: when the folder cannot be written.
+    """
+    if not isinstance(to, str | os.PathLike):
+        file = _binary(to)
+        return _maker(_format(wanted, f"format={wanted!r}"), columns)(Stream(file))
+    path = _path(to)
+    suffix, packed = suffix_of(path)
+    given = f"format={wanted!r}" if wanted else _described(path, suffix)
+    form = _format(wanted or SUFFIXES.get(suffix), given)
+    if packed and form in {"parquet", "arrow"}:
+        raise ConfigurationError(f"{form} files are compressed inside; leave .gz out of the name.")
+    make = _maker(form, columns)
+    check_name(path)
+    special = path.exists() and not path.is_file() and not path.is_dir()
+    target: Target = Device(path, waits=waits) if special else AtomicFile(path)
+    return make(GzipTarget(target) if packed else target)
+
+
+def _format(wanted: str | None, given: str) -> Format:
+    if wanted not in get_args(Format):
+        raise ConfigurationError(
+            f"{given}: events are written as {', '.join(get_args(Format))}; "
+            "use such a suffix or pass format=."
+        )
+    return cast("Format", wanted)
+
+
+def _described(path: Path, suffix: str) -> str:
+    if suffix:
+        return f"{path.name} ends in {suffix}"
+    return f"{path.name} has no suffix" + (" in front of .gz" if path.suffix else "")
+
+
+def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
+    """A function that makes the output of a format; all that needs no target is checked here."""
+    if form in {"parquet", "arrow"}:
+        from adanalytics_client._outputs.arrow import ArrowOutput
+        from adanalytics_client._outputs.batches import ArrowRows
+
+        return partial(ArrowOutput, form=form, rows=ArrowRows(columns))
+    chosen = None if columns is None else Columns(columns)
+    return partial(JsonlOutput if form == "jsonl" else CsvOutput, columns=chosen)
+
+
+def _path(to: str | os.PathLike[str]) -> Path:
+    # Path("") would be the folder that one is in.
+    if not os.fspath(to):
+        raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
+    if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
+        raise ConfigurationError(f"{os.fspath(to)!r} ends as a folder does; name a file.")
+    return Path(to)
+
+
+def _binary(to: object) -> BinaryIO:
+    """A stream that takes bytes; a stream of one's own needs `write` only."""
+    if getattr(to, "closed", False) is True:
+        raise ConfigurationError("The file is closed; pass a path, or a file that is still open.")
+    writable = getattr(to, "writable", None)
+    reads_only = callable(writable) and writable() is False
+    if isinstance(to, io.TextIOBase) or not hasattr(to, "write") or reads_only:
+        raise ConfigurationError("Pass a path, or a file opened for writing bytes.")
+    return cast("BinaryIO", to)

@@ -1,0 +1,104 @@
+"""The live display of `progress=True`: a line in a terminal, an output widget in a notebook."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adanalytics_client._base.observer import (
+    BytesReceived,
+    Observer,
+    PageDrift,
+    PageReceived,
+    PartialAnswer,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
+)
+from adanalytics_client._call.session import Session
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# Before this many seconds a rate says little.
+_SETTLED = 0.5
+
+
+@contextmanager
+def displayed(session: Session, *, progress: bool = True) -> Iterator[Session]:
+    """The session with a live display on stderr; as it is where nobody can see one.
+
+    rich needs 60 ms to be imported, so it is imported only here.
+    """
+    if not progress:
+        yield session
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_jupyter and not sys.stderr.isatty():
+        yield session
+        return
+    text = TextColumn("{task.description}", markup=False)
+    with Progress(SpinnerColumn(), text, TimeElapsedColumn(), console=console) as live:
+        yield replace(session, observer=_Display(session, live))
+
+
+class _Display(Observer):
+    """Shows events or bytes, their rate and the reason of a wait; passes all on to an observer."""
+
+    def __init__(self, session: Session, live: "Progress") -> None:
+        self._observer = session.observer
+        self._now = session.clock.monotonic
+        self._start = self._now()
+        self._lock = threading.Lock()
+        self._events = 0
+        self._live = live
+        self._task = live.add_task("asking the service", total=None)
+
+    def due(self, info: RequestDue) -> None:
+        self._observer.due(info)
+
+    def request(self, info: RequestSent) -> None:
+        self._observer.request(info)
+
+    def retry(self, info: RetryPlanned) -> None:
+        self._show(f"asking again in {info.seconds:.0f} s: {info.reason}", at_once=True)
+        self._observer.retry(info)
+
+    def wait(self, info: WaitStarted) -> None:
+        self._show(f"{info.reason}; resuming at {info.resumes_at:%H:%M:%S} UTC", at_once=True)
+        self._observer.wait(info)
+
+    def page(self, info: PageReceived) -> None:
+        with self._lock:
+            self._events += info.events
+        rate = self._rate(self._events)
+        self._show(f"{self._events:,} events" + (f", {rate:,.0f}/s" if rate else ""))
+        self._observer.page(info)
+
+    def drift(self, info: PageDrift) -> None:
+        self._observer.drift(info)
+
+    def partial(self, info: PartialAnswer) -> None:
+        self._observer.partial(info)
+
+    def bytes(self, info: BytesReceived) -> None:
+        from rich.filesize import decimal
+
+        rate = self._rate(info.received)
+        whole = f" of {decimal(info.expected)}" if info.expected else ""
+        speed = f", {decimal(round(rate))}/s" if rate else ""
+        self._show(f"{decimal(info.received)}{whole}{speed}")
+        self._observer.bytes(info)
+
+    def _rate(self, amount: int) -> float:
+        seconds = self._now() - self._start
+        return amount / seconds if seconds > _SETTLED else 0.0
+
+    def _show(self, text: str, *, at_once: bool = False) -> None:
+        self._live.update(self._task, description=text, refresh=at_once)

@@ -1,0 +1,60 @@
+"""Rate limits as the service states them: Retry-After, RateLimit and X-RateLimit headers."""
+
+import re
+import sys
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from adanalytics_client._base.effects import ResponseHead
+
+_NUMBER = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
+_PARAMETER = re.compile(r";\s*([rt])\s*=\s*(\d{1,10})", re.ASCII)
+
+# A year: nobody waits for more, and dates end.
+_LONGEST = 366 * 86_400.0
+
+# A reset value above this is a moment, not a number of seconds to wait.
+_EPOCH_FROM = 1_000_000_000
+
+
+def retry_after(head: ResponseHead, now: float) -> float | None:
+    """Seconds the service asks to wait, a year at most; None when no header states them readably.
+
+    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) wins, then `t` of `RateLimit`
+    (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
+    """
+    text = (head.get("retry-after") or "").strip()
+    seconds = float(text) if _NUMBER.fullmatch(text) else _seconds_until(text, now)
+    if seconds is None:
+        _, seconds = _rate(head, now)
+    return None if seconds is None else min(max(0.0, seconds), _LONGEST)
+
+
+def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
+    """Requests left and seconds until the window frees up; None unless both are stated."""
+    left, seconds = _rate(head, now)
+    return None if left is None or seconds is None else (left, seconds)
+
+
+def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
+    """Requests left and seconds to the reset, by the policy with the fewest requests left."""
+    policies = [dict(_PARAMETER.findall(each)) for each in (head.get("ratelimit") or "").split(",")]
+    policy = min(policies, key=lambda each: int(each.get("r", sys.maxsize)))
+    left = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())
+    reset = (head.get("x-ratelimit-reset") or "").strip()
+    seconds: float | None = None
+    if "t" in policy:
+        seconds = float(policy["t"])
+    elif _NUMBER.fullmatch(reset):
+        seconds = float(reset)
+        if seconds > _EPOCH_FROM:
+            seconds = max(0.0, seconds - now)
+    return int(float(left)) if _NUMBER.fullmatch(left) else None, seconds
+
+
+def _seconds_until(date: str, now: float) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now

@@ -1,0 +1,272 @@
+"""The log of sends in SQLite: a file that all processes of a user share, or memory."""
+
+import errno
+import fcntl
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+from weakref import WeakSet
+
+from adanalytics_client.errors import ConfigurationError, TransportError
+
+T = TypeVar("T")
+
+QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
+"""Where a client keeps its log of sends."""
+
+_LOG = logging.getLogger("adanalytics_client")
+
+# Seconds. Another process holds the file for microseconds; longer only while it is stopped.
+_PATIENCE = 10.0
+
+# Times are seconds of the steady clock, but `wall`. A send counts `until` then. AUTOINCREMENT: a
+# late answer must never find its number given to another send.
+#   wall, steady   when the log was last used, by both clocks
+#   hold_until     send nothing until then, as a 429 said
+#   stated_until   until then believe `stated_left`, the requests left as the service counts
+#   full_until     until then all requests count as used up, as the log before was damaged
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS sends (id INTEGER PRIMARY KEY AUTOINCREMENT, until REAL);
+CREATE INDEX IF NOT EXISTS ends ON sends (until);
+CREATE TABLE IF NOT EXISTS state (
+    wall REAL DEFAULT 0, steady REAL DEFAULT 0, hold_until REAL DEFAULT 0,
+    stated_until REAL DEFAULT 0, stated_left INTEGER DEFAULT 0, full_until REAL DEFAULT 0
+);
+INSERT OR IGNORE INTO state (rowid) VALUES (1);
+"""
+_FILL = "UPDATE state SET full_until = 9e999"
+
+# One transaction at a time in this process, so that a fork can wait for its end.
+_TRANSACTION = threading.Lock()
+_STORES: "WeakSet[Store]" = WeakSet()
+
+
+def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "Store":
+    """The store of the key whose file has this name; nothing is read or written yet."""
+    folder: Path | None = None
+    if where == "shared":
+        folder = _shared_folder(environment)
+        if folder is None:
+            _LOG.warning("No home folder is known; requests are counted by this client alone.")
+    elif isinstance(where, os.PathLike):
+        folder = Path(where).absolute()
+    elif where != "memory":
+        raise ConfigurationError(
+            f"quota_log={where!r}: choose 'shared' or 'memory', or pass the Path of a folder."
+        )
+    return Store(folder and folder / f"{name}.sqlite3")
+
+
+def _shared_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where the XDG base directory specification has state; it ignores relative paths."""
+    state = Path(environment.get("XDG_STATE_HOME", ""))
+    try:
+        state = state if state.is_absolute() else Path.home() / ".local" / "state"
+    except RuntimeError:
+        return None
+    return state / "adanalytics" / "quota"
+
+
+class Store:
+    """The database of one key, locked for the microseconds of a transaction.
+
+    A file that cannot be written is given up for memory, with its sends, or full if none are read.
+    A failure that may pass is an error: a client that counted alone from then on would exceed the
+    limit. A damaged file is replaced by one that counts as full.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """`path` is None for memory."""
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+        _STORES.add(self)
+
+    def run(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        """Run an action in a transaction.
+
+        Raises:
+            TransportError: when the file cannot be used for the moment.
+        """
+        with _TRANSACTION:
+            try:
+                return self._transaction(action)
+            except (sqlite3.DatabaseError, OSError) as error:
+                if self._path is None:
+                    raise
+                self._recover(error, self._path)
+            return self._transaction(action)
+
+    def close(self) -> None:
+        """Close the file, which the next transaction opens again; memory stays."""
+        with _TRANSACTION:
+            self._close()
+
+    def _close(self) -> None:
+        if self._path is not None and self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _transaction(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection
+        # Another process may have replaced a damaged file.
+        if connection is None or (self._path and _inode(self._path) != self._inode):
+            connection = self._open()
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            return action(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        self._close()
+        if self._path is None:
+            self._connection = _connect(":memory:")
+        else:
+            with _locked(self._path.parent):
+                if not _inode(self._path):
+                    _put_new(self._path)
+                self._inode = _inode(self._path)
+                if self._path.stat().st_size == 0:
+                    # SQLite would take it for a new one, but a log is put in place whole.
+                    raise sqlite3.DatabaseError("the file is empty")
+                self._connection = _connect(self._path)
+        return self._connection
+
+    def _recover(self, error: sqlite3.DatabaseError | OSError, path: Path) -> None:
+        """Make the next transaction possible.
+
+        Raises:
+            TransportError: when only time can.
+        """
+        problem = error.strerror if isinstance(error, OSError) else str(error)
+        if _may_pass(error, path):
+            self._close()
+            raise TransportError(
+                f"The quota log {path} cannot be used for the moment: {problem}. "
+                "So nothing is sent; close files, or try later."
+            ) from None
+        if isinstance(error, sqlite3.OperationalError | OSError):
+            self._count_alone(path, problem)
+        else:
+            self._replace(path)
+
+    def _replace(self, path: Path) -> None:
+        """Put a file that counts as full in the place of a damaged one."""
+        self._close()
+        with _locked(path.parent):
+            if _inode(path) != self._inode:
+                return
+            _put_new(path, _FILL)
+        _LOG.warning(
+            "The quota log %s was damaged; all requests of this hour count as used up.", path
+        )
+
+    def _count_alone(self, path: Path, problem: str | None) -> None:
+        """Go on in memory, with the sends of the file if it is open, else full if there is one."""
+        memory = _connect(":memory:")
+        unread = os.access(path, os.F_OK)
+        if self._connection is not None:
+            with closing(self._connection) as connection, suppress(sqlite3.Error):
+                connection.backup(memory)
+                unread = False
+        text = (
+            "The quota log %s cannot be used (%s); requests are counted by this client alone, "
+            "others that use the same key do not see them."
+        )
+        if unread:
+            memory.execute(_FILL)
+            text += " Its sends cannot be read: all requests of this hour count as used up."
+        self._path, self._connection = None, memory
+        _LOG.warning(text, path, problem)
+
+
+def _connect(database: Path | str) -> sqlite3.Connection:
+    """A connection to whole tables, with pragmas for a log that need not survive a power cut.
+
+    A write-ahead log survives the death of a process at any instant, and costs half of a rollback
+    journal; 200 pages of it are at most 1 MiB. Nothing is synced to the disk: a power cut may take
+    the last seconds of the log, as long as a restart takes anyway.
+    """
+    # The lock lets any thread use it.
+    connection = sqlite3.connect(
+        database, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA wal_autocheckpoint = 200")
+        # Damage must show before a send, and not as a count that is too small.
+        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("the file is damaged")
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _put_new(path: Path, change: str = "") -> None:
+    """Put a new file in its place, whole at any instant."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    new.touch(mode=0o600)
+    with closing(_connect(new)) as connection:
+        connection.executescript(change)
+    for journal in ("-wal", "-shm"):
+        Path(f"{path}{journal}").unlink(missing_ok=True)
+    new.replace(path)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other process create, open or replace a log in the folder meanwhile.
+
+    SQLite itself refuses some of several processes that switch one file to a write-ahead log.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _inode(path: Path) -> int:
+    """The number that tells a file from another one of its name; 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _may_pass(error: sqlite3.DatabaseError | OSError, path: Path) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # SQLite does not say why it cannot open a file: here, because too many are open.
+    there = [each for each in (path, path.parent) if os.access(each, os.F_OK)]
+    allowed = all(os.access(each, os.R_OK | os.W_OK) for each in there)
+    return code == sqlite3.SQLITE_BUSY or (code == sqlite3.SQLITE_CANTOPEN and allowed)
+
+
+def _before_fork() -> None:
+    # A connection must not be carried across a fork (https://sqlite.org/howtocorrupt.html, 2.6).
+    _TRANSACTION.acquire()
+    for store in list(_STORES):
+        store._close()  # noqa: SLF001  # the lock is taken
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_TRANSACTION.release,
+    after_in_child=_TRANSACTION.release,
+)

@@ -1,0 +1,211 @@
+"""The exact rolling hour: how many requests may still be sent, and when the next one may.
+
+A token bucket of 1,000 an hour lets 1,999 through within one hour; a log of sends does not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from sqlite3 import Connection
+
+from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._quota.headers import rate_window
+from adanalytics_client._quota.store import Store
+
+WINDOW = 3600.0
+"""Seconds over which the service counts."""
+
+UNANSWERED = 300.0
+"""Seconds until a request without an answer surely reached the service, or never will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment by two clocks.
+
+    `wall` is seconds since 1970 and may be set anew. `steady` never goes back while the machine
+    runs, is the same for all its processes, and starts near zero when the machine starts.
+    """
+
+    wall: float
+    steady: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Leave to send one request; `number` is its place in the log, None where none is kept."""
+
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """No request now, but after `seconds`.
+
+    Attributes:
+        seconds: how long.
+        resumes_at: when that is, in UTC.
+        news: True once for each moment of resuming.
+        asked: whether a 429 asked for it, and not the window of requests.
+    """
+
+    seconds: float
+    resumes_at: datetime
+    news: bool
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """What is left at one moment, with the sends of other processes on this machine.
+
+    Attributes:
+        limit: requests an hour, or None when the client does not count.
+        remaining: requests that this client may send now, its `reserve` left out; None when the
+            client does not count.
+        resumes_at: when the next request may be sent, in UTC; None means now.
+
+    Examples:
+        >>> client.quota.remaining
+        1000
+    """
+
+    limit: int | None
+    remaining: int | None
+    resumes_at: datetime | None
+
+
+class Quota:
+    """The rules of sending. Every method is quick and is called inside `Atomic`.
+
+    A request counts until an hour after its *answer*: the service counts it somewhere in between,
+    so that is the only moment from which the hour is surely over. A send needs fewer than `limit`
+    others that still count. So of any `limit` + 1 sends one was over for an hour when the last of
+    them was taken. `limit=None` counts nothing and only obeys the service.
+    """
+
+    def __init__(
+        self, limit: int | None, *, reserve: int, store: Store, now: Callable[[], Moment]
+    ) -> None:
+        self._limit = limit
+        self._reserve = reserve
+        self.store = store
+        # Called within a transaction, so that moments in the log never go back.
+        self._now = now
+        self._announced = 0.0
+
+    def with_reserve(self, reserve: int) -> "Quota":
+        """The same log with another reserve."""
+        return Quota(self._limit, reserve=reserve, store=self.store, now=self._now)
+
+    def take(self) -> Sent | Hold:
+        """Leave to send one request now, or how long to hold it."""
+        return self.store.run(self._take)
+
+    def _take(self, log: Connection) -> Sent | Hold:
+        now = self._present(log)
+        _, seconds, asked = self._left(log, now)
+        if seconds > 0:
+            return self._hold(seconds, now, asked=asked)
+        log.execute("UPDATE state SET stated_left = stated_left - 1")
+        if self._limit is None:
+            return Sent(None)
+        until = now.steady + WINDOW + UNANSWERED
+        return Sent(log.execute("INSERT INTO sends (until) VALUES (?)", (until,)).lastrowid)
+
+    def settle(self, sent: Sent, head: ResponseHead | None) -> None:
+        """Note that a request ended, and believe the service when it says that less is left.
+
+        More than the own log allows is not believed: the service's count may not know yet of
+        requests that are on their way.
+        """
+        self.store.run(lambda log: self._settle(log, sent, head))
+
+    def _settle(self, log: Connection, sent: Sent, head: ResponseHead | None) -> None:
+        now = self._present(log)
+        hour = now.steady + WINDOW
+        if sent.number is not None:
+            log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (sent.number, hour))
+        if head is not None and (window := rate_window(head, now.wall)):
+            left, seconds = window
+            # Only a request on its way counts for longer than an hour from now.
+            log.execute(
+                "UPDATE state SET stated_until = ?,"
+                " stated_left = ? - (SELECT count(*) FROM sends WHERE until > ?)",
+                (now.steady + min(seconds, WINDOW), left, hour),
+            )
+
+    def hold(self, seconds: float) -> Hold:
+        """Send nothing for `seconds`: the service said so with a 429.
+
+        Others are held for an hour at most, however long the service says: by then its window has
+        passed, and a mistaken header shall not stop every later run.
+        """
+        return self.store.run(lambda log: self._obey(log, seconds))
+
+    def _obey(self, log: Connection, seconds: float) -> Hold:
+        now = self._present(log)
+        until = now.steady + min(seconds, WINDOW)
+        log.execute("UPDATE state SET hold_until = max(hold_until, ?)", (until,))
+        return self._hold(seconds, now, asked=True)
+
+    def state(self) -> QuotaState:
+        """What is left now."""
+        return self.store.run(self._state)
+
+    def _state(self, log: Connection) -> QuotaState:
+        now = self._present(log)
+        left, seconds, _ = self._left(log, now)
+        return QuotaState(self._limit, left, _moment_in(seconds, now) if seconds > 0 else None)
+
+    def _present(self, log: Connection) -> Moment:
+        """The present, once the log agrees with it: nothing in it is over or of another clock."""
+        now = self._now()
+        wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
+        if now.steady < steady:
+            # The machine started again, and its steady clock with it: only the wall clock tells
+            # how long that took.
+            shift = (now.steady - steady - max(0.0, now.wall - wall),)
+            log.execute("UPDATE sends SET until = until + ?", shift)
+            log.execute(
+                "UPDATE state SET hold_until = hold_until + ?1, stated_until = stated_until + ?1,"
+                " full_until = full_until + ?1",
+                shift,
+            )
+        log.execute(
+            "UPDATE state SET wall = ?, steady = ?, full_until = min(full_until, ?)",
+            (now.wall, now.steady, now.steady + WINDOW),
+        )
+        log.execute("DELETE FROM sends WHERE until <= ?", (now.steady,))
+        return now
+
+    def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, bool]:
+        """Requests left, seconds until one may be sent, and whether a 429 asked for them."""
+        asked, stated, stated_left, full = log.execute(
+            "SELECT hold_until - ?1, stated_until - ?1, stated_left, full_until - ?1 FROM state",
+            (now.steady,),
+        ).fetchone()
+        left = None
+        used_up = stated if stated_left <= self._reserve else 0.0
+        if self._limit is not None:
+            (sends,) = log.execute("SELECT count(*) FROM sends").fetchone()
+            left = self._limit - self._reserve - sends
+            if left <= 0:
+                end = "SELECT until - ? FROM sends ORDER BY until LIMIT 1 OFFSET ?"
+                used_up = max(used_up, *log.execute(end, (now.steady, -left)).fetchone())
+            used_up = max(used_up, full)
+            if stated > 0:
+                left = min(left, stated_left - self._reserve)
+            if max(asked, used_up) > 0:
+                left = 0
+        return left, max(asked, used_up), asked >= used_up
+
+    def _hold(self, seconds: float, now: Moment, *, asked: bool) -> Hold:
+        until = now.steady + seconds
+        news = until > self._announced + 1.0
+        self._announced = max(until, self._announced)
+        return Hold(seconds, _moment_in(seconds, now), news, asked)
+
+
+def _moment_in(seconds: float, now: Moment) -> datetime:
+    return datetime.fromtimestamp(now.wall, tz=UTC) + timedelta(seconds=seconds)

@@ -1,0 +1,126 @@
+"""Connections: kept for the next request, left when they are stale, secured, and ended by close."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.wire import CHUNKED, END, OK, Wire, sized
+
+from adanalytics_client import Client, ConfigurationError, TransportError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn
+
+BODY = b'{"dates": ["2026-01-15"]}'
+DATES = sized(BODY)
+
+
+def test_a_connection_is_used_again(open_world: OpenWorld, wire: Callable[..., Wire]) -> None:
+    server = wire([DATES, CHUNKED.replace(b"3\r\nabc\r\n2\r\nde", b"19\r\n" + BODY), DATES])
+    world = open_world(server.url)
+    assert [len(world.call("dates")) for _ in range(3)] == [1, 1, 1]
+    assert [len(each) for each in server.heads] == [3]
+
+
+def test_a_connection_that_was_closed_meanwhile_costs_no_request(
+    open_world: OpenWorld, wire: Callable[..., Wire]
+) -> None:
+    server = wire([DATES], [DATES])
+    world = open_world(server.url)
+    world.call("dates")
+    assert server.closed.wait(10)
+    world.call("dates")
+    assert [len(each) for each in server.heads] == [1, 1]
+    assert world.client.quota.remaining == 998
+
+
+def test_a_connection_that_closes_under_a_request(
+    open_world: OpenWorld, wire: Callable[..., Wire]
+) -> None:
+    """A GET is sent again; a POST may have begun an export, so it is not."""
+    server = wire([DATES, b""], [DATES, b""], [DATES])
+    world = open_world(server.url)
+    assert [len(world.call("dates")) for _ in range(2)] == [1, 1]
+    with pytest.raises(TransportError, match="broke before an answer"):
+        world.call("start_export", "2026-01-15")
+    methods = [head.split()[0] for heads in server.heads for head in heads]
+    assert methods == [b"GET", b"GET", b"GET", b"POST"]
+
+
+def test_secured_connections(
+    open_world: OpenWorld, wire: Callable[..., Wire], trusted: ssl.SSLContext
+) -> None:
+    """Also one whose end is that of the body."""
+    large = b'{"dates": ["2026-01-15"], "pad": "' + b"x" * 1_000_000 + b'"}'
+    server = wire([sized(large), OK + b"X: y" + END + BODY], [DATES], context=trusted)
+    world = open_world(server.url)
+    assert [len(world.call("dates")) for _ in range(3)] == [1, 1, 1]
+    assert [len(each) for each in server.heads] == [2, 1]
+
+
+@pytest.mark.parametrize("proxy", ["", "http://127.0.0.1:9"])
+def test_certificates_that_cannot_be_read(
+    open_world: OpenWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    monkeypatch.setenv("SSL_CERT_FILE", str(empty))
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    world = open_world("https://127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
+        world.call("dates")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "sent"),
+    [("http", b""), ("http", OK + b"Content-"), ("http", DATES[:-5]), ("https", b"")],
+    ids=["no head", "half a head", "half a body", "no handshake"],
+)
+def test_closing_the_client_ends_what_another_thread_waits_for(scheme: str, sent: bytes) -> None:
+    caught: list[TransportError] = []
+
+    def ask() -> None:
+        try:
+            client.dates()
+        except TransportError as error:
+            caught.append(error)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
+        client = Client(url, api_key="k", partner="acme", quota_log="memory")
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        accepted, _ = listener.accept()
+        with accepted:
+            accepted.recv(65_536)
+            accepted.sendall(sent)
+            client.close()
+            thread.join(10)
+            assert not thread.is_alive()
+    assert "given up" in str(caught[0])
+
+
+def test_the_handler_of_a_signal_may_close_the_client(stand_in: StandIn, say: type[Say]) -> None:
+    """It runs in the thread that it interrupts, wherever that is."""
+    held = threading.Event()
+
+    def interrupt(_: Asked) -> Say:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        return say({"dates": []}, gate=held)
+
+    stand_in.script = interrupt
+    client = Client(stand_in.url, api_key="k", partner="acme", quota_log="memory")
+    before = signal.signal(signal.SIGUSR1, lambda *_: client.close())
+    try:
+        with pytest.raises(TransportError, match="given up"):
+            client.dates()
+    finally:
+        held.set()
+        signal.signal(signal.SIGUSR1, before)

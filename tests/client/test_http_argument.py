@@ -1,0 +1,208 @@
+"""`http=`: which settings of the caller's httpx client count, and that it stays as it was."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from adanalytics_client import AsyncClient, Client, Observer, RetryPlanned, errors
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+OpenWith = Callable[..., "tuple[World, Any]"]
+
+
+@pytest.fixture
+def open_with(open_world: OpenWorld, request: pytest.FixtureRequest) -> Iterator[OpenWith]:
+    """Open a client that sends with an HTTP client of these settings."""
+    asynchronous = request.node.callspec.params["open_world"] == "async"
+    opened: list[tuple[World, Any]] = []
+
+    def open_one(*, client: dict[str, Any] | None = None, **settings: Any) -> tuple[World, Any]:
+        http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
+        opened.append((open_world(http=http, **(client or {})), http))
+        return opened[-1]
+
+    yield open_one
+    for world, http in opened:
+        world.on(http, "aclose" if asynchronous else "close")
+
+
+def test_it_is_neither_changed_nor_closed(
+    open_with: OpenWith, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(DATES, headers={"Set-Cookie": "a=b"}))
+    world, http = open_with(headers={"X-Mine": "1"}, cookies={"c": "d"}, auth=("u", "p"))
+    before = (dict(http.headers), dict(http.cookies), http.timeout, http.auth)
+    world.call("dates")
+    world.call("dates")
+    world.on(world.client, "close")
+    assert (dict(http.headers), dict(http.cookies), http.timeout, http.auth) == before
+    assert not http.is_closed
+    assert all("cookie" not in asked.headers for asked in stand_in.asked)
+    assert stand_in.asked[0].headers["authorization"] == "Bearer secret-key"
+
+
+def test_what_a_service_sets_as_cookies_is_not_sent(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say(DATES, headers={"Set-Cookie": "id=x; Path=/"}))
+    for _ in range(2):
+        world.call("dates")
+    assert all("cookie" not in asked.headers for asked in stand_in.asked)
+
+
+def test_its_headers_go_to_the_service_only(
+    open_with: OpenWith, stand_in: StandIn, other_origin: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    headers = {
+        "X-Gateway": "g",
+        "User-Agent": "mine/1",
+        "Authorization": "Basic eA==",
+        "Cookie": "sid=1",
+        "Accept-Encoding": "br",
+    }
+    stand_in.says(say({"download_url": f"{other_origin.url}/f.csv"}))
+    other_origin.says(say(b"a,b\r\n"))
+    world, _ = open_with(headers=headers)
+    world.call("export", "2026-01-15", to=tmp_path / "f.csv")
+    home, away = stand_in.asked[0].headers, other_origin.asked[0].headers
+    assert (home["x-gateway"], home["user-agent"]) == ("g", "mine/1")
+    assert home["authorization"] == "Bearer secret-key"
+    assert home["accept-encoding"] == "gzip"
+    assert "cookie" not in home
+    assert not {"x-gateway", "authorization", "cookie"} & away.keys()
+    assert away["user-agent"].startswith("adanalytics/")
+
+
+def test_a_login_goes_without_its_authorization(
+    open_with: OpenWith, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"token": "tok-1"}), say(DATES))
+    world, _ = open_with(
+        headers={"Authorization": "Basic eA=="}, client={"email": "a@b", "password": "pass-word"}
+    )
+    world.call("dates")
+    assert "authorization" not in stand_in.asked[0].headers
+    assert stand_in.asked[1].headers["authorization"] == "Bearer tok-1"
+
+
+@pytest.mark.parametrize(
+    ("client", "waits"),
+    [
+        ({"timeout": None}, {"connect": 1.0, "read": 2.0, "write": 3.0, "pool": None}),
+        ({"timeout": 9.0}, {"connect": 9.0, "read": 9.0, "write": 9.0, "pool": None}),
+    ],
+)
+def test_its_timeouts_count_unless_the_client_has_its_own(
+    open_with: OpenWith, client: dict[str, Any], waits: dict[str, Any]
+) -> None:
+    seen: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.extensions["timeout"])
+        return httpx.Response(200, json=DATES)
+
+    world, _ = open_with(
+        client=client,
+        transport=httpx.MockTransport(answer),
+        timeout=httpx.Timeout(connect=1.0, read=2.0, write=3.0, pool=4.0),
+    )
+    world.call("dates")
+    assert seen == [waits]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_transport_may_answer_with_a_whole_response(open_with: OpenWith, *, packed: bool) -> None:
+    plain = b'{"dates": ["2026-01-15"]}'
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        if packed:
+            return httpx.Response(
+                200, content=gzip.compress(plain), headers={"Content-Encoding": "gzip"}
+            )
+        return httpx.Response(200, content=plain)
+
+    world, _ = open_with(transport=httpx.MockTransport(answer))
+    assert len(world.call("dates")) == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_hook_may_have_read_the_response(
+    open_with: OpenWith, stand_in: StandIn, say: type[Say], *, packed: bool
+) -> None:
+    plain = b'{"dates": ["2026-01-15"]}'
+    headers = {"Content-Encoding": "gzip"} if packed else {}
+    stand_in.says(say(gzip.compress(plain) if packed else plain, headers=headers))
+    world, http = open_with()
+    seen: list[bytes] = []
+
+    def read(response: httpx.Response) -> None:
+        seen.append(response.read())
+
+    async def aread(response: httpx.Response) -> None:
+        seen.append(await response.aread())
+
+    http.event_hooks["response"].append(aread if isinstance(http, httpx.AsyncClient) else read)
+    assert len(world.call("dates")) == 1
+    assert seen == [plain]
+
+
+def test_an_object_of_another_kind_is_refused() -> None:
+    wrong: Any = object()
+    for kind in (Client, AsyncClient):
+        with pytest.raises(errors.ConfigurationError, match="http= takes"):
+            kind("http://x.example", api_key="k", http=wrong)
+
+
+def test_a_closed_client_is_refused() -> None:
+    http = httpx.Client()
+    http.close()
+    with pytest.raises(errors.ConfigurationError, match="closed already"):
+        Client("http://x.example", api_key="k", http=http)
+
+
+def test_one_that_its_owner_has_closed_is_not_used(
+    open_with: OpenWith, stand_in: StandIn, say: type[Say]
+) -> None:
+    """httpx would open a connection in it that nobody closes."""
+    stand_in.says(say(DATES))
+    world, http = open_with()
+    world.call("dates")
+    world.on(http, "aclose" if isinstance(http, httpx.AsyncClient) else "close")
+    before = world.client.quota
+    for call in (lambda: world.call("dates"), lambda: world.rows("2026-01-15")):
+        with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+            call()
+    assert (len(stand_in.asked), world.client.quota) == (1, before)
+
+
+def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(open_with: OpenWith) -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(503)
+
+    class Closing(Observer):
+        def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # as inherited
+            if isinstance(http, httpx.Client):
+                http.close()
+            else:
+                # Nothing in it waits.
+                with suppress(StopIteration):
+                    http.aclose().send(None)
+
+    transport = httpx.MockTransport(answer)
+    world, http = open_with(transport=transport, client={"observer": Closing()})
+    with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+        world.call("dates")
+    assert len(asked) == 1

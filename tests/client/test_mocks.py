@@ -1,0 +1,150 @@
+"""Mocks of httpx see every request of a client without a setting, whenever the client was made.
+
+`base_url` is a loopback port that nobody listens on: a request that leaves fails.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import respx
+import vcr
+from tests.client.worlds import AsyncWorld, SyncWorld, World
+
+from adanalytics_client import AsyncClient, Client, RetryPolicy, TransportError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Say, StandIn
+
+DAY = "2026-01-15"
+DATES = {"dates": [DAY]}
+ROWS = [{"event_id": "e-1", "revenue": "0.000000001"}]
+EVENTS = {"events": ROWS, "has_more": False}
+PACKED = {"Content-Encoding": "gzip"}
+PATH = "/api/partners/acme/ad-analytics"
+CASSETTE = """
+interactions:
+- request: {{method: GET, uri: '{url}{path}/dates', body: null, headers: {{}}}}
+  response:
+    status: {{code: 200, message: OK}}
+    headers: {{Content-Type: [application/json]}}
+    body: {{string: '{{"dates": ["2026-01-15"]}}'}}
+- request:
+    method: GET
+    uri: '{url}{path}/events?start_date={day}&end_date={day}&hour=3&page=1&per_page=10000'
+    body: null
+    headers: {{}}
+  response:
+    status: {{code: 200, message: OK}}
+    headers: {{Content-Type: [application/json]}}
+    body:
+      string: '{{"events": [{{"event_id": "e-1", "revenue": "0.000000001"}}], "has_more": false}}'
+version: 1
+"""
+
+Mock = Callable[[], AbstractContextManager[None]]
+Make = Callable[[type[Client | AsyncClient]], World]
+
+
+@pytest.fixture
+def url() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture(params=["respx", "respx for httpx", "pytest-httpx", "vcrpy"])
+def mock(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Mock:
+    @contextmanager
+    def with_respx() -> Iterator[None]:
+        using = "httpx" if "for" in request.param else "httpcore"
+        with respx.mock(base_url=f"{url}{PATH}", using=using) as router:
+            router.get("/dates").respond(json=DATES)
+            router.get("/events").respond(json=EVENTS)
+            yield
+
+    @contextmanager
+    def with_pytest_httpx() -> Iterator[None]:
+        httpx_mock = request.getfixturevalue("httpx_mock")
+        httpx_mock.add_response(url=f"{url}{PATH}/dates", json=DATES)
+        httpx_mock.add_response(json=EVENTS, match_headers={"authorization": "Bearer secret-key"})
+        yield
+
+    @contextmanager
+    def with_vcrpy() -> Iterator[None]:
+        cassette = tmp_path / "cassette.yaml"
+        cassette.write_text(CASSETTE.format(url=url, path=PATH, day=DAY))
+        with vcr.use_cassette(str(cassette), record_mode="none"):
+            yield
+
+    mocks = {"pytest-httpx": with_pytest_httpx, "vcrpy": with_vcrpy}
+    return mocks.get(request.param, with_respx)
+
+
+@pytest.fixture(params=["arguments", "environment"])
+def make(request: pytest.FixtureRequest, url: str, monkeypatch: pytest.MonkeyPatch) -> Make:
+    for name, value in {"BASE_URL": url, "API_KEY": "secret-key", "PARTNER": "acme"}.items():
+        monkeypatch.setenv(f"ADANALYTICS_{name}", value)
+    if request.param == "arguments":
+        return partial(opened, base_url=url)
+    return lambda kind: world_of(kind.from_env())
+
+
+def opened(kind: type[Client | AsyncClient], base_url: str, **options: Any) -> World:
+    settings: dict[str, Any] = {"api_key": "secret-key", "partner": "acme", "quota_log": "memory"}
+    return world_of(kind(base_url, **settings, **options))
+
+
+def world_of(client: Client | AsyncClient) -> World:
+    return SyncWorld(client) if isinstance(client, Client) else AsyncWorld(client)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("made", ["before", "inside"])
+def test_a_mock_answers_every_request(
+    mock: Mock, make: Make, kind: type[Client | AsyncClient], made: str
+) -> None:
+    world = make(kind) if made == "before" else None
+    with mock():
+        world = world or make(kind)
+        try:
+            assert world.call("dates") == [date(2026, 1, 15)]
+            assert world.rows(DAY, hour=3) == ROWS
+        finally:
+            world.close()
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_that_has_sent_before_is_mocked_too(
+    mock: Mock, url: str, kind: type[Client | AsyncClient]
+) -> None:
+    world = opened(kind, url, retry=RetryPolicy(attempts=1))
+    with pytest.raises(TransportError, match="could not connect"):
+        world.call("dates")
+    with mock():
+        assert world.call("dates") == [date(2026, 1, 15)]
+        assert world.rows(DAY, hour=3) == ROWS
+    world.close()
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_what_vcrpy_recorded_it_replays(
+    kind: type[Client | AsyncClient], stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    """Also a page that is packed."""
+    stand_in.says(say(gzip.compress(json.dumps(EVENTS).encode()), headers=PACKED))
+    cassette = str(tmp_path / "cassette.yaml")
+    for mode in ("once", "none"):
+        world = opened(kind, stand_in.url)
+        with vcr.use_cassette(cassette, record_mode=mode):
+            assert world.rows(DAY, hour=3) == ROWS
+        world.close()
+    assert len(stand_in.asked) == 1

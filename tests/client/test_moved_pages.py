@@ -1,0 +1,590 @@
+"""Pages that are missing, come again or answer another question: no output is silently short."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from adanalytics_client import Observer, PageDrift, SeenEvents
+from adanalytics_client._events import Fanout, FetchedPage, Signals, make_plan
+from adanalytics_client._json import raw_rows
+from adanalytics_client.errors import ConfigurationError, ProtocolError
+from adanalytics_server.local import LocalServer, Sample
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
+
+DAY = "2026-01-15"
+PAGED: dict[str, Any] = {"split": "daily", "per_page": 500}
+
+
+class Drifts(Observer):
+    """Collects what shows that pages moved."""
+
+    def __init__(self) -> None:
+        self.found: list[PageDrift] = []
+
+    def drift(self, info: PageDrift) -> None:
+        self.found.append(info)
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[LocalServer]:
+    """A day of 12,000 events."""
+    with LocalServer(sample=Sample(events_per_day=12_000), rate_limit=0) as server:
+        yield server
+
+
+def open_on(server: LocalServer, open_world: OpenWorld, **options: Any) -> World:
+    server.reset()
+    return open_world(server.url, api_key=server.api_key, limit=None, **options)
+
+
+@pytest.mark.parametrize("fault", ["204 once after 3", "page drift 700 twice after 2"])
+def test_a_file_is_whole_although_pages_were_missing(
+    large: LocalServer, open_world: OpenWorld, tmp_path: Path, fault: str
+) -> None:
+    world = open_on(large, open_world)
+    large.faults.add(fault)
+    query = world.client.events(DAY, **PAGED)
+    assert world.on(query, "write", tmp_path / "day.jsonl") == 12_000
+    lines = (tmp_path / "day.jsonl").read_bytes().splitlines()
+    assert len(set(lines)) == 12_000
+
+
+@pytest.mark.parametrize("fault", ["204 always on events after 3", "page drift 700 always"])
+def test_a_file_that_would_be_short_is_not_written(
+    large: LocalServer, open_world: OpenWorld, tmp_path: Path, fault: str
+) -> None:
+    world = open_on(large, open_world)
+    large.faults.add(fault)
+    query = world.client.events(DAY, **PAGED)
+    with pytest.raises(ProtocolError):
+        world.on(query, "write", tmp_path / "day.jsonl")
+    large.reset()
+    large.faults.add(fault)
+    with pytest.raises(ProtocolError):
+        world.on(query, "to_arrow")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_on_drift_warn_takes_what_came(
+    large: LocalServer, open_world: OpenWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    drifts = Drifts()
+    world = open_on(large, open_world, observer=drifts)
+    large.faults.add("page drift 700 twice after 2")
+    query = world.client.events(DAY, **PAGED, on_drift="warn")
+    assert world.on(query, "write", tmp_path / "day.jsonl") == 11_300
+    assert (drifts.found[-1].distinct, drifts.found[-1].total) == (11_300, 12_700)
+    assert "the service counts 12700 events and 11300 came" in caplog.text
+    assert len(large.journal.entries()) == 24
+
+
+def rows(*ids: Any) -> list[dict[str, Any]]:
+    return [{"event_id": each} for each in ids]
+
+
+def pages_of(stand_in: StandIn, say: type[Say], *pages: Any, beside: Any = None) -> None:
+    """Answer page n with the nth of these; behind them begin again."""
+
+    def script(asked: Asked) -> Say:
+        page = pages[(int(asked.query["page"]) - 1) % len(pages)]
+        return say({"events": page, **(beside or {})})
+
+    stand_in.script = script
+
+
+@pytest.mark.parametrize("beside", [{}, {"total": 20}, {"has_more": True}])
+def test_two_pages_in_turn_are_an_error(
+    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+) -> None:
+    pages_of(stand_in, say, rows(*"abc"), rows(*"def"), beside=beside)
+    with pytest.raises(ProtocolError, match="Pages 1 and 3 of 2026-01-15 are the same"):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 3
+
+
+@pytest.mark.parametrize("on_drift", ["raise", "warn"])
+@pytest.mark.parametrize("event_id", ["text", 7])
+def test_pages_without_a_new_event_are_an_error(
+    world: World, stand_in: StandIn, say: type[Say], on_drift: str, event_id: str | int
+) -> None:
+    """The same ids in another order, or with other bytes, on every page."""
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        ids = [event_id, "b", "c", "d"]
+        shifted = ids[page % 4 :] + ids[: page % 4]
+        found = [{"event_id": each, "n": page} for each in shifted[: 3 + page % 2]]
+        return say({"events": found, "has_more": True})
+
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match=r"(hold no new event|are the same)"):
+        world.rows(DAY, split="none", on_drift=on_drift)
+    assert len(stand_in.asked) <= 5
+
+
+def test_events_without_an_id_that_come_in_another_order_end_a_slice(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        if page > 9:
+            return say(status=404)
+        found = [{"n": (at + page) % 10} for at in range(10)]
+        return say({"events": found, "total": 20, "has_more": True})
+
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match="Pages 2 to 4 of 2026-01-15 hold no new event"):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 4
+
+
+def test_events_that_come_twice_are_handed_out_once(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"ea"), beside={"total": 5})
+    assert world.rows(DAY, split="none", per_page=3) == rows(*"abcde")
+
+
+class Lagging:
+    """A proxy whose first connection sends the answer of the request before; others are right."""
+
+    def __init__(self, answers: dict[str, bytes]) -> None:
+        self.answers = answers
+        self.connections = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            self.connections += 1
+            late = self.connections == 1
+            threading.Thread(target=self._serve, args=(connection, late), daemon=True).start()
+
+    def _serve(self, connection: socket.socket, late: bool) -> None:
+        waiting = [self.answers["late"]] if late else []
+        with connection, connection.makefile("rb") as lines:
+            closes = False
+            while not closes and (first := lines.readline()):
+                while (header := lines.readline().strip()) != b"":
+                    closes |= header.lower() == b"connection: close"
+                hour = first.split(b"hour=")[1].split(b"&")[0].decode()
+                waiting.append(self.answers[hour])
+                body = waiting.pop(0)
+                head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n"
+                connection.sendall(head.encode() + body)
+
+
+@pytest.fixture
+def late_pages() -> dict[str, bytes]:
+    event = b'{"events":[{"event_id":"%s","event_hour":%s}],"total":1}'
+    answers = {str(hour): event % (b"e%d" % hour, b"%d" % hour) for hour in range(24)}
+    return answers | {"late": event % (b"late", b"99")}
+
+
+def test_a_late_answer_is_asked_for_again_on_a_new_connection(
+    open_world: OpenWorld, late_pages: dict[str, bytes]
+) -> None:
+    with closing(Lagging(late_pages)) as proxy:
+        found = open_world(proxy.url, limit=None).rows(DAY, concurrency=1)
+        assert [row["event_hour"] for row in found] == [*range(24)]
+        assert proxy.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "other"),
+    [
+        ({"events": rows("a"), "pagination": {"page": 7, "total": 1}}, "page 7"),
+        ({"events": [{"event_date": "2026-01-14"}], "total": 1}, "events of 2026-01-14"),
+        ({"events": [{"event_hour": 4}], "total": 1}, "events of hour 4"),
+        ({"events": rows("a"), "page": 0, "total": 1}, "page 0"),
+        ({"events": [{"event_date": "2026-01-14T23:00:00Z"}]}, "events of 2026-01-14"),
+        ({"events": [{"event_hour": "04"}]}, "events of hour 4"),
+        ({"events": [*rows(*"ab"), {"event_date": "2026-01-16"}]}, "events of 2026-01-16"),
+        ({"events": [{"event_hour": 3}, *rows("a"), {"event_hour": 4}]}, "events of hour 4"),
+    ],
+)
+def test_a_page_that_was_not_asked_for_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any], other: str
+) -> None:
+    stand_in.says(say(body))
+    with pytest.raises(ProtocolError, match=f"hold {other}: they belong to another request"):
+        world.rows(DAY, hour=3)
+    assert len(stand_in.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"events": [{"event_date": "15.01.2026", "event_hour": "4 h"}], "total": 1},
+        {"events": [{"event_date": f"{DAY}T03:59", "event_hour": "03"}], "page": 1, "total": 1},
+        {"events": [{"event_date": None, "event_hour": None}], "page": {"number": 7}, "total": 1},
+    ],
+)
+def test_a_page_that_states_nothing_else_is_taken(
+    world: World, stand_in: StandIn, say: type[Say], body: dict[str, Any]
+) -> None:
+    stand_in.says(say(body))
+    assert len(world.rows(DAY, hour=3)) == 1
+    assert len(stand_in.asked) == 1
+
+
+def test_the_page_before_is_asked_again(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    """A proxy sends the answer for page 1 once more."""
+
+    def script(asked: Asked) -> Say:
+        late = len(stand_in.asked) == 2
+        page = 1 if late else int(asked.query["page"])
+        return say({"events": rows(f"e{page}"), "page": page, "total": 2})
+
+    stand_in.script = script
+    assert world.rows(DAY, split="none") == rows("e1", "e2")
+    assert [each.query["page"] for each in stand_in.asked] == ["1", "2", "2"]
+
+
+def test_a_number_that_python_cannot_hold_does_not_keep_a_page_from_a_file(
+    world: World, stand_in: StandIn, say: type[Say], tmp_path: Path
+) -> None:
+    event = b'{"event_hour":%b,"n":%b}' % (b"9" * 5000, b"9" * 5000)
+    stand_in.says(say(b'{"events":[%b],"total":1}' % event))
+    query = world.client.events(DAY, hour=3)
+    assert world.on(query, "write", tmp_path / "hour.jsonl") == 1
+
+
+EMPTY: list[dict[str, Any]] = [{"status": 204}, {"status": 200}]
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+def test_a_first_page_without_a_body_means_no_events(
+    world: World, stand_in: StandIn, say: type[Say], empty: dict[str, Any]
+) -> None:
+    stand_in.says(say(**empty))
+    assert world.rows(DAY, split="none") == []
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("total", [0, 20])
+def test_a_total_beside_no_body_counts(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    tmp_path: Path,
+    empty: dict[str, Any],
+    total: int,
+) -> None:
+    stand_in.says(say(**empty, headers={"X-Total-Count": f"{total}"}))
+    query = world.client.events(DAY, split="none")
+    if total:
+        with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 has no body, twice"):
+            world.on(query, "write", tmp_path / "day.jsonl")
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert world.on(query, "write", tmp_path / "day.jsonl") == 0
+    assert len(stand_in.asked) == 2
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("beside", [{}, {"total": 5}, {"has_more": True}])
+def test_a_later_page_without_a_body_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say], empty: dict[str, Any], beside: dict[str, Any]
+) -> None:
+    first = {"events": rows(*"abc"), **beside}
+    stand_in.script = lambda asked: say(first) if asked.query["page"] == "1" else say(**empty)
+    with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 has no body, twice"):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 3
+
+
+def test_no_body_where_the_summary_counts_events_is_an_error(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    """`auto` asked the summary, and plans one query for the two small days."""
+
+    def script(asked: Asked) -> Say:
+        if asked.path.endswith("summary"):
+            days = {DAY: 500, "2026-01-16": 10, "2026-01-17": 10}
+            return say({"summary": [{"date": day, "clicks": n} for day, n in days.items()]})
+        if asked.query["start_date"] == "2026-01-16":
+            return say(status=204)
+        hour = asked.query.get("hour", "all")
+        return say(
+            {"events": rows(*(f"{hour}-{at}" for at in range(10))), "has_more": hour == "all"}
+        )
+
+    stand_in.script = script
+    with pytest.raises(ProtocolError, match=r"2026-01-16\.\.2026-01-17 has no body"):
+        world.rows(DAY, "2026-01-17", split="auto", per_page=10)
+
+
+def test_a_slice_is_asked_three_times_at_most(
+    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
+    with pytest.raises(ProtocolError, match="counts 2 events in 2026-01-15 and 1 came") as caught:
+        world.rows(DAY, split="none")
+    assert 'on_drift="warn"' in str(caught.value)
+    assert len(stand_in.asked) == 3
+    assert world.rows(DAY, split="none", on_drift="warn") == rows("a")
+    assert len(stand_in.asked) == 4
+
+
+def test_no_advice_to_pull_again_while_that_happens(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(_: Asked) -> Say:
+        found = rows("a") if len(stand_in.asked) == 1 else rows(*"ab")
+        return say({"events": found, "total": 2, "has_more": False})
+
+    stand_in.script = script
+    drifts = Drifts()
+    assert open_world(observer=drifts).rows(DAY, split="none") == rows(*"ab")
+    assert [each.split(",")[0] for each in caplog.messages] == ["Asking 2026-01-15 again"]
+    assert drifts.found == []
+
+
+def test_a_slice_without_ids_is_not_asked_again(
+    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.says(say({"events": [{"n": 1}], "total": 2, "has_more": False}))
+    with pytest.raises(ProtocolError, match="which of them are missing is not known"):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 1
+    assert "Page 1 of 2026-01-15 is the last, but" in caplog.text
+
+
+def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    """No token behind a missing event leads to an output that is silently short."""
+    attempts: list[int] = []
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        attempts.extend([page] * (page == 1))
+        stored = rows(*"abcdef") if len(attempts) > 1 else rows(*"abcf")
+        return say({"events": stored[page * 2 - 2 : page * 2], "total": 6, "has_more": page < 3})
+
+    stand_in.script = script
+    pages = world.pages(DAY, split="none", per_page=2)
+    assert [row["event_id"] for page in pages for row in page.rows] == [*"abcfde"]
+    assert [page.last for page in pages] == [False] * 5 + [True]
+    for page in pages[2:-1]:
+        with pytest.raises(ProtocolError, match="counts 6 events"):
+            world.rows(DAY, split="none", per_page=2, resume=page.token)
+    assert world.rows(DAY, split="none", per_page=2, resume=pages[-1].token) == []
+
+
+def test_max_events_is_reached_before_anything_is_missing(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
+    assert world.rows(DAY, split="none", max_events=1) == rows("a")
+    assert len(stand_in.asked) == 1
+
+
+def test_on_drift_is_checked(world: World, stand_in: StandIn) -> None:
+    with pytest.raises(ConfigurationError, match="on_drift='stop': choose raise or warn"):
+        world.client.events(DAY, on_drift="stop")
+    assert stand_in.asked == []
+
+
+def fetched(ids: list[str], *, more: bool, total: int | None = None) -> FetchedPage:
+    found = raw_rows(b'{"event_id":"%b"}' % each.encode() for each in ids)
+    return FetchedPage(found, Signals(more, total=total), range(1, len(ids) + 1)).identified()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    size=st.integers(2, 6),
+    count=st.integers(0, 30),
+    arrivals=st.lists(st.integers(0, 5), max_size=12),
+    totals=st.booleans(),
+)
+@example(size=3, count=9, arrivals=[1, 2, 1], totals=True)
+def test_no_event_comes_twice_and_none_is_missing_where_totals_are_stated(
+    size: int, count: int, arrivals: list[int], totals: bool
+) -> None:
+    """Events arrive in front of all others between the pages of the first attempt."""
+    stored, waiting = [f"e{number}" for number in range(count)], list(arrivals)
+    came, drifts = list[str](), list[PageDrift]()
+    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
+    fanout = Fanout(plan, concurrency=1, ordered=True, report=drifts.append)
+    while not fanout.finished:
+        if (cursor := fanout.start()) is not None:
+            end = cursor.number * size
+            more, total = end < len(stored), len(stored) if totals else None
+            fanout.settle(cursor, fetched(stored[end - size : end], more=more, total=total))
+            # A whole page of arrivals would make the next page the same as this one.
+            new = min(waiting.pop(0), size - 1) if waiting and not cursor.attempt else 0
+            stored[:0] = [f"late{len(stored)}-{number}" for number in range(new)]
+        while (ready := fanout.ready()) is not None:
+            came += [row["event_id"] for row in ready.page.rows.rows()]
+    assert len(came) == len(set(came))
+    assert set(came) >= {f"e{number}" for number in range(count)}
+    if totals and drifts and drifts[-1].last:
+        assert set(came) == set(stored)
+    if not totals:
+        assert all(each.repeated for each in drifts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(late=st.integers(1, 999), behind=st.integers(1, 1000))
+@example(late=999, behind=1)
+@example(late=1, behind=1000)
+def test_late_events_anywhere_on_a_page_are_noticed(late: int, behind: int) -> None:
+    """They arrive in front of the last events of a page, and no total is stated."""
+    first = [f"e{number}" for number in range(1000)]
+    second = [*(f"late{number}" for number in range(late)), *first[-behind:]][-late:]
+    second += [f"n{number}" for number in range(1000 - len(second))]
+    plan = make_plan(date(2026, 1, 15), date(2026, 1, 15), split="none")
+    drifts, came = list[PageDrift](), list[str]()
+    fanout = Fanout(plan, concurrency=1, ordered=True, report=drifts.append)
+    for ids, more in ((first, True), (second, False)):
+        cursor = fanout.start()
+        assert cursor is not None
+        fanout.settle(cursor, fetched(ids, more=more))
+        ready = fanout.ready()
+        assert ready is not None
+        came += [row["event_id"] for row in ready.page.rows.rows()]
+    assert came == [*first, *(each for each in second if each not in first)]
+    assert [each.repeated for each in drifts] == [len({*first} & {*second})]
+
+
+def numbered(say: type[Say], counts: list[int]) -> Any:
+    """Page n of as many events as there are by then, two on a page."""
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        count = counts[page - 1]
+        found = rows(*(f"e{at}" for at in range(page * 2 - 2, min(page * 2, count))))
+        return say({"events": found, "total": count})
+
+    return script
+
+
+def test_events_that_come_at_the_end_are_no_drift(
+    world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.script = numbered(say, [4, 5, 5])
+    assert world.rows(DAY, split="none") == rows("e0", "e1", "e2", "e3", "e4")
+    assert caplog.messages == []
+
+
+def test_events_that_go_while_they_are_read_move_others(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    """An hour that is replaced by less: what moved up to pages that were read is asked again."""
+    stored = [f"e{at}" for at in range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        del stored[: 2 if page == 2 and len(stored) == 6 else 0]
+        return say({"events": rows(*stored[page * 2 - 2 : page * 2]), "total": len(stored)})
+
+    stand_in.script = script
+    assert world.rows(DAY, split="none") == rows("e0", "e1", "e4", "e5", "e2", "e3")
+    assert len(stand_in.asked) == 4
+
+
+def test_events_without_an_id_are_never_left_out(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        return say({"events": [{"n": 1}, {"n": page}, {"n": 1}], "has_more": page < 3})
+
+    stand_in.script = script
+    assert len(world.rows(DAY, split="none")) == 9
+
+
+@pytest.mark.parametrize("form", [str, int])
+def test_ids_that_are_numbers_are_ids(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], form: Any
+) -> None:
+    stored = [*range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        stored[:0] = [99] if page == 2 else []
+        found = rows(*map(form, stored[page * 2 - 2 : page * 2]))
+        return say({"events": found, "has_more": page * 2 < len(stored)})
+
+    stand_in.script = script
+    drifts = Drifts()
+    assert open_world(observer=drifts).rows(DAY, split="none") == rows(*map(form, range(6)))
+    assert [(each.number, each.repeated, each.alike) for each in drifts.found] == [(2, 1, False)]
+
+
+def test_events_without_an_id_that_seem_to_come_again_are_reported_once(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = [*range(6)]
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        stored[:0] = [90 + page] if page > 1 else []
+        found = [{"eventId": each} for each in stored[page * 2 - 2 : page * 2]]
+        return say({"events": found, "has_more": page * 2 < len(stored)})
+
+    stand_in.script = script
+    drifts = Drifts()
+    pages = open_world(observer=drifts).pages(DAY, split="none", per_page=2)
+    assert [row["eventId"] for row in pages[1].rows] == [1, 2]
+    assert [(each.number, each.repeated, each.alike) for each in drifts.found] == [(2, 0, True)]
+    assert "seems to repeat events, which are kept as they have no event_id" in caplog.text
+
+
+def without_ids(number: int, at: int) -> dict[str, str]:
+    """Event `at` of a page: one of a thousand differs from page to page."""
+    return {"event_type": "impression", "revenue": f"0.00{number}" if at == 401 else "0.001"}
+
+
+def with_long_texts(number: int, at: int) -> dict[str, str]:
+    """Ids that are far from each other, between texts that are the same on each page."""
+    return {"event_id": f"{number}-{at:03}", "pad": "x" * (5000 if at % 100 == 0 else 3)}
+
+
+@pytest.mark.parametrize("event", [without_ids, with_long_texts])
+def test_pages_that_differ_in_little_are_two(
+    world: World, stand_in: StandIn, say: type[Say], event: Any
+) -> None:
+    def script(asked: Asked) -> Say:
+        number = int(asked.query["page"])
+        return say({"events": [event(number, at) for at in range(1000)], "has_more": number < 3})
+
+    stand_in.script = script
+    assert len(world.rows(DAY, split="none", per_page=1000)) == 3000
+
+
+@pytest.mark.parametrize("split", ["none", "auto"])
+def test_a_repeated_page_is_an_error_behind_the_first_one(
+    world: World, stand_in: StandIn, say: type[Say], split: str
+) -> None:
+    stand_in.says(say({"events": rows(*"abc")}, headers={"X-Request-Id": "r-2"}))
+    seen = SeenEvents()
+    with pytest.raises(ProtocolError, match=r"Pages 1 and 2 of .* are the same") as raised:
+        world.rows(DAY, split=split, seen=seen)
+    assert len(seen) == 3
+    assert raised.value.request_id == "r-2"
+    assert raised.value.url
+    assert "page=2" in raised.value.url

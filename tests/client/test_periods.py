@@ -1,0 +1,54 @@
+"""Periods in words, by the client's own clock: it stands at 2027-01-15 08:00 UTC."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client import ConfigurationError
+
+if TYPE_CHECKING:
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+PERIODS = [
+    (("today",), ("2027-01-15", "2027-01-15")),
+    (("yesterday",), ("2027-01-14", "2027-01-14")),
+    (("2026-02",), ("2026-02-01", "2026-02-28")),
+    (("2026-02-27", "2026-02"), ("2026-02-27", "2026-02-28")),
+    (("-7d",), ("2027-01-08", "2027-01-15")),
+    (("-7d", "yesterday"), ("2027-01-08", "2027-01-14")),
+    ((date(2026, 3, 1), "-300d"), ("2026-03-01", "2026-03-21")),
+]
+
+
+@pytest.mark.parametrize(("words", "days"), PERIODS)
+def test_every_method_takes_the_same_words(
+    world: World, stand_in: StandIn, say: type[Say], words: tuple[str, ...], days: tuple[str, str]
+) -> None:
+    stand_in.says_by_name(
+        events=[say({"events": []})],
+        summary=[say({"summary": [{}]})],
+        bulk_export=[say({"url": "/f.csv"})],
+    )
+    world.rows(*words, split="none")
+    world.call("summary", *words)
+    job = world.call("start_export", *words)
+    for asked in stand_in.asked[:2]:
+        assert (asked.query["start_date"], asked.query["end_date"]) == days
+    assert (str(job.order.start), str(job.order.end)) == days
+
+
+@pytest.mark.parametrize("word", ["tomorrow", "2026-13", "-7", "7d", "20260115", "", None, 5])
+def test_another_word_is_an_error_that_says_what_to_write(world: World, word: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^start: .* YYYY-MM-DD, today, yesterday, -7d"):
+        world.client.events(word)
+
+
+def test_an_export_to_a_file_takes_them_too(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], tmp_path: object
+) -> None:
+    stand_in.says_by_name(bulk_export=[say({"url": "/f.csv"})], f_csv=[say(b"a,b\n1,2\n")])
+    open_world().call("export", "2026-02", to=f"{tmp_path}/out.csv")
+    assert b'"end_date": "2026-02-28"' in stand_in.asked[0].body

@@ -1,0 +1,125 @@
+"""`progress=True`: seen in a terminal and in a notebook, nowhere else; the observer hears all."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+from contextlib import redirect_stderr
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adanalytics_client import Observer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+DAY = "2026-01-15"
+PAGE = {"events": [{"event_id": "a"}, {"event_id": "b"}], "pagination": {"has_more": False}}
+
+
+class Terminal(io.StringIO):
+    """A terminal in the place of stderr while it is entered."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return Terminal()
+
+
+@pytest.mark.parametrize("method", ["to_arrow", "to_pandas", "to_polars"])
+def test_a_table_shows_how_many_events_came(
+    reference_world: World, terminal: Terminal, method: str
+) -> None:
+    query = reference_world.client.events(DAY, split="none")
+    with redirect_stderr(terminal):
+        assert len(reference_world.on(query, method, progress=True)) == 1500
+    assert "1,500 events" in terminal.getvalue()
+
+
+def test_a_file_shows_events_and_an_export_bytes(
+    reference_world: World, terminal: Terminal, tmp_path: Path
+) -> None:
+    query = reference_world.client.events(DAY)
+    with redirect_stderr(terminal):
+        assert reference_world.on(query, "write", tmp_path / "x.jsonl", progress=True) == 1500
+        assert "1,500 events" in terminal.getvalue()
+        path = reference_world.call("export", DAY, to=tmp_path / "x.csv", progress=True)
+    assert "kB of" in terminal.getvalue()
+    assert path.exists()
+
+
+def test_a_wait_shows_its_reason_and_its_end(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], terminal: Terminal
+) -> None:
+    stand_in.says(say(status=429, headers={"Retry-After": "3"}), say(PAGE))
+    world = open_world()
+    query = world.client.events(DAY, split="none")
+    with redirect_stderr(terminal):
+        assert len(world.on(query, "to_arrow", progress=True)) == 2
+    assert "; resuming at " in terminal.getvalue()
+
+
+def test_nothing_is_shown_where_stderr_is_no_terminal(
+    reference_world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = reference_world.client.events(DAY, split="none")
+    reference_world.on(query, "to_arrow", progress=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_shows_a_widget(reference_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    class ZMQInteractiveShell:
+        """Named as the shell of a notebook, by which rich recognises one."""
+
+    class Output:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_error: object) -> None: ...
+        def clear_output(self, *, wait: bool) -> None: ...
+
+    shown: list[Any] = []
+    display = SimpleNamespace(display=shown.append)
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setitem(sys.modules, "ipywidgets", SimpleNamespace(Output=Output))
+    query = reference_world.client.events(DAY, split="none")
+    reference_world.on(query, "to_arrow", progress=True)
+    assert any(isinstance(each, Output) for each in shown)
+
+
+def test_the_observer_of_the_client_hears_everything(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+) -> None:
+    heard: list[str] = []
+
+    class Everything(Observer):
+        """Notes which of its methods was called."""
+
+    def hear(name: str) -> Any:
+        return lambda _self, _info: heard.append(name)
+
+    for name in vars(Observer):
+        if not name.startswith("_"):
+            setattr(Everything, name, hear(name))
+    short = {**PAGE, "pagination": {"total": 5, "has_more": False}}
+    stand_in.says_by_name(
+        events=[say(status=503), say(status=429), *[say(short)] * 9],
+        bulk_export=[say({"status": "done", "url": "/f.csv"})],
+        f_csv=[say(b"a,b\r\n")],
+    )
+    world = open_world(observer=Everything())
+    query = world.client.events(DAY, split="none", on_drift="warn")
+    with redirect_stderr(terminal):
+        world.call("export", DAY, to=tmp_path / "x.csv", progress=True)
+        world.on(query, "write", tmp_path / "x.jsonl", progress=True)
+    assert {"due", "request", "retry", "wait", "page", "drift", "bytes"} <= set(heard)

@@ -1,0 +1,118 @@
+"""Rules that are tables: headers of limits, waits, days, addresses, amounts, secrets."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from adanalytics_client import ConfigurationError, Event, RetryPolicy
+from adanalytics_client._base.dates import to_day, to_range
+from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import origin_of, redact_url
+from adanalytics_client._quota import rate_window, retry_after
+
+NOW = 1_800_000_000.0
+YEAR = 366 * 86_400.0
+MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "Fri, 15 Jan 2027 08:01:00 GMT"}, 60.0),
+        ({"retry-after": "Fri, 15 Jan 2027 07:00:00 GMT"}, 0.0),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "99999999999"}, YEAR),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, YEAR),
+        ({"retry-after": ", ,", "ratelimit": '"hour";r=0;t=30'}, 30.0),
+        ({"retry-after": "Fri, 99 Jan 2027 08:01:00 GMT"}, None),
+        ({"retry-after": "\u0663"}, None),
+        ({"ratelimit": '"hour";r=0;t=30'}, 30.0),
+        ({"ratelimit": "junk"}, None),
+        ({"ratelimit": '"a,b";r=5;t=1, "hour";r=0;t=30, "day";r=9;t=7'}, 30.0),
+        ({"x-ratelimit-reset": "45"}, 45.0),
+        ({"x-ratelimit-reset": "1800000090"}, 90.0),
+        ({"x-ratelimit-reset": "1700000000"}, 0.0),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(ResponseHead(429, headers), NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "left"),
+    [
+        ({"ratelimit": '"hour";r=997;t=1800'}, (997, 1800.0)),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "45"}, (3, 45.0)),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "1800000090"}, (3, 90.0)),
+        ({"x-ratelimit-remaining": "3"}, None),
+        ({"x-ratelimit-remaining": "many", "x-ratelimit-reset": "45"}, None),
+        ({}, None),
+    ],
+)
+def test_how_many_are_left(headers: dict[str, str], left: tuple[int, float] | None) -> None:
+    assert rate_window(ResponseHead(200, headers), NOW) == left
+
+
+def test_waits_grow_to_a_bound_and_are_never_earlier_than_asked() -> None:
+    policy = RetryPolicy(first_wait=1, longest_wait=10)
+    assert [policy.wait(each, None, lambda: 1.0) for each in range(6)] == [1, 2, 4, 8, 10, 10]
+    assert policy.wait(5000, None, lambda: 0.5) == 5.0
+    assert policy.wait(0, 60.0, lambda: 1.0) == 60.0
+    for wrong in ({"attempts": 0}, {"first_wait": -1}, {"budget": 0}):
+        with pytest.raises(ConfigurationError):
+            RetryPolicy(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["2026-1-5", "20260105", "2026-W01-1", "\u0662026-01-05", "today", 5, None, MOMENT],
+)
+def test_only_plain_days_pass(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        to_day(wrong, "start")
+
+
+def test_a_range_defaults_to_one_day() -> None:
+    day = date(2026, 1, 5)
+    assert to_range("2026-01-05", None) == to_range(day, day) == (day, day)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x.example/a?start_date=2026-01-01&page=2", "start_date=2026-01-01&page=2"),
+        ("https://x.example/a?page=2&X-Amz-Signature=abc", "page=2&***"),
+        ("https://u:pw@x.example/a?abc", "***"),
+    ],
+)
+def test_addresses_are_shown_without_what_may_be_signed(url: str, shown: str) -> None:
+    assert redact_url(url) == f"https://x.example/a?{shown}"
+
+
+def test_origins_differ_by_scheme_host_and_port() -> None:
+    assert origin_of("https://x.example/a") == origin_of("HTTPS://X.example:443/b")
+    others = ["http://x.example", "https://y.example", "https://x.example:444", "/a", "https://x:y"]
+    assert all(origin_of(other) != origin_of("https://x.example") for other in others)
+
+
+def test_money_is_written_plainly_unless_that_is_absurdly_long() -> None:
+    plain = Event.model_validate({"revenue": "0E-9", "cost": "1E999999999"})
+    written = plain.model_dump_json(include={"revenue", "cost"})
+    assert written == '{"revenue":"0.000000000","cost":"1E+999999999"}'
+
+
+def test_a_secret_has_no_readable_form() -> None:
+    secret = Secret("hidden")
+    assert "hidden" not in f"{secret} {secret!r}"
+    assert secret.redact("a hidden thing") == "a *** thing"
+    assert Secret("th").redact("a hidden thing") == "a hidden thing"
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(secret)
