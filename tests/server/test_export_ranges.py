@@ -1,10 +1,17 @@
 """Ranges of a download: which bytes come, with which status, and what is refused."""
 
+import asyncio
+import gc
+import warnings
+from pathlib import Path
+
 import httpx
 import pytest
+from starlette.types import Message
 
 from adanalytics_server.byte_ranges import asked_range
 from adanalytics_server.errors import ApiError
+from adanalytics_server.file_answer import file_answer
 from adanalytics_server.local import LocalServer
 from adanalytics_server.preconditions import check_match, is_known
 
@@ -152,3 +159,27 @@ def test_a_deleted_file_is_said_to_be_gone_and_written_again(
     again = http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"]
     assert again != url
     assert httpx.get(again).content == whole
+
+
+def test_a_client_that_leaves_at_once_leaves_no_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+
+    async def ask(turns: int) -> None:
+        async def leave() -> Message:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return {"type": "http.disconnect"}
+
+        async def send(_message: Message) -> None:
+            pass
+
+        scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+        await file_answer(path, size=10, part=None, headers={})(scope, leave, send)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for turns in range(20):
+            asyncio.run(ask(turns))
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
