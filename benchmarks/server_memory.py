@@ -18,10 +18,10 @@ import httpx
 from server_http import EVENTS_URL, EXPORT_URL, PER_PAGE, say
 from server_process import ServerProcess, server
 
-from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record
-from adanalytics_server.ingest import ingest
 from adanalytics_server.local import LocalServer, Sample
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 1)
 DAYS = 10

@@ -15,14 +15,14 @@ from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adanalytics_server.events import EVENT_TYPE_NUMBERS, Record, decode_facts
-from adanalytics_server.ingest import ingest
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.paging import read_page, read_spans
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.seed import generate
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.summaries import read_summary
+from adanalytics_server.api.paging import read_page, read_spans
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.api.summaries import read_summary
+from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Record, decode_facts
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 15)
 PER_PAGE = 10_000

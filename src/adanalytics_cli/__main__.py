@@ -25,8 +25,8 @@ def _run() -> None:
         sys.exit(show_version())
     # numpy comes with pyarrow, and would start threads that nothing here has work for.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from adanalytics_cli.root import cli
-    from adanalytics_cli.termination import leave_on_sigterm
+    from adanalytics_cli.core.termination import leave_on_sigterm
+    from adanalytics_cli.main import cli
 
     leave_on_sigterm()
     cli.main(prog_name="adanalytics")

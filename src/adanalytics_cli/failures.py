@@ -3,7 +3,7 @@
 import errno
 from dataclasses import dataclass
 
-from adanalytics_cli.exit_codes import ExitCode
+from adanalytics_cli.core.exit_codes import ExitCode
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _LATER = "Run the same command again later."

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import click
 
-from adanalytics_cli.exit_codes import ExitCode
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.streams import drop_unwritable, give_up_stdout, prepare_streams
+from adanalytics_cli.console.streams import drop_unwritable, give_up_stdout, prepare_streams
+from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.core.invocation import Invocation
 
 
 def run(root: click.Command, words: Sequence[str], program: str, *, invocation: Invocation) -> int:
@@ -34,7 +34,7 @@ def run(root: click.Command, words: Sequence[str], program: str, *, invocation: 
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  # whatever it is, the user gets one message
-        from adanalytics_cli.error_report import print_error
+        from adanalytics_cli.console.error_report import print_error
 
         code = print_error(error, invocation)
         drop_unwritable()

@@ -2,7 +2,7 @@
 
 import sys
 
-from adanalytics_cli.streams import give_up_stdout, prepare_streams
+from adanalytics_cli.console.streams import give_up_stdout, prepare_streams
 from adanalytics_client import __version__
 
 CLOSED_PIPE = 141

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from adanalytics_server.accounts import Accounts, Partner, Role, User
-from adanalytics_server.api_keys import ApiKey, ApiKeys
+from adanalytics_server.accounts.api_keys import ApiKey, ApiKeys
+from adanalytics_server.accounts.people import Accounts, Partner, Role, User
 from adanalytics_server.clock import Clock
-from adanalytics_server.state import State, open_state
+from adanalytics_server.storage.state import State, open_state
 
 Answer = TypeVar("Answer")
 

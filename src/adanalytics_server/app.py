@@ -9,37 +9,41 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server import api, control_api, downloads, health, web
-from adanalytics_server.accounts import Accounts
-from adanalytics_server.api_keys import ApiKeys
-from adanalytics_server.auth import Authenticator
-from adanalytics_server.bodies import message_of
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.auth import Authenticator
+from adanalytics_server.accounts.credentials import Tokens
+from adanalytics_server.accounts.people import Accounts
+from adanalytics_server.accounts.throttle import SignIns
+from adanalytics_server.api import routes as api
+from adanalytics_server.api.bodies import message_of
+from adanalytics_server.api.openapi import DocumentedApp, operation_id
+from adanalytics_server.api.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
-from adanalytics_server.control import Controls
-from adanalytics_server.credentials import Tokens
+from adanalytics_server.control import api as control_api
+from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import (
     ApiError,
     Detail,
     answer_api_error,
     error_response,
 )
-from adanalytics_server.exports import Exports
-from adanalytics_server.fault_layer import FaultLayer
-from adanalytics_server.folder_lock import folder_lock
-from adanalytics_server.headers import AnswerHeaders
-from adanalytics_server.metrics import Metrics
-from adanalytics_server.openapi import DocumentedApp, operation_id
-from adanalytics_server.ratelimit import RateLimiter
-from adanalytics_server.request_log import RequestLog
-from adanalytics_server.security_hosts import OwnHosts
-from adanalytics_server.security_throttle import SignIns
+from adanalytics_server.exports import downloads
+from adanalytics_server.exports.exports import Exports
+from adanalytics_server.exports.signing import Signer
+from adanalytics_server.faults.layer import FaultLayer
+from adanalytics_server.serving import health
+from adanalytics_server.serving.hosts import OwnHosts
+from adanalytics_server.serving.metrics import Metrics
+from adanalytics_server.serving.request_id import AnswerHeaders
+from adanalytics_server.serving.request_log import RequestLog
 from adanalytics_server.settings import Settings
-from adanalytics_server.signing import Signer
-from adanalytics_server.state import open_state
-from adanalytics_server.stores import Stores
-from adanalytics_server.web_errors import answer_unrouted
-from adanalytics_server.web_session import Sessions
+from adanalytics_server.storage.folder_lock import folder_lock
+from adanalytics_server.storage.state import open_state
+from adanalytics_server.storage.stores import Stores
+from adanalytics_server.web import routes as web
+from adanalytics_server.web.errors import answer_unrouted
+from adanalytics_server.web.session import Sessions
 
 
 def create_app(

@@ -5,19 +5,19 @@ from typing import cast
 
 from starlette.requests import Request
 
-from adanalytics_server.accounts import Accounts
-from adanalytics_server.api_keys import ApiKeys
-from adanalytics_server.auth import Authenticator
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.auth import Authenticator
+from adanalytics_server.accounts.credentials import Tokens
+from adanalytics_server.accounts.people import Accounts
+from adanalytics_server.accounts.throttle import SignIns
+from adanalytics_server.api.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
-from adanalytics_server.credentials import Tokens
-from adanalytics_server.exports import Exports
-from adanalytics_server.metrics import Metrics
-from adanalytics_server.ratelimit import RateLimiter
-from adanalytics_server.security_throttle import SignIns
+from adanalytics_server.exports.exports import Exports
+from adanalytics_server.exports.signing import Signer
+from adanalytics_server.serving.metrics import Metrics
 from adanalytics_server.settings import Settings
-from adanalytics_server.signing import Signer
-from adanalytics_server.stores import Stores
-from adanalytics_server.web_session import Sessions
+from adanalytics_server.storage.stores import Stores
+from adanalytics_server.web.session import Sessions
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from typing import Any, Self, TypeVar
 
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
-from adanalytics_server.control import Controls
-from adanalytics_server.dialects import dialect_of
-from adanalytics_server.fault import Fault
-from adanalytics_server.faults import Faults
-from adanalytics_server.journal import Journal
+from adanalytics_server.control.controls import Controls
+from adanalytics_server.faults.armed import Faults
+from adanalytics_server.faults.dialects import dialect_of
+from adanalytics_server.faults.fault import Fault
+from adanalytics_server.faults.journal import Journal
 from adanalytics_server.local_data import (
     ADMIN_EMAIL,
     ADMIN_PASSWORD,
@@ -28,7 +28,7 @@ from adanalytics_server.local_data import (
     fill,
     prepare_access,
 )
-from adanalytics_server.local_thread import LocalServerError, ServerThread
+from adanalytics_server.serving.thread import LocalServerError, ServerThread
 from adanalytics_server.settings import Settings
 
 __all__ = ["FIRST_DAY", "LocalServer", "LocalServerError", "Sample"]
@@ -50,7 +50,7 @@ class LocalServer:
         loose: let unknown query parameters pass.
         clock: the server's time; keep it to move it.
         faults: faults armed from the start, in the short text form or as :class:`Fault`.
-        dialect: names of :data:`adanalytics_server.dialects.DIALECTS`, separated by commas.
+        dialect: names of :data:`adanalytics_server.faults.dialects.DIALECTS`, separated by commas.
 
     Raises:
         ValueError: a negative number.

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from adanalytics_server.accounts import AccountError, Accounts, Partner
-from adanalytics_server.api_keys import ApiKeys
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.people import AccountError, Accounts, Partner
 from adanalytics_server.clock import Clock
-from adanalytics_server.seed import generate
-from adanalytics_server.state import open_state
-from adanalytics_server.stores import Stores
+from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.state import open_state
+from adanalytics_server.storage.stores import Stores
 
 ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "correct-horse-battery"  # noqa: S105  # of a server that lives for one test

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.dialects import REFERENCE, Dialect
+from adanalytics_server.faults.dialects import REFERENCE, Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

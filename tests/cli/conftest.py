@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.root import cli
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.main import cli
 from adanalytics_server.local import LocalServer, Sample
 
 SETTINGS = ("BASE_URL", "API_KEY", "EMAIL", "PASSWORD", "PARTNER", "PROFILE")

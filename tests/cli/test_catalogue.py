@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.catalogue import Entry
-from adanalytics_cli.root import COMMANDS
-from adanalytics_cli.server_commands.group import server
+from adanalytics_cli.core.catalogue import Entry
+from adanalytics_cli.main import COMMANDS
+from adanalytics_cli.server.group import server
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *(f"server {name}" for name in server.entries)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_cli.root import COMMANDS
+from adanalytics_cli.main import COMMANDS
 
 
 def offered(line: str) -> list[str]:

@@ -9,13 +9,13 @@ import httpx
 import pytest
 from click.testing import Result
 
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import Check, compare_files, compare_summary
 from adanalytics_cli.demo.data import EMAIL, prepare_demo_data
 from adanalytics_cli.demo.rates import rates
 from adanalytics_cli.demo.run import Demo
 from adanalytics_cli.demo.story import Story
 from adanalytics_cli.demo.tally import Fact, Metrics, Tally, read_csv, read_jsonl, tally
-from adanalytics_cli.invocation import Invocation
 from adanalytics_client import Summary
 from adanalytics_server.admin import list_users
 from adanalytics_server.local import LocalServer

@@ -2,13 +2,14 @@
 
 import importlib
 import json
+import pkgutil
 import re
 from collections.abc import Callable
 
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.exit_codes import ExitCode
+from adanalytics_cli.core.exit_codes import ExitCode
 from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
 from adanalytics_client._base.clock import SystemClock
@@ -16,27 +17,16 @@ from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
 NOBODY_THERE = "http://127.0.0.1:9"
-# Module of each class that the table names by its top package.
-MODULES = {
-    "adanalytics_cli": ["adanalytics_cli.errors"],
-    "adanalytics_client": ["adanalytics_client.errors"],
-    "adanalytics_server": [
-        f"adanalytics_server.{name}"
-        for name in (
-            *("accounts", "mapping", "load_errors", "local", "folder_lock", "schema"),
-            *("seed", "store", "dialects"),
-        )
-    ],
-    "click": ["click"],
-    "sqlite3": ["sqlite3"],
-    "builtins": ["builtins"],
-}
 
 
 @pytest.mark.parametrize("entry", _TABLE)
 def test_the_table_names_classes_that_exist(entry: str) -> None:
     package, _, name = entry.partition(".")
-    found = [getattr(importlib.import_module(each), name, None) for each in MODULES[package]]
+    top = importlib.import_module(package)
+    names = [package]
+    if package.startswith("adanalytics"):
+        names += [each.name for each in pkgutil.walk_packages(top.__path__, f"{package}.")]
+    found = [getattr(importlib.import_module(each), name, None) for each in names]
     assert any(isinstance(each, type) and issubclass(each, Exception) for each in found)
 
 

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from adanalytics_cli import heap
+from adanalytics_cli.core import heap
 
 
 class Library:

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.root import cli
+from adanalytics_cli.main import cli
 
 
 def command_paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

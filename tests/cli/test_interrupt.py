@@ -117,7 +117,7 @@ main()
     ("module", "words"),
     [
         ("adanalytics_cli.version", ["--version"]),
-        ("adanalytics_cli.root", ["dates"]),
+        ("adanalytics_cli.main", ["dates"]),
         ("click.core", ["dates"]),
         ("adanalytics_cli.commands.dates", ["dates"]),
     ],

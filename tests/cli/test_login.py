@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from keyring.backend import KeyringBackend
 
-from adanalytics_cli import keyring_access
+from adanalytics_cli.account import keyring_access
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

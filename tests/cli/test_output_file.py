@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_cli.errors import CommandError
-from adanalytics_cli.output_file import open_output
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.output.output_file import open_output
 from adanalytics_server.local import LocalServer
 
 

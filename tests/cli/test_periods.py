@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.periods import period
+from adanalytics_cli.core.periods import period
 from adanalytics_client import ConfigurationError, Period
 from adanalytics_server.local import LocalServer
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_cli.errors import SettingsError
-from adanalytics_cli.profile_edit import with_profile, write_profile
+from adanalytics_cli.account.profile_edit import with_profile, write_profile
+from adanalytics_cli.core.errors import SettingsError
 
 WRITTEN = """\
 # my services

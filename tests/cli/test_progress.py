@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_cli.live_line import LiveLine
-from adanalytics_cli.progress import Progress
-from adanalytics_cli.quantities import in_bytes, in_minutes
+from adanalytics_cli.console.live_line import LiveLine
+from adanalytics_cli.console.progress import Progress
+from adanalytics_cli.console.quantities import in_bytes, in_minutes
 from adanalytics_client import (
     BytesReceived,
     PageReceived,

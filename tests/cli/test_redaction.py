@@ -2,7 +2,7 @@
 
 import pytest
 
-from adanalytics_cli.redaction import redact
+from adanalytics_cli.console.redaction import redact
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click.testing import Result
 
-from adanalytics_cli.exit_codes import ExitCode
-from adanalytics_cli.root import cli
+from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.main import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 MARK = "<!-- generated from here -->\n"

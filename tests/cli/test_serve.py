@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 from tests.cli.processes import TIMEOUT, Spawn, finish
 
-from adanalytics_cli.commands.serve import serve
+from adanalytics_cli.server.serve import serve
 
 ROOT = Path(__file__).parents[2]
 

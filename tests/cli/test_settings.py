@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.credential import Credential, find_credential
-from adanalytics_cli.errors import NoCredential, SettingsError
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.settings import base_url_of, find_place, partner_of
+from adanalytics_cli.account.credential import Credential, find_credential
+from adanalytics_cli.core.errors import NoCredential, SettingsError
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

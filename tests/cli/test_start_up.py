@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from adanalytics_cli.root import COMMANDS
-from adanalytics_cli.server_commands.group import server
+from adanalytics_cli.main import COMMANDS
+from adanalytics_cli.server.group import server
 
 PROBE = """
 import json, sys
@@ -43,7 +43,7 @@ def test_version_imports_nothing_but_itself() -> None:
     }
     assert ours <= {"adanalytics_client", "adanalytics_client._version"}
     assert not HEAVY & loaded
-    assert not {"importlib.metadata", "click", "adanalytics_cli.root"} & loaded
+    assert not {"importlib.metadata", "click", "adanalytics_cli.main"} & loaded
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from adanalytics_cli.invocation import ColorChoice
-from adanalytics_cli.terminal import look_at
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.invocation import ColorChoice
 
 
 class Screen(io.StringIO):

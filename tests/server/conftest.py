@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock, rfc3339
-from adanalytics_server.events import EVENT_TYPE_NUMBERS, LogEvent, Record, encode_event
-from adanalytics_server.ingest import ingest
 from adanalytics_server.local import LocalServer
-from adanalytics_server.money import text_from_nanos
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, LogEvent, Record, encode_event
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.money import text_from_nanos
+from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
 RecordMaker = Callable[..., Record]

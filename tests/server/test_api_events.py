@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import httpx
 
-from adanalytics_server.events import Record, decode_event
+from adanalytics_server.storage.events import Record, decode_event
 
 API = "/api/partners/acme/ad-analytics"
 MakeRecord = Callable[..., Record]

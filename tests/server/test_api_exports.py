@@ -15,14 +15,14 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server import exports
+from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.clock import Clock
-from adanalytics_server.events import EVENT_FIELDS, Record
-from adanalytics_server.exportfiles import ExportedFile, write_export
-from adanalytics_server.folder_lock import FolderInUse, folder_lock
+from adanalytics_server.exports import exports
+from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.storage.events import EVENT_FIELDS, Record
+from adanalytics_server.storage.folder_lock import FolderInUse, folder_lock
+from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
 MakeRecord = Callable[..., Record]

@@ -7,14 +7,14 @@ from typing import Any
 import httpx
 import pytest
 
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.api.operations import OPERATIONS, operation_of
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
-from adanalytics_server.credentials import TOKEN_LIFETIME
-from adanalytics_server.fault_layer import CONTROL_PREFIX
-from adanalytics_server.journal import MOST_ENTRIES, Journal
+from adanalytics_server.faults.journal import MOST_ENTRIES, Journal
+from adanalytics_server.faults.layer import CONTROL_PREFIX
 from adanalytics_server.local import LocalServer
-from adanalytics_server.local_thread import ServerThread
-from adanalytics_server.operations import OPERATIONS, operation_of
+from adanalytics_server.serving.thread import ServerThread
 from adanalytics_server.settings import Settings
 
 DATES = "/api/partners/acme/ad-analytics/dates"

@@ -15,12 +15,12 @@ import pytest
 
 from adanalytics_server import admin
 from adanalytics_server.context import Context
-from adanalytics_server.control import MOST_SNAPSHOTS, ControlError
-from adanalytics_server.control_files import CannotRestore
-from adanalytics_server.events import Record
-from adanalytics_server.ingest import ingest
+from adanalytics_server.control.controls import MOST_SNAPSHOTS, ControlError
+from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.local import LocalServer, Sample
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
 DAY = {"start_date": "2026-01-15", "end_date": "2026-01-15"}
@@ -215,7 +215,7 @@ def test_a_snapshot_needs_a_name_that_is_there(server: LocalServer) -> None:
 def test_events_that_were_too_many_to_copy_are_an_error_only_when_changed(
     monkeypatch: pytest.MonkeyPatch, make_record: MakeRecord
 ) -> None:
-    monkeypatch.setattr("adanalytics_server.control.MOST_COPIED_BYTES", 10)
+    monkeypatch.setattr("adanalytics_server.control.controls.MOST_COPIED_BYTES", 10)
     with LocalServer(sample=Sample(events_per_day=50)) as server:
         server.reset()
         server.snapshot("whole")

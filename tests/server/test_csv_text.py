@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adanalytics_server import csv_text
 from adanalytics_server.clock import rfc3339
-from adanalytics_server.csv_text import CSV_HEADER, CsvText, plain_row
-from adanalytics_server.events import (
+from adanalytics_server.exports import csv_text
+from adanalytics_server.exports.csv_text import CSV_HEADER, CsvText, plain_row
+from adanalytics_server.storage.events import (
     DEVICE_TYPES,
     EVENT_FIELDS,
     EVENT_TYPES,
@@ -25,7 +25,7 @@ from adanalytics_server.events import (
     decode_event,
     encode_event,
 )
-from adanalytics_server.money import text_from_nanos
+from adanalytics_server.storage.money import text_from_nanos
 
 MakeRecord = Callable[..., Record]
 

@@ -10,9 +10,15 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from adanalytics_server import dialects
 from adanalytics_server.clock import Clock
-from adanalytics_server.dialects import DIALECTS, REFERENCE, Dialect, DialectError, dialect_of
+from adanalytics_server.faults import dialects
+from adanalytics_server.faults.dialects import (
+    DIALECTS,
+    REFERENCE,
+    Dialect,
+    DialectError,
+    dialect_of,
+)
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"

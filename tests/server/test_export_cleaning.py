@@ -11,10 +11,10 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from adanalytics_server import exports
 from adanalytics_server.clock import Clock
-from adanalytics_server.export_table import LIFETIMES_REMEMBERED, ExportTable
-from adanalytics_server.exportfiles import ExportedFile, write_export
+from adanalytics_server.exports import exports
+from adanalytics_server.exports.files import ExportedFile, write_export
+from adanalytics_server.exports.table import LIFETIMES_REMEMBERED, ExportTable
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"

@@ -14,24 +14,25 @@ from uuid import UUID
 import httpx
 import pytest
 
-from adanalytics_server import api, parquet_file
-from adanalytics_server.events import (
+from adanalytics_server.api import routes as api
+from adanalytics_server.api.paging import read_page
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.exports import parquet_file
+from adanalytics_server.exports.files import PART_ROWS, write_export
+from adanalytics_server.exports.parquet_file import ParquetEvents
+from adanalytics_server.loading.load import load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.events import (
     EVENT_FIELDS,
     LogEvent,
     Record,
     decode_event,
     encode_event,
 )
-from adanalytics_server.exportfiles import PART_ROWS, write_export
-from adanalytics_server.ingest import ingest
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.load import load_file
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.paging import read_page
-from adanalytics_server.parquet_file import ParquetEvents
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.seed import generate
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.store import PartnerStore
 
 arrow: Any = pytest.importorskip("pyarrow")
 parquet: Any = pytest.importorskip("pyarrow.parquet")
@@ -139,7 +140,7 @@ def test_texts_and_numbers_at_their_limits_are_kept() -> None:
 def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> None:
     program = (
         "import io, sys\n"
-        "from adanalytics_server.parquet_file import ParquetEvents\n"
+        "from adanalytics_server.exports.parquet_file import ParquetEvents\n"
         "body = sys.stdin.buffer.read()\n"
         "ParquetEvents().write(iter([[body]]), io.BytesIO(), compression='none')\n"
         "sys.exit('pandas' in sys.modules)\n"

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from adanalytics_server.byte_ranges import asked_range
 from adanalytics_server.errors import ApiError
-from adanalytics_server.file_answer import file_answer
+from adanalytics_server.exports.byte_ranges import asked_range
+from adanalytics_server.exports.file_answer import file_answer
+from adanalytics_server.exports.preconditions import check_match, is_known
 from adanalytics_server.local import LocalServer
-from adanalytics_server.preconditions import check_match, is_known
 
 API = "/api/partners/acme/ad-analytics"
 ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "csv"}

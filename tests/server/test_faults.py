@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.fault import Fault
-from adanalytics_server.faults import MOST_REQUESTS, Faults, Incoming
+from adanalytics_server.faults.armed import MOST_REQUESTS, Faults, Incoming
+from adanalytics_server.faults.fault import Fault
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.fault import EFFECTS, Fault, FaultError
-from adanalytics_server.fault_text import parse_fault
+from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError
+from adanalytics_server.faults.text import parse_fault
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "test-controls.md"
 

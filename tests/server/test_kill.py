@@ -24,9 +24,9 @@ Start = Callable[..., "subprocess.Popen[str]"]
 LOAD_AND_STOP = """
 import sys
 from pathlib import Path
-from adanalytics_server.load import load_file
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.loading.load import load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.storage.store import PartnerStore
 
 def stop(progress):
     if progress.stage == "storing" and progress.rows >= int(sys.argv[3]):

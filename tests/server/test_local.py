@@ -9,13 +9,13 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 from starlette.types import Receive, Scope, Send
 
-from adanalytics_server import local_thread
+from adanalytics_server.accounts.credentials import hash_password
 from adanalytics_server.clock import Clock
-from adanalytics_server.control import ControlError
-from adanalytics_server.credentials import hash_password
-from adanalytics_server.fault import FaultError
+from adanalytics_server.control.controls import ControlError
+from adanalytics_server.faults.fault import FaultError
 from adanalytics_server.local import LocalServer, LocalServerError, Sample
 from adanalytics_server.local_data import ADMIN_HASH, ADMIN_PASSWORD
+from adanalytics_server.serving import thread as local_thread
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 

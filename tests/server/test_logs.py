@@ -11,9 +11,9 @@ from contextlib import closing
 import httpx
 import pytest
 
+from adanalytics_server.api.ratelimit import RateLimiter
 from adanalytics_server.local import LocalServer
 from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
-from adanalytics_server.ratelimit import RateLimiter
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}

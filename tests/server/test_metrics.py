@@ -5,8 +5,8 @@ import re
 import httpx
 
 from adanalytics_server.local import LocalServer
-from adanalytics_server.metrics import Metrics, RequestKind
-from adanalytics_server.prometheus import metrics_text
+from adanalytics_server.serving.metrics import Metrics, RequestKind
+from adanalytics_server.serving.prometheus import metrics_text
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}

@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from adanalytics_server import schema
 from adanalytics_server.admin import list_partners
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
-from adanalytics_server.schema import NewerSchema, migrate
+from adanalytics_server.storage import schema
+from adanalytics_server.storage.schema import NewerSchema, migrate
 
 TEXTS = Path(__file__).parent / "first_version"
 API = "/api/partners/acme/ad-analytics"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adanalytics_server.money import (
+from adanalytics_server.storage.money import (
     MOST_NANOS,
     NANOS,
     InexactMoney,

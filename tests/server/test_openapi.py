@@ -11,14 +11,14 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from adanalytics_server import models
+from adanalytics_server.api import models
+from adanalytics_server.api.openapi import document_text
+from adanalytics_server.api.operations import OPERATIONS
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
-from adanalytics_server.events import EVENT_FIELDS, Record
 from adanalytics_server.local import LocalServer, Sample
-from adanalytics_server.openapi import document_text
-from adanalytics_server.operations import OPERATIONS
 from adanalytics_server.settings import Settings
+from adanalytics_server.storage.events import EVENT_FIELDS, Record
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 API = "/api/partners/acme/ad-analytics"

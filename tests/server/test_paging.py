@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_server.events import Record
-from adanalytics_server.ingest import ingest
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.paging import (
+from adanalytics_server.api.paging import (
     cut,
     read_in_parts,
     read_page,
     read_pieces,
     read_spans,
 )
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.text_reading import HourReplaced, Span
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.store import PartnerStore
+from adanalytics_server.storage.text_reading import HourReplaced, Span
 
 HOUR = 3_600_000
 # Two hours before the end of January 2026, so that a range crosses a month.

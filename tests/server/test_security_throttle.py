@@ -8,17 +8,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from adanalytics_server import admin, security_throttle
-from adanalytics_server.accounts import Accounts
-from adanalytics_server.clock import Clock
-from adanalytics_server.local import LocalServer
-from adanalytics_server.security_throttle import (
+from adanalytics_server import admin
+from adanalytics_server.accounts import throttle as security_throttle
+from adanalytics_server.accounts.people import Accounts
+from adanalytics_server.accounts.throttle import (
     MOST_WRONG,
     WINDOW_SECONDS,
     SignIns,
     TooManyAttempts,
 )
-from adanalytics_server.state import open_state
+from adanalytics_server.clock import Clock
+from adanalytics_server.local import LocalServer
+from adanalytics_server.storage.state import open_state
 
 PASSWORD = "a good password"
 Attempt = Callable[[str, str], httpx.Response]

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.events import (
+from adanalytics_server.api.paging import read_page
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.api.summaries import read_dates, read_summary
+from adanalytics_server.loading.progress import Progress
+from adanalytics_server.loading.timestamps import parse_timestamp
+from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate
+from adanalytics_server.storage.events import (
     DEVICE_TYPES,
     EVENT_TYPES,
     MEDIA_TYPES,
@@ -18,14 +24,8 @@ from adanalytics_server.events import (
     decode_event,
     encode_event,
 )
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.paging import read_page
-from adanalytics_server.progress import Progress
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.seed import GenerateError, GenerateReport, events_by_hour, generate
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.summaries import read_dates, read_summary
-from adanalytics_server.timestamps import parse_timestamp
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 31)
 PER_DAY = 12_000
@@ -228,7 +228,7 @@ def test_slots_shorter_than_an_auction_keep_the_order(
     store: PartnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As with twenty million events a day: a slot of the last hour has seconds only.
-    monkeypatch.setattr("adanalytics_server.seed.SLOT_EVENTS", 8)
+    monkeypatch.setattr("adanalytics_server.seed.generate.SLOT_EVENTS", 8)
     fill(store, events_per_day=60_000, seed=0)
     times = [decode_event(body).event_time for body in bodies(store, "2026-01")]
     assert times == sorted(times)

@@ -14,9 +14,9 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from adanalytics_server import stopping
 from adanalytics_server.local import LocalServer
-from adanalytics_server.running import NotifyingServer, listen, make_server
+from adanalytics_server.serving import stopping
+from adanalytics_server.serving.running import NotifyingServer, listen, make_server
 
 TIMEOUT = 20
 ASKING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -112,7 +112,9 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.name == stopping.__name__]
+    return [
+        each.getMessage() for each in caplog.records if each.name == "adanalytics_server.stopping"
+    ]
 
 
 @pytest.fixture
@@ -236,7 +238,7 @@ def test_a_request_without_an_end_is_given_up(
 def test_a_connection_that_a_fault_ended_is_not_waited_for(
     fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, stopping.__name__)
+    caplog.set_level(logging.INFO, "adanalytics_server.stopping")
     with LocalServer(faults=[fault]) as server:
         dates = f"{server.url}/api/partners/acme/ad-analytics/dates"
         with pytest.raises(httpx.TransportError):

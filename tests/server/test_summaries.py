@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_server.events import EVENT_TYPES, LogEvent, Record, decode_event
-from adanalytics_server.ingest import ingest
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.paging import read_page
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.rollups import CAMPAIGN
-from adanalytics_server.schema import COUNTERS
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.summaries import read_summary
+from adanalytics_server.api.paging import read_page
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.api.summaries import read_summary
+from adanalytics_server.storage.events import EVENT_TYPES, LogEvent, Record, decode_event
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.rollups import CAMPAIGN
+from adanalytics_server.storage.schema import COUNTERS
+from adanalytics_server.storage.store import PartnerStore
 
 MakeRecord = Callable[..., Record]
 START = 1_769_896_800_000

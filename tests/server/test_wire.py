@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from adanalytics_server import protocol
 from adanalytics_server.local import LocalServer
+from adanalytics_server.serving import protocol
 
 API = "/api/partners/acme/ad-analytics"
 PATIENCE = 30.0

@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.completing import VARIABLE
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.completing import VARIABLE
 
 # Click's script for fish ends a description, or a list of columns, at its first comma.
 _WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $completion')

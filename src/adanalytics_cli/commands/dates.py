@@ -6,18 +6,23 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.calendar_chart import HOURS, Coverage
-from adanalytics_cli.chart_output import calendar_lines, chart_option, check_chart, write_chart
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.errors import CommandError
-from adanalytics_cli.formats import format_option, pick_format
-from adanalytics_cli.held_coverage import held_coverage
-from adanalytics_cli.invocation import Invocation, current_invocation
-from adanalytics_cli.output_file import output_option
-from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.remarks import notice, remark
-from adanalytics_cli.settings import find_place
+from adanalytics_cli.console.calendar_chart import HOURS, Coverage
+from adanalytics_cli.console.remarks import notice, remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.core.settings import find_place
+from adanalytics_cli.output.chart_output import (
+    calendar_lines,
+    chart_option,
+    check_chart,
+    write_chart,
+)
+from adanalytics_cli.output.formats import format_option, pick_format
+from adanalytics_cli.output.held_coverage import held_coverage
+from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
 
@@ -47,8 +52,8 @@ def run(
         return
     rows = [{"date": day.isoformat()} for day in days]
 
-    from adanalytics_cli.row_output import write_rows
-    from adanalytics_cli.table_view import Column
+    from adanalytics_cli.console.table_view import Column
+    from adanalytics_cli.output.row_output import write_rows
 
     columns = [Column("date", "date")]
     write_rows(rows, form, output, columns=columns, invocation=current_invocation(context))

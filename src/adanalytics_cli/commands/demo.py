@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.errors import CommandError
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.server_extra import server_extra
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.server.extra import server_extra
 
 
 @click.pass_context

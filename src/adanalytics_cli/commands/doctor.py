@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.credential import find_credential
-from adanalytics_cli.errors import CommandError, SettingsError
-from adanalytics_cli.exit_codes import ExitCode
-from adanalytics_cli.invocation import Invocation, current_invocation
-from adanalytics_cli.machine_checks import Check, check_machine
-from adanalytics_cli.redaction import redact
-from adanalytics_cli.settings import base_url_of, find_place, partner_of
-from adanalytics_cli.terminal import look_at
+from adanalytics_cli.account.credential import find_credential
+from adanalytics_cli.commands.machine_checks import Check, check_machine
+from adanalytics_cli.console.redaction import redact
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.errors import CommandError, SettingsError
+from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -52,7 +52,7 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
         yield Check("fail", "login", str(error), error.remedy)
         return
 
-    from adanalytics_cli.service_checks import check_service
+    from adanalytics_cli.commands.service_checks import check_service
 
     yield from check_service(
         base_url,

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.formats import BINARY, FORMATS, format_option, pick_format
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.output_file import naming, output_option
-from adanalytics_cli.periods import PERIOD_HELP, begun_period, period_arguments
-from adanalytics_cli.remarks import remark
+from adanalytics_cli.console.remarks import remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_cli.output.formats import BINARY, FORMATS, format_option, pick_format
+from adanalytics_cli.output.output_file import naming, output_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
-    from adanalytics_cli.progress import Progress
+    from adanalytics_cli.console.progress import Progress
 
 Split = Literal["hourly", "daily", "none", "auto"]
 
@@ -60,8 +60,8 @@ def run(
         if split != "auto":
             progress.expect(query.plan.least_requests)
 
-        from adanalytics_cli.event_output import read_events, write_event_table, write_events
-        from adanalytics_cli.heap import keep_freed, share_heap
+        from adanalytics_cli.core.heap import keep_freed, share_heap
+        from adanalytics_cli.output.event_output import read_events, write_event_table, write_events
 
         share_heap()
         keep_freed(PAGES_KEPT)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.errors import Interrupted
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.job_file import job_option, read_job, write_job
-from adanalytics_cli.output_file import is_device, naming, open_stream, output_option
-from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.remarks import remark
+from adanalytics_cli.commands.job_file import job_option, read_job, write_job
+from adanalytics_cli.console.remarks import remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.errors import Interrupted
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.output.output_file import is_device, naming, open_stream, output_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _show_started(export: "ExportJob", job: Path | None, context: click.Context)
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
-    from adanalytics_cli.quantities import in_bytes
+    from adanalytics_cli.console.quantities import in_bytes
 
     place = f" -> {output}" if output else ""
     return f"{in_bytes(size)}, {requests} requests, {seconds:.1f} s{place}"

@@ -5,17 +5,17 @@ from typing import Literal
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import open_client
-from adanalytics_cli.credential import Credential, in_environment
-from adanalytics_cli.folders import state_folder
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.login_store import LoginStore, StoredLogin
-from adanalytics_cli.profile_edit import write_profile
-from adanalytics_cli.profiles import settings_file
-from adanalytics_cli.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.remarks import notice, remark
-from adanalytics_cli.settings import Place, Setting, base_url_of, find_place, partner_of
+from adanalytics_cli.account.credential import Credential, in_environment
+from adanalytics_cli.account.login_store import LoginStore, StoredLogin
+from adanalytics_cli.account.profile_edit import write_profile
+from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
+from adanalytics_cli.console.remarks import notice, remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import open_client
+from adanalytics_cli.core.folders import state_folder
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.profiles import settings_file
+from adanalytics_cli.core.settings import Place, Setting, base_url_of, find_place, partner_of
 
 
 @click.pass_context
@@ -37,7 +37,7 @@ def run(
     )
     invocation.secrets.add(account.secret)
 
-    from adanalytics_cli.sign_in import check_account, keep_login
+    from adanalytics_cli.account.sign_in import check_account, keep_login
 
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     with open_client(context, base_url, partner, account) as (client, _progress):

@@ -4,12 +4,12 @@ import os
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.folders import state_folder
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.login_store import LoginStore
-from adanalytics_cli.remarks import remark
-from adanalytics_cli.settings import find_place
+from adanalytics_cli.account.login_store import LoginStore
+from adanalytics_cli.console.remarks import remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.folders import state_folder
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.settings import find_place
 
 
 @click.pass_context

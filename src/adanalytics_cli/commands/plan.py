@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.formats import format_option
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_cli.output.formats import format_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def run(
         estimate = _estimate(client, first, last)
         quota, spent = client.quota, progress.requests
 
-    from adanalytics_cli.plan_output import plan_record, write_plan_table
+    from adanalytics_cli.output.plan_output import plan_record, write_plan_table
 
     record = plan_record(estimate, quota, spent)
     if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):

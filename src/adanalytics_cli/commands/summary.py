@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from adanalytics_cli.chart_output import chart_option, check_chart, write_chart
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.formats import FORMATS, Format, format_option, pick_format
-from adanalytics_cli.invocation import Invocation, current_invocation
-from adanalytics_cli.output_file import output_option
-from adanalytics_cli.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
+from adanalytics_cli.output.formats import FORMATS, Format, format_option, pick_format
+from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def run(
         _draw(answer, group_by, output, current_invocation(context))
         return
 
-    from adanalytics_cli.row_output import write_rows, write_summary_table
-    from adanalytics_cli.summary_table import (
+    from adanalytics_cli.output.row_output import write_rows, write_summary_table
+    from adanalytics_cli.output.summary_table import (
         summary_columns,
         summary_rows,
         table_note,
@@ -68,8 +68,8 @@ def run(
 def _draw(
     answer: "Summary", group_by: GroupBy | None, output: Path | None, invocation: Invocation
 ) -> None:
-    from adanalytics_cli.summary_chart import chart_lines, summary_charts
-    from adanalytics_cli.summary_table import table_note
+    from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
+    from adanalytics_cli.output.summary_table import table_note
 
     charts = summary_charts(answer, group_by)
     write_chart(lambda at: chart_lines(charts, table_note(answer), at), output, invocation)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.command import ExampleCommand
-from adanalytics_cli.connection import connect
-from adanalytics_cli.errors import Interrupted, UsedUp
-from adanalytics_cli.invocation import current_invocation
-from adanalytics_cli.periods import period, period_arguments
-from adanalytics_cli.remarks import remark
-from adanalytics_cli.settings import base_url_of, find_place, partner_of
+from adanalytics_cli.console.remarks import remark
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.connection import connect
+from adanalytics_cli.core.errors import Interrupted, UsedUp
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.periods import period, period_arguments
+from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def run(
     deadline: float | None,
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
-    from adanalytics_cli.limits import Limits
+    from adanalytics_cli.core.limits import Limits
     from adanalytics_cli.sync.dataset import Dataset
     from adanalytics_cli.sync.identity import check_place, settle_identity
     from adanalytics_cli.sync.outcome import Order

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.partner_store import open_partner_store
-from adanalytics_cli.server_extra import server_extra
-from adanalytics_cli.stage_line import show_stages
+from adanalytics_cli.console.stage_line import show_stages
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.server.extra import server_extra
+from adanalytics_cli.server.partner_store import open_partner_store
 
 PARTNER = "acme"
 EMAIL = "demo@example.com"
@@ -67,7 +67,7 @@ def prepare_demo_data(
             list_partners,
             list_users,
         )
-        from adanalytics_server.seed import generate
+        from adanalytics_server.seed.generate import generate
     if PARTNER not in {each.id for each in list_partners(data)}:
         add_partner(data, PARTNER, name="Acme Media", currency="USD")
     password = None

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from adanalytics_cli.console.progress import Progress, show_progress
+from adanalytics_cli.console.quantities import in_bytes
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import Check, compare_files, compare_summary
 from adanalytics_cli.demo.data import (
     DAYS,
@@ -18,12 +21,9 @@ from adanalytics_cli.demo.data import (
 )
 from adanalytics_cli.demo.story import NO_BREAK, Story
 from adanalytics_cli.demo.tally import Tally, read_csv, read_jsonl, tally
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.progress import Progress, show_progress
-from adanalytics_cli.quantities import in_bytes
-from adanalytics_cli.row_output import write_rows
-from adanalytics_cli.server_extra import server_extra
-from adanalytics_cli.summary_table import summary_columns, table_note, table_rows
+from adanalytics_cli.output.row_output import write_rows
+from adanalytics_cli.output.summary_table import summary_columns, table_note, table_rows
+from adanalytics_cli.server.extra import server_extra
 from adanalytics_client import Client, Summary
 
 GROUPINGS: tuple[Literal["day", "campaign", "demand_tag"] | None, ...] = (

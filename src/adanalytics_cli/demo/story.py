@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import click
 
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import Check, shortened
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.terminal import look_at
 
 # Keeps a number and its unit on one line; printed as a plain space.
 NO_BREAK = "\u00a0"

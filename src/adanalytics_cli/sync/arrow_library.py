@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.errors import MissingExtra
+from adanalytics_cli.core.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import Self, cast
 
-from adanalytics_cli.errors import CommandError, DatasetDamaged, SettingsError
+from adanalytics_cli.core.errors import CommandError, DatasetDamaged, SettingsError
 from adanalytics_cli.sync.empty_part import lay_empty_part
 from adanalytics_cli.sync.layout import DATA, IDENTITY, OURS, PartFormat
 from adanalytics_cli.sync.sealed import seal, unseal

@@ -1,6 +1,6 @@
 """Where a sync takes memory from, so that what is freed serves the next page, on any thread."""
 
-from adanalytics_cli.heap import share_heap
+from adanalytics_cli.core.heap import share_heap
 from adanalytics_cli.sync.arrow_library import arrow_module
 
 

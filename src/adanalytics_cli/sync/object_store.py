@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from adanalytics_cli.errors import CommandError, MissingExtra
+from adanalytics_cli.core.errors import CommandError, MissingExtra
 from adanalytics_cli.sync.file_system import FileSystem
 from adanalytics_cli.sync.layout import LOCK
 from adanalytics_cli.sync.lease import Lease

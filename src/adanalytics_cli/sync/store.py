@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from adanalytics_cli.errors import CommandError, SettingsError
+from adanalytics_cli.core.errors import CommandError, SettingsError
 
 
 class DatasetBusy(CommandError):

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.errors import PartlyDone
+from adanalytics_cli.core.errors import PartlyDone
 from adanalytics_cli.sync.report import write_report
 
 if TYPE_CHECKING:
-    from adanalytics_cli.invocation import Invocation
-    from adanalytics_cli.progress import Progress
+    from adanalytics_cli.console.progress import Progress
+    from adanalytics_cli.core.invocation import Invocation
     from adanalytics_cli.sync.outcome import Order, Outcome
     from adanalytics_cli.sync.store import Store
 

@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from adanalytics_cli.errors import UsedUp
+from adanalytics_cli.core.errors import UsedUp
 from adanalytics_client import (
     AdAnalyticsError,
     DownloadError,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from adanalytics_cli.invocation import Invocation
-from adanalytics_cli.root import cli
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.main import cli
 from adanalytics_cli.sync import pages
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample

@@ -13,7 +13,7 @@ from adanalytics_cli.sync import pages
 from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_server.fault import Fault
+from adanalytics_server.faults.fault import Fault
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]

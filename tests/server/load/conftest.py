@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.events import LogEvent, decode_event
-from adanalytics_server.joined_rows import split_pieces
-from adanalytics_server.load import LoadReport, load_file
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.paging import read_page
-from adanalytics_server.ranges import DayRange
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.api.paging import read_page
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.storage.events import LogEvent, decode_event
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]
 

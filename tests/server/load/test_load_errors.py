@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.load import LoadReport, load_file
-from adanalytics_server.load_errors import LoadError
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.summaries import read_dates
+from adanalytics_server.api.summaries import read_dates
+from adanalytics_server.loading.errors import LoadError
+from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]
 

@@ -7,9 +7,9 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 import pytest
 
-from adanalytics_server.events import LogEvent, decode_event, encode_event
-from adanalytics_server.load import LoadReport
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.loading.load import LoadReport
+from adanalytics_server.storage.events import LogEvent, decode_event, encode_event
+from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.events import LogEvent
-from adanalytics_server.load import LoadReport, load_file
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.progress import Progress
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.progress import Progress
+from adanalytics_server.storage.events import LogEvent
+from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]
 

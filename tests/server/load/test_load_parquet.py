@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.events import LogEvent
-from adanalytics_server.load import LoadReport, load_file
-from adanalytics_server.load_errors import LoadError
-from adanalytics_server.mapping import Mapping
-from adanalytics_server.store import PartnerStore
+from adanalytics_server.loading.errors import LoadError
+from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.storage.events import LogEvent
+from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]
 Stored = Callable[[], list[LogEvent]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adanalytics_server.mapping import Mapping, MappingError
+from adanalytics_server.loading.mapping import Mapping, MappingError
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adanalytics_server.events import Record
-from adanalytics_server.sorting import MOST_RUNS, RecordSorter
+from adanalytics_server.loading.sorting import MOST_RUNS, RecordSorter
+from adanalytics_server.storage.events import Record
 
 
 def record(time: int, number: int, size: int = 0) -> Record:

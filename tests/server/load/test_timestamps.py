@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adanalytics_server.clock import rfc3339
-from adanalytics_server.timestamps import format_timestamp, parse_timestamp
+from adanalytics_server.loading.timestamps import format_timestamp, parse_timestamp
 
 
 @pytest.mark.parametrize(

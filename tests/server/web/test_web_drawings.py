@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_server import security_hosts, web_chart, web_coverage, web_format
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.events import Record
-from adanalytics_server.ingest import ingest
-from adanalytics_server.money import text_from_nanos
-from adanalytics_server.store import PartnerStore
-from adanalytics_server.web_calendar import CALENDAR_ROW, COLUMN, month_columns, weeks_of, year_grid
-from adanalytics_server.web_chart import HEIGHT, bar_chart, round_up
-from adanalytics_server.web_coverage import Coverage, read_coverage
-from adanalytics_server.web_format import exact_amount, hour_list
+from adanalytics_server.serving import hosts as security_hosts
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.money import text_from_nanos
+from adanalytics_server.storage.store import PartnerStore
+from adanalytics_server.web import chart as web_chart
+from adanalytics_server.web import coverage as web_coverage
+from adanalytics_server.web import format as web_format
+from adanalytics_server.web.calendar import CALENDAR_ROW, COLUMN, month_columns, weeks_of, year_grid
+from adanalytics_server.web.chart import HEIGHT, bar_chart, round_up
+from adanalytics_server.web.coverage import Coverage, read_coverage
+from adanalytics_server.web.format import exact_amount, hour_list
 
 
 @pytest.mark.parametrize("module", [security_hosts, web_chart, web_coverage, web_format])

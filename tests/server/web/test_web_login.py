@@ -7,10 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server import admin, web_session
+from adanalytics_server import admin
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
-from adanalytics_server.web_session import COOKIE, LIFETIME
+from adanalytics_server.web import session as web_session
+from adanalytics_server.web.session import COOKIE, LIFETIME
 
 Browser = Callable[[], httpx.Client]
 SignIn = Callable[..., httpx.Client]

@@ -9,8 +9,8 @@ import pytest
 
 from adanalytics_server import admin
 from adanalytics_server.clock import Clock
-from adanalytics_server.events import Record
 from adanalytics_server.local import LocalServer
+from adanalytics_server.storage.events import Record
 
 API = "/api/partners/acme/ad-analytics"
 HOUR = 3_600_000

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.events import Record
 from adanalytics_server.local import LocalServer
+from adanalytics_server.storage.events import Record
 
 KEYS = "/settings/api-keys"
 HEADERS = {

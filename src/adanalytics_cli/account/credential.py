@@ -1,0 +1,101 @@
+"""What to sign in with: the environment, what `login` stored, or a prompt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from adanalytics_cli.account.login_store import LoginStore, StoredLogin
+from adanalytics_cli.console.prompts import ask_secret, can_ask
+from adanalytics_cli.core.errors import DamagedLogins, KeyringTrouble, NoCredential
+from adanalytics_cli.core.folders import state_folder
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.settings import Place, base_url_of
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A secret, what it is, where it was found, and until when a token is good (UTC)."""
+
+    kind: Literal["api_key", "token", "password"]
+    secret: str = field(repr=False)
+    source: str
+    email: str | None = None
+    until: datetime | None = None
+
+    def of_kind(self, kind: str) -> str | None:
+        """The secret if it is of that kind."""
+        return self.secret if self.kind == kind else None
+
+
+def in_environment(place: Place, environment: Mapping[str, str]) -> Credential | None:
+    """An API key, or a password whose e-mail is known, in the environment."""
+    if api_key := environment.get("ADANALYTICS_API_KEY"):
+        return Credential("api_key", api_key, "ADANALYTICS_API_KEY")
+    password = environment.get("ADANALYTICS_PASSWORD")
+    if password and place.email:
+        return Credential("password", password, "ADANALYTICS_PASSWORD", place.email.value)
+    return None
+
+
+def find_credential(
+    place: Place, invocation: Invocation, environment: Mapping[str, str]
+) -> Credential:
+    """The strongest credential for the service of `place`.
+
+    An API key in the environment, then an e-mail with a password in the environment, then what
+    `login` stored for this address, then a password typed in by a person at the terminal.
+
+    Raises NoCredential when there is none, or when the one that was stored cannot be used.
+    """
+    found = in_environment(place, environment)
+    if found is None:
+        invocation.sign_in_again = f"Sign in again: {place.login_command}"
+        store = LoginStore(state_folder(environment))
+        stored = store.find(place.profile.value)
+        if stored is not None and _is_for(stored, place):
+            secret = _revealed(store, stored, place)
+            source = str(store.path) if stored.place == "file" else "keyring"
+            found = Credential(stored.kind, secret, source, stored.email, stored.until())
+        else:
+            found = _asked(place, stored)
+    invocation.secrets.add(found.secret)
+    return found
+
+
+def _revealed(store: LoginStore, stored: StoredLogin, place: Place) -> str:
+    try:
+        return store.reveal(place.profile.value, stored)
+    except KeyringTrouble as trouble:
+        trouble.remedy = (
+            f"Unlock it, or keep the login in a file: {place.login_command} --store file"
+        )
+        raise
+    except DamagedLogins as trouble:
+        trouble.remedy = f"Sign in again: {place.login_command}"
+        raise
+
+
+def _asked(place: Place, stored: StoredLogin | None) -> Credential:
+    if place.email and can_ask():
+        email = place.email.value
+        password = ask_secret(f"Password of {email}")
+        return Credential("password", password, "prompt", email)
+    what = "nothing to sign in with"
+    if stored is not None:
+        whose = f" as {stored.email}" if stored.email else ""
+        what = f"the stored login is for {stored.base_url}{whose}, not for {base_url_of(place)}"
+    raise NoCredential(what, remedy=f"Run: {place.login_command}  (or set ADANALYTICS_API_KEY)")
+
+
+def _is_for(stored: StoredLogin, place: Place) -> bool:
+    """A secret goes to the address it was stored for, and for the account that is wanted."""
+    if same_address(stored.base_url) != same_address(base_url_of(place)):
+        return False
+    wanted = place.email
+    return stored.kind == "api_key" or wanted is None or wanted.value == stored.email
+
+
+def same_address(base_url: str) -> str:
+    """`base_url` in the form in which two are compared."""
+    return base_url.strip().rstrip("/")

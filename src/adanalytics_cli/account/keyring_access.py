@@ -1,0 +1,77 @@
+"""The keyring of the desktop: optional, imported late, and never waited for longer than 2 s."""
+
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from adanalytics_cli.core.errors import KeyringTrouble, MissingExtra, NoKeyring
+
+SERVICE = "adanalytics"
+# A locked keyring waits for a window that nobody may see, over ssh for example.
+TIMEOUT = 2.0
+
+
+def put_secret(name: str, secret: str) -> None:
+    """Keep `secret` under `name`.
+
+    Raises KeyringTrouble when it was not kept, MissingExtra without the `keyring` package.
+    """
+
+    def put() -> str | None:
+        import keyring
+
+        keyring.set_password(SERVICE, name, secret)
+        return keyring.get_password(SERVICE, name)
+
+    # The null backend takes everything and keeps nothing.
+    if _within_time(put) != secret:
+        raise KeyringTrouble("the keyring does not keep what it is given")
+
+
+def get_secret(name: str) -> str | None:
+    """The secret under `name`, or None; raises as `put_secret` does."""
+
+    def get() -> str | None:
+        import keyring
+
+        return keyring.get_password(SERVICE, name)
+
+    return _within_time(get)
+
+
+def delete_secret(name: str) -> None:
+    """Forget the secret under `name`, if there is one; raises as `put_secret` does."""
+
+    def delete() -> None:
+        import keyring
+
+        if keyring.get_password(SERVICE, name) is not None:
+            keyring.delete_password(SERVICE, name)
+
+    _within_time(delete)
+
+
+def _within_time(work: Callable[[], str | None]) -> str | None:
+    """Do `work` in a thread that is left behind when it takes too long."""
+    outcome: SimpleQueue[str | BaseException | None] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put(work())
+        except BaseException as error:  # noqa: BLE001  # backends raise what they like
+            outcome.put(error)
+
+    threading.Thread(target=run, name="keyring", daemon=True).start()
+    try:
+        came = outcome.get(timeout=TIMEOUT)
+    except Empty:
+        raise KeyringTrouble(f"the keyring did not answer within {TIMEOUT:.0f} s") from None
+    if isinstance(came, ModuleNotFoundError) and came.name == "keyring":
+        raise MissingExtra("keyring", needed_for="the keyring") from came
+    if isinstance(came, BaseException):
+        if type(came).__name__ == "NoKeyringError":
+            raise NoKeyring("there is no keyring on this machine") from came
+        # The text of a backend's error may hold anything, so only the first line of it is told.
+        told = str(came).strip().partition("\n")[0] or type(came).__name__
+        raise KeyringTrouble(f"the keyring cannot be used: {told.rstrip('.')}") from came
+    return came

@@ -1,0 +1,199 @@
+"""What the client reports while it works, told to whoever watches stderr."""
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+import click
+
+from adanalytics_cli.console.live_line import LiveLine
+from adanalytics_cli.console.quantities import in_bytes, in_minutes
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.limits import Limits
+from adanalytics_client import (
+    BytesReceived,
+    Observer,
+    PageReceived,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
+)
+
+# Rates and the time left jump about before there is something to divide by.
+_SETTLED_SECONDS = 0.5
+
+
+class Progress(Observer):
+    """An observer of the client: one live line on a terminal, or with `-v` a line a step.
+
+    Its methods are called from the threads that fetch, so the counts are kept under a lock.
+    `clock` gives seconds that only grow; `quota_left` is asked whenever the line is drawn.
+    `limits` is asked before each request and each wait, and may raise to end the run.
+    """
+
+    def __init__(
+        self,
+        *,
+        line: LiveLine | None,
+        say_step: Callable[[str], None] | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.requests = 0
+        self.events = 0
+        self.quota_left: Callable[[], int | None] = lambda: None
+        self.limits: Limits | None = None
+        self._line = line
+        self._say_step = say_step
+        self._clock = clock
+        self._began = clock()
+        self._lock = threading.Lock()
+        self._size: Callable[[], int] = int
+        self._slices_seen: set[str] = set()
+        self._slices = 0
+        self._file: BytesReceived | None = None
+
+    def expect(self, slices: int) -> None:
+        """Tell how many slices the pull has, which is what the time left is reckoned from."""
+        self._slices = slices
+        # Until the first page is here there is nothing else to see.
+        self._draw()
+
+    def watch(self, output: BinaryIO) -> None:
+        """Tell where the events go, whose size is then shown; a pipe has none."""
+        if output.seekable():
+            self._size = output.tell
+
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return self._clock() - self._began
+
+    def finish(self) -> None:
+        """Take the live line away for good."""
+        line, self._line = self._line, None
+        if line:
+            line.erase()
+
+    def due(self, _info: RequestDue) -> None:
+        """See that the run may send another request."""
+        if self.limits:
+            self.limits.before_request()
+
+    def request(self, info: RequestSent) -> None:
+        """Count an answer."""
+        with self._lock:
+            self.requests += 1
+        status = info.status if info.status is not None else "no answer"
+        self._step(f"{info.method} {_place(info.url)}: {status} after {info.seconds:.2f} s")
+
+    def retry(self, info: RetryPlanned) -> None:
+        """Say that a request will be repeated, and why."""
+        self._say_now(f"trying again in {info.seconds:.1f} s: {info.reason}")
+
+    def wait(self, info: WaitStarted) -> None:
+        """Say why nothing happens, and until when."""
+        if self.limits:
+            self.limits.before_wait(info.resumes_at)
+        told = f"{info.reason}, going on at {info.resumes_at:%H:%M:%S} UTC"
+        self._say_now(told, keep_end=True)
+
+    def page(self, info: PageReceived) -> None:
+        """Count the events of a page."""
+        with self._lock:
+            self.events += info.events
+            self._slices_seen.add(info.slice)
+        self._step(f"{info.slice}, page {info.number}: {info.events:,} events")
+        self._draw()
+
+    def bytes(self, info: BytesReceived) -> None:
+        """Note how much of a file is here."""
+        self._file = info
+        self._draw()
+
+    def _say_now(self, text: str, *, keep_end: bool = False) -> None:
+        self._step(text)
+        # Read once: another thread may be taking the line away.
+        if line := self._line:
+            line.show(text, at_once=True, keep_end=keep_end)
+
+    def _step(self, text: str) -> None:
+        if self._say_step:
+            self._say_step(text)
+
+    def _draw(self) -> None:
+        if line := self._line:
+            line.show(self.describe())
+
+    def describe(self) -> str:
+        """The state in one line, the most important first because the end may be cut off."""
+        elapsed = self.seconds()
+        parts = self._describe_file(elapsed) if self._file else self._describe_pages(elapsed)
+        left = self.quota_left()
+        if left is not None:
+            parts.append(f"quota {left:,}")
+        return "  ".join(parts)
+
+    def _describe_pages(self, elapsed: float) -> list[str]:
+        parts = [f"{self.events:,} events"]
+        if size := self._size():
+            parts.append(in_bytes(size))
+        if elapsed > _SETTLED_SECONDS:
+            parts.append(f"{self.events / elapsed:,.0f}/s")
+        if self._slices > 1:
+            seen = len(self._slices_seen)
+            if seen and elapsed > _SETTLED_SECONDS:
+                parts.append(f"{in_minutes(elapsed / seen * (self._slices - seen))} left")
+        return parts
+
+    def _describe_file(self, elapsed: float) -> list[str]:
+        if self._file is None:
+            return []
+        received, expected = self._file.received, self._file.expected
+        parts = [in_bytes(received)]
+        if expected:
+            parts[0] += f" of {in_bytes(expected)}"
+        if elapsed > _SETTLED_SECONDS and received:
+            parts.append(f"{in_bytes(int(received / elapsed))}/s")
+            if expected:
+                parts.append(f"{in_minutes(elapsed / received * (expected - received))} left")
+        return parts
+
+
+@contextmanager
+def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
+    """A progress that fits stderr: a live line on a terminal, lines with `-v`, else nothing."""
+    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    line = None
+    if live and terminal.interactive and not (invocation.quiet or invocation.verbose):
+        line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
+    say = _print_step if invocation.verbose and not invocation.quiet else None
+    client_log = logging.getLogger("adanalytics_client")
+    if line or say or invocation.quiet:
+        client_log.addFilter(_is_no_wait)
+    progress = Progress(line=line, say_step=say, clock=time.monotonic)
+    try:
+        yield progress
+    finally:
+        progress.finish()
+        client_log.removeFilter(_is_no_wait)
+
+
+def _is_no_wait(record: logging.LogRecord) -> bool:
+    """Whether the client warns of something else than a wait, which the progress shows itself."""
+    return not hasattr(record, "resumes_at")
+
+
+def _print_step(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _place(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path

@@ -1,0 +1,122 @@
+"""Tables for people: the columns that fit the terminal, numbers to the right, nothing rounded."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adanalytics_cli.console.terminal import Terminal
+
+Row = Mapping[str, object]
+# One cell is the padding, the other the column line of the box, drawn as a space.
+_GAP = 2
+_NARROWEST_FIRST_COLUMN = 12
+# What rich draws with, and what stands for it where the locale has no such character.
+_LINE, _CUT = "─", "…"
+_PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
+
+
+def plain(value: object) -> str:
+    """A value as it came, a dash where there is none."""
+    if value is None:
+        return "-"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def count(value: object) -> str:
+    """A whole number with thousands marked."""
+    return f"{value:,}" if isinstance(value, int) else plain(value)
+
+
+def percent(value: object) -> str:
+    """A fraction as an exact percentage: 0.012300 is `1.2300 %`."""
+    if isinstance(value, Decimal):
+        return f"{value.scaleb(2):f} %"
+    return plain(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: where its value is, what stands above it, how it is shown."""
+
+    key: str
+    heading: str
+    show: Callable[[object], str] = plain
+    to_the_right: bool = False
+
+
+def render_table(
+    columns: Sequence[Column], rows: Sequence[Row], terminal: Terminal, *, note: str = ""
+) -> str:
+    """Draw `rows` in the width of the terminal, or in full when nobody watches.
+
+    Columns that do not fit are left out from the right, and the line below names them.
+    """
+    cells = [[column.show(row.get(column.key)) for column in columns] for row in rows]
+    widths = [
+        max([cell_len(column.heading), *(cell_len(line[index]) for line in cells)])
+        for index, column in enumerate(columns)
+    ]
+    shown = len(columns)
+    if terminal.interactive:
+        shown = _how_many_fit(widths, terminal.width)
+        # Only the first column gives way; a number must never lose a digit.
+        widths[0] = min(widths[0], terminal.width - sum(widths[1:shown]) - _GAP * (shown - 1))
+    left_out = ", ".join(column.key for column in columns[shown:])
+    if left_out:
+        note = " ".join([note, f"No room for: {left_out}."]).strip()
+    console = _console(terminal, sum(widths) + _GAP * len(widths))
+    with console.capture() as drawn:
+        console.print(_table(columns[:shown], cells, widths))
+        if note:
+            console.print(Text(note, style="dim"))
+    text = drawn.get()
+    return text if terminal.can_show(_LINE + _CUT) else text.translate(_PLAIN)
+
+
+def _how_many_fit(widths: Sequence[int], available: int) -> int:
+    used = min(widths[0], max(_NARROWEST_FIRST_COLUMN, available // 3)) + _GAP
+    fitting = 1
+    for width in widths[1:]:
+        used += width + _GAP
+        if used > available:
+            break
+        fitting += 1
+    return fitting
+
+
+def _table(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], widths: Sequence[int]
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False, show_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(
+            Text(column.heading),
+            justify="right" if column.to_the_right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=widths[index],
+        )
+    for line in cells:
+        table.add_row(*(Text(cell) for cell in line[: len(columns)]))
+    return table
+
+
+def _console(terminal: Terminal, full_width: int) -> Console:
+    return Console(
+        file=io.StringIO(),
+        width=terminal.width if terminal.interactive else max(full_width, terminal.width),
+        force_terminal=terminal.color,
+        color_system="standard" if terminal.color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )

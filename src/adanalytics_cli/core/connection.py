@@ -1,0 +1,59 @@
+"""Open the client that a command works with, watched by the progress of the run."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from adanalytics_cli.account.credential import Credential, find_credential
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
+
+if TYPE_CHECKING:
+    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client import Client
+
+
+@contextmanager
+def connect(context: click.Context, *, live: bool = True) -> Iterator[tuple["Client", "Progress"]]:
+    """A client for the service that option, environment or profile name, and its progress.
+
+    Without `live` no line is redrawn, because the data themselves go to the terminal.
+    Raises SettingsError and NoCredential before anything is sent.
+    """
+    place = find_place(current_invocation(context), os.environ)
+    base_url, partner = base_url_of(place), partner_of(place)
+    credential = find_credential(place, current_invocation(context), os.environ)
+    with open_client(context, base_url, partner, credential, live=live) as opened:
+        yield opened
+
+
+@contextmanager
+def open_client(
+    context: click.Context,
+    base_url: str,
+    partner: str,
+    credential: Credential,
+    *,
+    live: bool = True,
+) -> Iterator[tuple["Client", "Progress"]]:
+    """A client that is already known to be for this service and with this credential."""
+    from adanalytics_cli.console.progress import show_progress
+    from adanalytics_client import Client
+
+    with (
+        show_progress(current_invocation(context), live=live) as progress,
+        Client(
+            base_url,
+            partner=partner,
+            api_key=credential.of_kind("api_key"),
+            token=credential.of_kind("token"),
+            email=credential.email if credential.kind == "password" else None,
+            password=credential.of_kind("password"),
+            observer=progress,
+        ) as client,
+    ):
+        progress.quota_left = lambda: client.quota.remaining
+        yield client, progress

@@ -1,0 +1,93 @@
+"""START and END as people write them, turned into two inclusive UTC dates."""
+
+from datetime import date, timedelta
+
+import click
+
+from adanalytics_cli.console.remarks import notice
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_client import ConfigurationError, Period
+
+PERIOD_HELP = (
+    f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without END the period is"
+    " START; after -7d it ends today."
+)
+
+
+def _read_argument(
+    context: click.Context, parameter: click.Parameter, word: str | None
+) -> Period | None:
+    if word is None:
+        return None
+    try:
+        return Period.parse(word, current_invocation(context).clock().date())
+    except ConfigurationError as error:
+        raise click.BadParameter(error.message, param_hint=_name(parameter)) from error
+
+
+def _read_start(
+    context: click.Context, parameter: click.Parameter, word: str | None
+) -> Period | None:
+    """START, which must have begun: by the hour, a mistyped year would cost 8,760 requests."""
+    span = _read_argument(context, parameter, word)
+    if span and span.first > _latest(context):
+        today = current_invocation(context).clock().date()
+        problem = f"{span.first} lies in the future. Today is {today} in UTC."
+        raise click.BadParameter(problem, param_hint=_name(parameter))
+    return span
+
+
+def _name(parameter: click.Parameter) -> str:
+    """START rather than [START], which is how click names what may be left out."""
+    return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
+
+
+def _latest(context: click.Context) -> date:
+    """The last day that can have begun: the clock here may be a little behind the service's."""
+    return current_invocation(context).clock().date() + timedelta(days=1)
+
+
+def period(start: Period, end: Period | None) -> tuple[date, date]:
+    """First and last day from START and an optional END.
+
+    Without END the period is START itself: a day, a whole month, or the days until today. Raises
+    click.UsageError when END lies before START.
+    """
+    last = end.last if end else start.until or start.last
+    if last < start.first:
+        raise click.UsageError(
+            f"END {last} lies before START {start.first}. Exchange the two dates."
+        )
+    return start.first, last
+
+
+def begun_period(context: click.Context, start: Period, end: Period | None) -> tuple[date, date]:
+    """`period` without the days to come, which would cost a request an hour and have no events.
+
+    What is left out is said, because a clock that is wrong could leave out too much.
+    """
+    first, last = period(start, end)
+    latest = _latest(context)
+    if last <= latest:
+        return first, last
+    notice(f"Asked is up to {latest}: {last} lies in the future.", context)
+    return first, latest
+
+
+def period_arguments(*, required: bool) -> list[click.Parameter]:
+    """The arguments START and END; END may always be left out."""
+    start = "START" if required else "[START]"
+    return [
+        click.Argument(["start"], callback=_read_start, required=required, metavar=start),
+        click.Argument(["end"], callback=_read_argument, required=False, metavar="[END]"),
+    ]
+
+
+def date_option(name: str, summary: str) -> click.Option:
+    """A required option that is one day, in the same forms as START."""
+    return click.Option([name], metavar="DATE", required=True, callback=_read_day, help=summary)
+
+
+def _read_day(context: click.Context, parameter: click.Parameter, word: str | None) -> date | None:
+    span = _read_argument(context, parameter, word)
+    return span.first if span else None

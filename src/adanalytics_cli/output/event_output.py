@@ -1,0 +1,109 @@
+"""Events on their way out: as the service sent them, by chosen columns, or as a first look."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.output_file import open_output
+from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
+from adanalytics_client.columns import Columns
+
+if TYPE_CHECKING:
+    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client import EventQuery
+
+FileFormat = Literal["jsonl", "csv", "parquet", "arrow"]
+
+TABLE_COLUMNS = (
+    "event_time",
+    "event_type",
+    "revenue",
+    "campaign_id",
+    "demand_tag_id",
+    "device_type",
+    "country",
+    "event_id",
+)
+_RIGHT = frozenset({"revenue", "cost", "campaign_id", "demand_tag_id", "supply_tag_id"})
+
+
+def write_events(
+    query: "EventQuery",
+    form: Format,
+    path: Path | None,
+    columns: Sequence[str],
+    progress: "Progress",
+) -> int:
+    """Write all events of `query` to stdout or `path` and return how many there were.
+
+    Without `columns`, JSON lines are the service's own text. Memory holds the pages that the
+    query holds, whatever the length of the pull.
+    """
+    if path is not None and form not in ("json", "jsonl"):
+        # Only a file can be given other columns when one first appears later on.
+        return query.write(path, format=cast("FileFormat", form), columns=columns or None)
+    with open_output(path) as stream:
+        progress.watch(stream)
+        if form != "json":
+            return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
+        rows = _Counted(_select(query.rows(), columns))
+        for piece in encode_rows(rows, form, columns):
+            stream.write(piece)
+        return rows.count
+
+
+def read_events(query: "EventQuery", columns: Sequence[str]) -> list[Row]:
+    """All events of a query whose own limit keeps them small enough for memory."""
+    return list(_select(query.rows(), columns))
+
+
+def write_event_table(
+    rows: Sequence[Row],
+    path: Path | None,
+    columns: Sequence[str],
+    invocation: Invocation,
+    *,
+    cut_at: int | None,
+) -> None:
+    """Write a table of events; one that ends at `cut_at` without having been asked to says so."""
+    names = columns or TABLE_COLUMNS
+    shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
+    note = f"The first {cut_at} events; all of them with -f jsonl or -o FILE."
+    note = note if len(rows) == cut_at else ""
+    write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
+
+
+class _Counted:
+    """Rows that count themselves while they pass."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
+    """Rows with `columns` only, or all of a row where none are named.
+
+    Raises ConfigurationError for a column that is neither documented nor in any event.
+    """
+    if not columns:
+        return rows
+    chosen, first = Columns(columns), list(islice(rows, 1))
+    # Before anything is written, so that most mistakes leave nothing behind.
+    chosen.choose(first)
+    return _chosen(chain(first, rows), chosen)
+
+
+def _chosen(rows: Iterable[Row], chosen: Columns) -> Iterator[Row]:
+    for row in rows:
+        yield {name: row.get(name) for name in chosen.choose([row])}
+    chosen.check()

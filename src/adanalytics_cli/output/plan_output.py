@@ -1,0 +1,109 @@
+"""The prices of a period as one record for programs and as a table for people."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from adanalytics_cli.console.quantities import in_bytes, in_minutes
+from adanalytics_cli.console.table_view import Column, count, render_table
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_client import QuotaState
+from adanalytics_client.pricing import Estimate, Pace, Price, Way, choose, prices
+
+Record = Mapping[str, Any]
+
+
+def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
+    """All that is known, with plain values; `spent` is what the estimate itself cost."""
+    found = prices(estimate, quota)
+    choice = choose(estimate, found)
+    return {
+        "start": str(estimate.start),
+        "end": str(estimate.end),
+        "events": estimate.events,
+        "days": estimate.days,
+        "spent_requests": spent,
+        "quota": {"limit": quota.limit, "remaining": quota.remaining},
+        "ways": [_way(price, estimate) for price in found],
+        "choice": choice.way,
+        "why": choice.why,
+    }
+
+
+def write_plan_table(record: Record, invocation: Invocation) -> None:
+    """The ways as rows, and below them what is known, what is left, and what to do."""
+    columns = [
+        Column("way", "way"),
+        Column("requests", "requests", count, to_the_right=True),
+        Column("bytes", "size", lambda size: _or_dash(size, in_bytes), to_the_right=True),
+        Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
+        Column("waits_seconds", "of it for quota", _waiting, to_the_right=True),
+    ]
+    terminal = look_at(sys.stdout, invocation.color, os.environ)
+    click.echo(render_table(columns, record["ways"], terminal), nl=False)
+    command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
+    click.echo(f"\n{_known(record)}\n{_left(record)}\n{_supposed(record)}")
+    click.echo(f"Take {record['choice']}: {record['why']}.\n  {command}")
+
+
+def _way(price: Price, estimate: Estimate) -> dict[str, Any]:
+    return {
+        "way": price.way,
+        "requests": price.requests,
+        "bytes": price.size,
+        "seconds": None if price.seconds is None else round(price.seconds),
+        "waits_seconds": round(price.waits),
+        "command": _command(price.way, estimate),
+    }
+
+
+def _command(way: Way, estimate: Estimate) -> str:
+    days = f"{estimate.start} {estimate.end}"
+    if way == "export":
+        return f"adanalytics export {days} -o events.csv"
+    return f"adanalytics events {days} --split {way} -o events.jsonl.gz"
+
+
+def _known(record: Record) -> str:
+    if record["events"] is None:
+        days = "" if record["days"] is None else f" {record['days']:,} days have data;"
+        return f"How many events there are is unknown;{days} requests are the fewest possible."
+    if not record["events"]:
+        return "No day of the period has data."
+    return (
+        f"{record['events']:,} events on {record['days']:,} days after the summary, "
+        "which leaves filtered events out."
+    )
+
+
+def _left(record: Record) -> str:
+    spent, quota = record["spent_requests"], record["quota"]
+    requests = "1 request" if spent == 1 else f"{spent} requests"
+    if quota["limit"] is None:
+        return f"This estimate cost {requests}; the client counts no quota."
+    return (
+        f"This estimate cost {requests}; "
+        f"{quota['remaining']:,} of {quota['limit']:,} are left this hour."
+    )
+
+
+def _supposed(record: Record) -> str:
+    if record["events"] is None:
+        return "Sizes and times follow from the number of events."
+    pace = Pace()
+    return (
+        f"Supposed: {pace.answer:g} s an answer, {in_bytes(int(pace.transfer))}/s, "
+        f"{pace.event_bytes} B an event ({pace.row_bytes} B as CSV)."
+    )
+
+
+def _or_dash(value: object, shown: Callable[[int], str]) -> str:
+    return shown(value) if isinstance(value, int) else "-"
+
+
+def _waiting(seconds: object) -> str:
+    return in_minutes(seconds) if isinstance(seconds, int) and seconds else "-"

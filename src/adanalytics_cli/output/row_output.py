@@ -1,0 +1,75 @@
+"""Rows as bytes in the form that was asked for, and on to where they go."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adanalytics_cli.console.terminal import NOWHERE, look_at
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.output.csv_text import csv_line
+from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.output_file import open_output
+from adanalytics_client.encoding import json_text, utf8
+
+if TYPE_CHECKING:
+    from adanalytics_cli.console.table_view import Column
+
+Row = Mapping[str, object]
+
+
+def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
+    """Encode row by row; `names` are the columns of a csv, a row may lack some of them."""
+    if form == "csv":
+        yield csv_line(names)
+        for row in rows:
+            yield csv_line([row.get(name) for name in names])
+    elif form == "json":
+        before = b"[\n"
+        for row in rows:
+            yield before + utf8(json_text(row))
+            before = b",\n"
+        yield b"\n]\n" if before == b",\n" else b"[]\n"
+    else:
+        for row in rows:
+            yield utf8(json_text(row)) + b"\n"
+
+
+def write_rows(
+    rows: Sequence[Row],
+    form: Format,
+    path: Path | None,
+    *,
+    columns: Sequence["Column"],
+    invocation: Invocation,
+    note: str = "",
+) -> None:
+    """Write a list of rows that fits in memory to stdout or `path`.
+
+    `columns` and the line `note` are for the table; the other forms hold every field that
+    came, also those that nobody here knows.
+    """
+    with open_output(path) as stream:
+        if form == "table":
+            from adanalytics_cli.console.table_view import render_table
+
+            terminal = NOWHERE if path else look_at(sys.stdout, invocation.color, os.environ)
+            stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
+            return
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        for piece in encode_rows(rows, form, names or [column.key for column in columns]):
+            stream.write(piece)
+
+
+def write_summary_table(rows: Sequence[Row], path: Path | None) -> None:
+    """Write the rows of a summary as a parquet file, to stdout or `path`."""
+    from adanalytics_client.tables import summary_table
+
+    table = summary_table(rows)
+    from pyarrow import BufferOutputStream, parquet
+
+    written = BufferOutputStream()
+    parquet.write_table(table, written, compression="zstd")
+    with open_output(path) as stream:
+        stream.write(written.getvalue().to_pybytes())

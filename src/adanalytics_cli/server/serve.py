@@ -1,0 +1,205 @@
+"""`adanalytics serve`: the embedded server on a port of this machine."""
+
+import ipaddress
+import logging
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+import click
+
+from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.demo.data import prepare_demo_data
+from adanalytics_cli.server.extra import DEFAULT_DATA, data_option, server_extra
+from adanalytics_cli.server.ready import Ready
+
+
+@click.pass_context
+def run(
+    context: click.Context,
+    host: str,
+    port: int,
+    data: Path | None,
+    demo: bool,
+    rate_limit: int,
+    export_inline_max: int,
+    loose: bool,
+    ready_file: Path | None,
+    allow_remote: bool,
+    log_format: Literal["text", "json"],
+    dialect: str,
+    test_controls: bool,
+) -> None:
+    """Bind, prepare the data, say where the server is, and serve until told to stop."""
+    _check_reach(host, demo=demo, test_controls=test_controls, allow_remote=allow_remote)
+    with server_extra():
+        from adanalytics_server.admin import list_partners
+        from adanalytics_server.app import create_app
+        from adanalytics_server.faults.dialects import dialect_of
+        from adanalytics_server.logs import set_up_logs
+        from adanalytics_server.serving.running import listen, serve, url_of
+        from adanalytics_server.settings import Settings
+        from adanalytics_server.storage.folder_lock import folder_lock
+    invocation = current_invocation(context)
+    shapes = dialect_of(dialect)
+    with ExitStack() as stack:
+        stack.enter_context(_leaving_on_sigterm())
+        listener = stack.enter_context(listen(host, port))
+        if data is None and demo:
+            data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adanalytics-")))
+        folder = data or DEFAULT_DATA
+        # A folder that cannot be used is an error now, not a traceback from inside the server.
+        with folder_lock(folder):
+            list_partners(folder)
+        settings = Settings(
+            data=folder,
+            rate_limit=rate_limit,
+            export_inline_max=export_inline_max,
+            loose=loose,
+            any_host=allow_remote,
+            test_controls=test_controls,
+            dialect=shapes,
+        )
+        access = prepare_demo_data(folder, invocation) if demo else None
+        ready = Ready(
+            url_of(listener), folder, access, ready_file, invocation, as_record=log_format == "json"
+        )
+        stack.callback(ready.withdraw)
+        set_up_logs(log_format, level=_log_level(invocation))
+        try:
+            serve(create_app(settings), listener, ready=ready.announce)
+        except SystemExit as leaving:
+            # uvicorn leaves the process by itself when the application cannot start.
+            if ready.announced:
+                raise
+            raise CommandError("the server could not start; its log above says why") from leaving
+
+
+def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bool) -> None:
+    if _is_loopback(host):
+        return
+    if not allow_remote:
+        raise click.UsageError(
+            f"{host} can be reached from other machines, over plain http. "
+            "Give --allow-remote if that is meant, or leave --host out."
+        )
+    if demo:
+        raise click.UsageError("--demo shows its API key and stays on this machine: drop --host.")
+    if test_controls:
+        raise click.UsageError(
+            "--test-controls obeys everyone who reaches it and stays on this machine: drop --host."
+        )
+
+
+def _log_level(invocation: Invocation) -> int:
+    if invocation.debug:
+        return logging.DEBUG
+    return logging.WARNING if invocation.quiet else logging.INFO
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def _leaving_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM unwind like Ctrl-C does, so that files made for this run are removed."""
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        sys.exit(0)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+serve = ExampleCommand(
+    "serve",
+    callback=run,
+    params=[
+        click.Option(
+            ["--host"],
+            metavar="ADDRESS",
+            default="127.0.0.1",
+            show_default=True,
+            help="Address to bind.",
+        ),
+        click.Option(
+            ["--port"],
+            type=click.IntRange(0, 65535),
+            metavar="N",
+            default=8000,
+            show_default=True,
+            help="Port; 0 takes a free one.",
+        ),
+        data_option(default=None, made=True),
+        click.Option(
+            ["--demo"],
+            is_flag=True,
+            help="With generated data; without --data in a folder that goes.",
+        ),
+        click.Option(
+            ["--rate-limit"],
+            type=click.IntRange(0),
+            metavar="N",
+            default=1000,
+            show_default=True,
+            help="Requests per API key and hour; 0 for no limit.",
+        ),
+        click.Option(
+            ["--export-inline-max"],
+            type=click.IntRange(0),
+            metavar="ROWS",
+            default=50_000,
+            show_default=True,
+            help="Exports up to this size are done within their request.",
+        ),
+        click.Option(["--loose"], is_flag=True, help="Let unknown query parameters pass."),
+        click.Option(
+            ["--ready-file"],
+            type=click.Path(path_type=Path),
+            metavar="PATH",
+            help="File to write the address to once the server answers.",
+        ),
+        click.Option(
+            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines reach."
+        ),
+        click.Option(
+            ["--dialect"],
+            metavar="NAME",
+            default="reference",
+            show_default=True,
+            help="Other shapes of the answers, such as modern, classic or bare.",
+        ),
+        click.Option(
+            ["--test-controls"],
+            is_flag=True,
+            help="Offer /_control to move the clock, arm faults and reset; for tests.",
+        ),
+        click.Option(
+            ["--log-format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Form of the log on stderr, a line for each request.",
+        ),
+    ],
+    summary="Start the embedded server.",
+    details=f"Without --data it works on ./{DEFAULT_DATA}. Ctrl-C stops it.",
+    examples=[
+        "adanalytics serve --demo",
+        "adanalytics serve --data adanalytics-data --port 8080",
+    ],
+)

@@ -1,1 +1,0 @@
-"""The commands below `adanalytics server`, which work on a data folder."""

@@ -1,0 +1,86 @@
+"""API keys: made by an admin, shown once, listed by their last four characters, deleted."""
+
+from dataclasses import dataclass
+
+from adanalytics_server.accounts.credentials import api_key_digest, new_api_key
+from adanalytics_server.accounts.people import AccountError, Accounts, check_name
+from adanalytics_server.clock import Clock
+from adanalytics_server.storage.state import State
+
+LONGEST_KEY_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key as it is listed: never the key itself. Times in ms since 1970."""
+
+    number: int
+    name: str
+    email: str
+    last_four: str
+    created_at: int
+    last_used_at: int | None
+
+
+class ApiKeys:
+    """Makes, lists and deletes the keys of a server."""
+
+    def __init__(self, state: State, accounts: Accounts, clock: Clock) -> None:
+        self._state = state
+        self._accounts = accounts
+        self._clock = clock
+
+    async def create(self, email: str, *, name: str) -> str:
+        """Make an API key for an admin and return it: the only time it can be seen.
+
+        Raises:
+            AccountError: no such user, the user is no admin, or the name is empty, longer than
+                :data:`LONGEST_KEY_NAME` or has characters that are no text.
+        """
+        user = await self._accounts.user_by_email(email)
+        if user.role != "admin":
+            raise AccountError(f"only an admin can make API keys, and {email!r} is none")
+        check_name(name)
+        if not any(character.isprintable() and character != " " for character in name):
+            raise AccountError("a key needs a name, so that it can be told from others")
+        if len(name) > LONGEST_KEY_NAME:
+            raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
+        key = new_api_key()
+        async with self._state.writing() as connection:
+            await connection.execute(
+                "INSERT INTO api_keys (name, digest, last_four, user, created_at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (name, api_key_digest(key), key[-4:], user.number, self._clock.now()),
+            )
+        return key
+
+    async def all(self) -> list[ApiKey]:
+        """List the keys, oldest first."""
+        rows = await self._state.rows(
+            "SELECT api_keys.number, name, email, last_four, api_keys.created_at, last_used_at"
+            " FROM api_keys JOIN users ON users.number = api_keys.user ORDER BY api_keys.number"
+        )
+        return [ApiKey(*row) for row in rows]
+
+    async def delete(self, number_or_name: str) -> None:
+        """Delete a key by number or by name.
+
+        Raises:
+            AccountError: none fits, or several have this name.
+        """
+        keys = await self.all()
+        found = [key for key in keys if str(key.number) == number_or_name] or [
+            key for key in keys if key.name == number_or_name
+        ]
+        if not found:
+            known = ", ".join(key.name for key in keys[:10])
+            raise AccountError(f"there is no key {number_or_name!r}; there is: {known or 'none'}")
+        if len(found) > 1:
+            numbers = ", ".join(str(key.number) for key in found)
+            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")
+        await self.delete_number(found[0].number)
+
+    async def delete_number(self, number: int) -> None:
+        """Delete the key with exactly this number, if it is (still) there."""
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))

@@ -1,0 +1,202 @@
+"""Partners and users: what may exist, and who may read what."""
+
+import asyncio
+import re
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal
+
+from adanalytics_server.accounts.credentials import hash_password, password_matches
+from adanalytics_server.clock import Clock
+from adanalytics_server.storage.state import State
+
+Role = Literal["admin", "partner"]
+
+# Without halves of surrogate pairs, which is what Python makes of bytes that are no UTF-8.
+_EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+# Nor control characters, which a terminal would obey when names are listed, and those that turn
+# the direction of what is written beside the name.
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+SHORTEST_PASSWORD = 8
+
+
+class AccountError(ValueError):
+    """A partner, user or key that cannot be made or found; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """A partner: ``number`` names its folder, ``id`` stands in the path of the API."""
+
+    number: int
+    id: str
+    name: str
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Someone who can sign in; ``role`` is ``admin`` or ``partner``."""
+
+    number: int
+    email: str
+    role: Role
+
+
+class Accounts:
+    """Reads and changes the partners and users of a server."""
+
+    def __init__(self, state: State, clock: Clock) -> None:
+        self._state = state
+        self._clock = clock
+
+    async def add_partner(self, partner_id: str, *, name: str, currency: str) -> Partner:
+        """Add a partner.
+
+        Raises:
+            AccountError: the id is taken or unusable in a path, the name has characters that
+                are no text, or the currency is no code.
+        """
+        if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
+            raise AccountError(
+                f"{partner_id!r} cannot be a partner id: use 1 to 200 characters of text,"
+                " without '/' and control characters"
+            )
+        check_name(name)
+        if not _CURRENCY.fullmatch(currency):
+            raise AccountError(f"{currency!r} is no ISO 4217 code: use three letters such as USD")
+        try:
+            async with self._state.writing() as connection:
+                await connection.execute(
+                    "INSERT INTO partners (id, name, currency) VALUES (?, ?, ?)",
+                    (partner_id, name, currency),
+                )
+        except sqlite3.IntegrityError as error:
+            raise AccountError(
+                f"partner {partner_id!r} exists already: use it, or choose another id"
+            ) from error
+        return await self.partner(partner_id)
+
+    async def partner(self, partner_id: str) -> Partner:
+        """Return a partner by its id, or raise :class:`AccountError`."""
+        row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
+        if row is None:
+            known = ", ".join(partner.id for partner in (await self.partners())[:10])
+            raise AccountError(f"there is no partner {partner_id!r}; there is: {known or 'none'}")
+        return _partner(row)
+
+    async def partners(self) -> list[Partner]:
+        """List the partners by id."""
+        rows = await self._state.rows("SELECT * FROM partners ORDER BY id")
+        return [_partner(row) for row in rows]
+
+    async def partners_of(self, user: User) -> list[Partner]:
+        """List the partners that a user may read, by id."""
+        if user.role == "admin":
+            return await self.partners()
+        rows = await self._state.rows(
+            "SELECT partners.* FROM partners JOIN user_partners"
+            " ON user_partners.partner = partners.number WHERE user_partners.user = ?"
+            " ORDER BY partners.id",
+            user.number,
+        )
+        return [_partner(row) for row in rows]
+
+    async def add_user(
+        self, email: str, *, password: str, role: Role, partners: tuple[str, ...] = ()
+    ) -> User:
+        """Add a user and link it to partners.
+
+        Raises:
+            AccountError: the e-mail is taken or none, the password is shorter than
+                :data:`SHORTEST_PASSWORD`, or a partner does not exist.
+        """
+        if len(password) < SHORTEST_PASSWORD:
+            raise AccountError(f"the password needs {SHORTEST_PASSWORD} characters or more")
+        password_hash = await asyncio.to_thread(hash_password, password)
+        return await self.add_user_with_hash(
+            email, password_hash=password_hash, role=role, partners=partners
+        )
+
+    async def add_user_with_hash(
+        self, email: str, *, password_hash: str, role: Role, partners: tuple[str, ...] = ()
+    ) -> User:
+        """Add a user whose password is hashed already, as :func:`hash_password` does it.
+
+        Raises:
+            AccountError: as :meth:`add_user`.
+        """
+        if not _EMAIL.fullmatch(email):
+            raise AccountError(f"{email!r} is no e-mail address: write it as name@host")
+        if role == "partner" and not partners:
+            raise AccountError("a user with role partner reads nothing without a partner: name one")
+        numbers = [(await self.partner(partner)).number for partner in partners]
+        try:
+            async with self._state.writing() as connection:
+                cursor = await connection.execute(
+                    "INSERT INTO users (email, role, password_hash, created_at)"
+                    " VALUES (?, ?, ?, ?)",
+                    (email.lower(), role, password_hash, self._clock.now()),
+                )
+                await connection.executemany(
+                    "INSERT OR IGNORE INTO user_partners VALUES (?, ?)",
+                    [(cursor.lastrowid, number) for number in numbers],
+                )
+        except sqlite3.IntegrityError as error:
+            raise AccountError(
+                f"user {email!r} exists already: choose another e-mail, or delete that user first"
+            ) from error
+        return await self.user_by_email(email)
+
+    async def user_by_email(self, email: str) -> User:
+        """Return a user by e-mail, in any case of letters, or raise :class:`AccountError`."""
+        row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
+        if row is None:
+            known = ", ".join(user.email for user in (await self.users())[:10])
+            raise AccountError(f"there is no user {email!r}; there is: {known or 'none'}")
+        return User(row["number"], row["email"], row["role"])
+
+    async def user(self, number: int) -> User | None:
+        """Return a user by number, or ``None`` when it was deleted."""
+        row = await self._state.row("SELECT * FROM users WHERE number = ?", number)
+        return None if row is None else User(row["number"], row["email"], row["role"])
+
+    async def users(self) -> list[User]:
+        """List the users by e-mail."""
+        rows = await self._state.rows("SELECT * FROM users ORDER BY email")
+        return [User(row["number"], row["email"], row["role"]) for row in rows]
+
+    async def delete_user(self, email: str) -> None:
+        """Delete a user and with it the keys it made, or raise :class:`AccountError`."""
+        user = await self.user_by_email(email)
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM users WHERE number = ?", (user.number,))
+
+    async def sign_in(self, email: str, password: str) -> User | None:
+        """Return the user that an e-mail and a password belong to, or ``None``."""
+        row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
+        password_hash = None if row is None else row["password_hash"]
+        if not await asyncio.to_thread(password_matches, password, password_hash) or row is None:
+            return None
+        return User(row["number"], row["email"], row["role"])
+
+    async def may_read(self, user: User, partner: int) -> bool:
+        """Tell whether a user may read the partner with this number."""
+        if user.role == "admin":
+            return True
+        row = await self._state.row(
+            "SELECT 1 FROM user_partners WHERE user = ? AND partner = ?", user.number, partner
+        )
+        return row is not None
+
+
+def check_name(name: str) -> None:
+    """Raise :class:`AccountError` when a name of anything has characters that are no text."""
+    if _NOT_IN_NAMES.search(name):
+        raise AccountError(f"{name!r} cannot be a name: leave out what is not text in UTF-8")
+
+
+def _partner(row: sqlite3.Row) -> Partner:
+    return Partner(row["number"], row["id"], row["name"], row["currency"])

@@ -1,0 +1,97 @@
+"""The request limit: an exact sliding window per credential, kept in ``limits.db``.
+
+A token bucket of the same rate would let almost twice the limit through in one hour; this
+remembers each request of the last 3,600 s instead. The file is the only memory, so the window
+outlives a restart. Rows are bounded by the limit times the credentials in use.
+"""
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from adanalytics_server.clock import Clock
+from adanalytics_server.storage.schema import LIMITS_STEPS, migrate
+from adanalytics_server.storage.store import transaction
+
+WINDOW_SECONDS = 3600
+_WINDOW = WINDOW_SECONDS * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one request was told: whether it passes, how many are left, until when.
+
+    ``seconds`` is the time until the oldest request leaves the window.
+    """
+
+    limit: int
+    passes: bool
+    remaining: int
+    seconds: int
+
+
+class RateLimiter:
+    """Counts requests per credential; safe to share between threads and processes."""
+
+    def __init__(self, data: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(
+            data / "limits.db", isolation_level=None, check_same_thread=False
+        )
+        migrate(self._connection, LIMITS_STEPS)
+        # What the process wrote survives its death; only a power cut may forget a few requests.
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.execute("DELETE FROM sends WHERE at <= ?", (clock.now() - _WINDOW,))
+
+    def take(self, credential: str, *, limit: int) -> Allowance:
+        """Count one request if it fits into the window; a refused one is not counted."""
+        with self._lock, transaction(self._connection):
+            now = self._clock.now()
+            self._connection.execute(
+                "DELETE FROM sends WHERE credential = ? AND at <= ?", (credential, now - _WINDOW)
+            )
+            count, oldest = self._window(credential)
+            passes = count < limit
+            if passes:
+                self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
+                count += 1
+            return _allowance(now, limit=limit, passes=passes, count=count, oldest=oldest)
+
+    def look(self, credential: str, *, limit: int) -> Allowance:
+        """Tell what is left of a credential's window without counting anything."""
+        with self._lock:
+            now = self._clock.now()
+            count, oldest = self._connection.execute(
+                "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ? AND at > ?",
+                (credential, now - _WINDOW),
+            ).fetchone()
+            return _allowance(now, limit=limit, passes=count < limit, count=count, oldest=oldest)
+
+    def capture(self) -> list[tuple[str, int]]:
+        """Return what :meth:`restore` needs to come back to this state."""
+        with self._lock:
+            return self._connection.execute("SELECT credential, at FROM sends").fetchall()
+
+    def restore(self, captured: list[tuple[str, int]]) -> None:
+        """Go back to a captured state: the requests that were counted then, and no others."""
+        with self._lock, transaction(self._connection):
+            self._connection.execute("DELETE FROM sends")
+            self._connection.executemany("INSERT INTO sends VALUES (?, ?)", captured)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _window(self, credential: str) -> tuple[int, int | None]:
+        count, oldest = self._connection.execute(
+            "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ?", (credential,)
+        ).fetchone()
+        return count, oldest
+
+
+def _allowance(now: int, *, limit: int, passes: bool, count: int, oldest: int | None) -> Allowance:
+    seconds = -((now - _WINDOW - (now if oldest is None else oldest)) // 1000)
+    return Allowance(limit, passes, max(0, limit - count), seconds)

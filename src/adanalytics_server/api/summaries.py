@@ -1,0 +1,133 @@
+"""Summaries: exact arithmetic over the rollups of a range of days.
+
+Counts and money are sums. Rates are divided as integers and rounded half to even, so that the
+last digit is the one that the same arithmetic over the single events gives.
+"""
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from adanalytics_server.api.ranges import DayRange, day_of_number
+from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
+from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG, TOTAL
+from adanalytics_server.storage.schema import COUNTERS, MEASURES
+from adanalytics_server.storage.store import PartnerStore
+
+# What each grouping reads: the dimension of its rollups, and the columns that name a row.
+GROUPINGS = {
+    "day": (TOTAL, "day"),
+    "campaign": (CAMPAIGN, "id_is_null, id"),
+    "demand_tag": (DEMAND_TAG, "id_is_null, id"),
+}
+_SUMS = ", ".join(f"SUM({measure})" for measure in MEASURES)
+_ANY_EVENT = " + ".join(f"SUM({counter})" for counter in COUNTERS)
+
+Row = dict[str, Any]
+
+
+def read_summary(
+    store: PartnerStore, days: DayRange, *, group_by: str | None, currency: str
+) -> dict[str, Any]:
+    """Build the body of a summary answer.
+
+    Args:
+        store: the partner's files.
+        days: the range; its ``hour`` is not used.
+        group_by: ``day``, ``campaign``, ``demand_tag``, or ``None`` for the total alone.
+        currency: ISO 4217 code of the partner.
+    """
+    with store.reading_ledger() as ledger:
+        ledger.execute("BEGIN")
+        try:
+            totals = _totals(ledger, days)
+            rows = [totals] if group_by is None else _grouped(ledger, days, group_by)
+        finally:
+            ledger.execute("ROLLBACK")
+    return {
+        "summary": rows,
+        "totals": totals,
+        "group_by": group_by,
+        "start_date": days.start.isoformat(),
+        "end_date": days.end.isoformat(),
+        "currency": currency,
+        "timezone": "UTC",
+    }
+
+
+def read_dates(store: PartnerStore) -> list[str]:
+    """List the days that have events, filtered ones included, in order."""
+    with store.reading_ledger() as ledger:
+        rows = ledger.execute(
+            # A floor division by 24 that is right before 1970 too.
+            "SELECT DISTINCT (hour - ((hour % 24) + 24) % 24) / 24 FROM hours"
+            " WHERE n > 0 ORDER BY 1"
+        )
+        return [day_of_number(number).isoformat() for (number,) in rows]
+
+
+def _totals(ledger: sqlite3.Connection, days: DayRange) -> Row:
+    sums = ledger.execute(
+        f"SELECT {_SUMS} FROM rollups WHERE dimension = ? AND day BETWEEN ? AND ?",  # noqa: S608  # column names only
+        (TOTAL, days.first_day, days.last_day),
+    ).fetchone()
+    return _measures([number or 0 for number in sums])
+
+
+def _grouped(ledger: sqlite3.Connection, days: DayRange, group_by: str) -> list[Row]:
+    dimension, columns = GROUPINGS[group_by]
+    found = ledger.execute(
+        f"SELECT {columns}, {_SUMS} FROM rollups"  # noqa: S608  # column names only
+        " WHERE dimension = ? AND day BETWEEN ? AND ?"
+        # A group whose events were all replaced keeps its rollup, with zeros.
+        f" GROUP BY {columns} HAVING {_ANY_EVENT} > 0 ORDER BY {columns}",
+        (dimension, days.first_day, days.last_day),
+    ).fetchall()
+    if group_by == "day":
+        return [{"date": day_of_number(day).isoformat(), **_measures(sums)} for day, *sums in found]
+    names = dict(
+        ledger.execute("SELECT id, CAST(name AS BLOB) FROM names WHERE dimension = ?", (dimension,))
+    )
+    return [
+        {
+            f"{group_by}_id": None if is_null else number,
+            f"{group_by}_name": None if is_null or number not in names else names[number].decode(),
+            **_measures(sums),
+        }
+        for is_null, number, *sums in found
+    ]
+
+
+def _measures(sums: list[int]) -> Row:
+    counts = dict(zip(COUNTERS, sums, strict=False))
+    revenue_units, revenue_nanos, cost_units, cost_nanos = sums[len(COUNTERS) :]
+    revenue = revenue_units * NANOS + revenue_nanos
+    cost = cost_units * NANOS + cost_nanos
+    profit = revenue - cost
+    ad_requests, impressions = counts["ad_requests"], counts["impressions"]
+    return {
+        **counts,
+        "revenue": text_from_nanos(revenue),
+        "cost": text_from_nanos(cost),
+        "profit": text_from_nanos(profit),
+        "fill_rate": _fraction(impressions, ad_requests),
+        "ctr": _fraction(counts["clicks"], impressions),
+        "vcr": _fraction(counts["completions"], impressions),
+        "completion_rate_started": _fraction(counts["completions"], counts["starts"]),
+        "error_rate": _fraction(counts["errors"], ad_requests),
+        "margin": _fraction(profit, revenue),
+        "ecpm": _per_thousand(revenue, impressions),
+        "rpm": _per_thousand(revenue, ad_requests),
+        "cpm_cost": _per_thousand(cost, impressions),
+    }
+
+
+def _fraction(numerator: int, denominator: int) -> msgspec.Raw | None:
+    """Return a JSON number with six digits, written out: a float would lose some of them."""
+    text = divided(numerator, denominator, digits=6)
+    return None if text is None else msgspec.Raw(text.encode())
+
+
+def _per_thousand(nanos: int, count: int) -> str | None:
+    return divided(nanos * 1000, count * NANOS, digits=6)

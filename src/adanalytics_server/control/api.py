@@ -1,0 +1,199 @@
+"""The control API, ``/_control/*``: the test controls over HTTP, for tests in any language."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Depends
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adanalytics_server.api.bodies import read_body
+from adanalytics_server.clock import rfc3339
+from adanalytics_server.control.controls import ControlError, Controls
+from adanalytics_server.control.files import CannotRestore
+from adanalytics_server.errors import ApiError, bad_parameter
+from adanalytics_server.faults.fault import Fault
+from adanalytics_server.faults.text import parse_fault
+from adanalytics_server.web.origin import comes_from_elsewhere
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A year is left for what is counted from now on, such as the end of a token.
+_LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _only_text(value: object) -> object:
+    # Without it a number would be seconds since 1970, or milliseconds when it is a large one.
+    if value is not None and not isinstance(value, str):
+        raise ValueError("must be a string such as 2026-01-15T12:00:00Z")
+    return value
+
+
+class ClockOrder(BaseModel):
+    """What to do to the clock; in this order when several are given."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    now: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] | None = None
+    advance: float | None = Field(None, allow_inf_nan=False)
+    freeze: bool | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "ClockOrder":
+        if self.now is None and self.advance is None and self.freeze is None:
+            raise ValueError("needs now, advance or freeze")
+        return self
+
+
+def _from_text(value: object) -> object:
+    return parse_fault(value) if isinstance(value, str) else value
+
+
+class FaultsOrder(BaseModel):
+    """Faults to arm, each in the short text form or field by field."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    faults: list[Annotated[Fault, BeforeValidator(_from_text)]] = Field(
+        min_length=1, max_length=1_000
+    )
+
+
+class SnapshotOrder(BaseModel):
+    """The name of a snapshot to take."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+
+
+def controls_of(request: Request) -> Controls:
+    """Return the controls of the server that received a request; no browser may have made it."""
+    # A page of another site could not read an answer, but it could make things happen.
+    if comes_from_elsewhere(request):
+        raise ApiError(403, "Forbidden")
+    controls: Controls = request.app.state.controls
+    return controls
+
+
+ItsControls = Annotated[Controls, Depends(controls_of)]
+router = APIRouter(prefix="/_control", include_in_schema=False)
+
+
+@router.post("/reset")
+async def reset(controls: ItsControls) -> Response:
+    """Bring the server back to its start."""
+    try:
+        await controls.reset()
+    except CannotRestore as error:
+        raise ApiError(409, str(error)) from error
+    return Response(status_code=204)
+
+
+@router.get("/clock")
+async def clock(controls: ItsControls) -> Response:
+    """Tell the server's time and whether it stands still."""
+    return _clock(controls)
+
+
+@router.post("/clock")
+async def move_clock(request: Request, controls: ItsControls) -> Response:
+    """Set, move, stop or start the server's time."""
+    order = await read_body(request, ClockOrder)
+    moved = controls.levers.clock
+    at = moved.now() if order.now is None else _milliseconds(order.now)
+    for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
+        if not 0 <= reached <= _LATEST:
+            raise bad_parameter(field, "leads out of the years 1970 to 9998")
+    if order.now is not None:
+        moved.set(at)
+    if order.advance is not None:
+        moved.advance(seconds=order.advance)
+    if order.freeze is not None:
+        (moved.freeze if order.freeze else moved.run)()
+    return _clock(controls)
+
+
+@router.get("/faults")
+async def faults(controls: ItsControls) -> Response:
+    """List the armed faults and how often each matched and struck."""
+    return _faults(controls)
+
+
+@router.post("/faults")
+async def arm_faults(request: Request, controls: ItsControls) -> Response:
+    """Arm faults behind those that are there."""
+    order = await read_body(request, FaultsOrder)
+    controls.levers.faults.add(*order.faults)
+    return _faults(controls)
+
+
+@router.delete("/faults")
+async def disarm_faults(controls: ItsControls) -> Response:
+    """Disarm all faults and let go of the requests that they hold up."""
+    controls.levers.faults.clear()
+    controls.levers.pauses.end()
+    return Response(status_code=204)
+
+
+@router.get("/requests")
+async def requests(controls: ItsControls) -> Response:
+    """List the requests that the server answered lately."""
+    return _json({"requests": controls.levers.journal.entries()})
+
+
+@router.delete("/requests")
+async def forget_requests(controls: ItsControls) -> Response:
+    """Empty the journal."""
+    controls.levers.journal.clear()
+    return Response(status_code=204)
+
+
+@router.get("/snapshots")
+async def snapshots(controls: ItsControls) -> Response:
+    """List the names of the snapshots."""
+    return _json({"snapshots": controls.snapshots()})
+
+
+@router.post("/snapshots")
+async def take_snapshot(request: Request, controls: ItsControls) -> Response:
+    """Remember everything as it is now."""
+    order = await read_body(request, SnapshotOrder)
+    try:
+        await controls.snapshot(order.name)
+    except ControlError as error:
+        raise bad_parameter("name", str(error)) from error
+    return _json({"snapshots": controls.snapshots()}, status=201)
+
+
+@router.post("/snapshots/{name}/restore")
+async def restore_snapshot(name: str, controls: ItsControls) -> Response:
+    """Bring everything back to how it was at a snapshot."""
+    try:
+        await controls.restore(name)
+    except ControlError as error:
+        raise ApiError(404, str(error)) from error
+    return Response(status_code=204)
+
+
+def _clock(controls: Controls) -> Response:
+    asked = controls.levers.clock
+    return _json({"now": rfc3339(asked.now()), "frozen": asked.is_frozen})
+
+
+def _faults(controls: Controls) -> Response:
+    listed = []
+    for count in controls.levers.faults.counts():
+        fields = msgspec.to_builtins(count.fault).items()
+        stated = {name: value for name, value in fields if value is not None}
+        listed.append({"fault": stated, "matched": count.matched, "struck": count.struck})
+    return _json({"faults": listed})
+
+
+def _milliseconds(instant: datetime) -> int:
+    return (instant - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _json(body: object, *, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(body), status, media_type="application/json")

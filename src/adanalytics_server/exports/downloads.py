@@ -1,0 +1,86 @@
+"""Downloads of export files by signed address, as from an object store: no credential."""
+
+import asyncio
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adanalytics_server.api.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETERS
+from adanalytics_server.api.parameters import only
+from adanalytics_server.context import context_of
+from adanalytics_server.errors import ApiError
+from adanalytics_server.exports.byte_ranges import asked_range
+from adanalytics_server.exports.file_answer import file_answer
+from adanalytics_server.exports.job import ExportJob
+from adanalytics_server.exports.preconditions import check_match, is_known
+from adanalytics_server.faults.dialect_shapes import retry_after
+
+RETRY_SECONDS = 1
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".jsonl": "application/x-ndjson",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+router = APIRouter()
+
+
+@router.get(
+    "/exports/{export_id}",
+    response_class=Response,
+    responses=DOWNLOAD,
+    dependencies=[only("expires", "signature")],
+    openapi_extra={"parameters": DOWNLOAD_PARAMETERS},
+)
+async def download(request: Request, export_id: str) -> Response:
+    """Send a finished file, whole or in ranges; 202 while it is in work, 403 when expired."""
+    context = context_of(request)
+    job = await _signed_job(request, export_id)
+    if job.is_waiting:
+        headers = retry_after(context.settings.dialect, RETRY_SECONDS, context.clock.now())
+        return Response(status_code=202, headers=headers)
+    if job.status == "expired":
+        raise ApiError(403, "Forbidden")
+    if job.status != "completed":
+        raise ApiError(410, f"The export {job.status}: {job.error or 'order it again'}")
+    path = context.exports.path(job)
+    try:
+        size = (await asyncio.to_thread(path.stat)).st_size
+    except FileNotFoundError as error:
+        raise ApiError(410, "The file was deleted: order the export again") from error
+    etag = f'"{job.sha256}"'
+    about_file = {"ETag": etag, "Cache-Control": "private, no-transform"}
+    check_match(request.headers.getlist("if-match"), etag=etag)
+    if is_known(request.headers.getlist("if-none-match"), etag=etag):
+        return Response(status_code=304, headers=about_file)
+    part = asked_range(
+        request.headers.get("range"),
+        if_range=request.headers.get("if-range"),
+        etag=etag,
+        size=size,
+    )
+    headers = {
+        "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
+        "Content-Disposition": f'attachment; filename="{job.filename}"',
+        **about_file,
+    }
+    return file_answer(path, size=size, part=part, headers=headers)
+
+
+async def _signed_job(request: Request, export_id: str) -> ExportJob:
+    """Return the export that a signed address opens, or refuse the address."""
+    context = context_of(request)
+    if "authorization" in request.headers:
+        raise ApiError(400, "A signed address takes no Authorization header")
+    if not context.signer.opens(
+        request.url.path,
+        expires=request.query_params.get("expires", ""),
+        signature=request.query_params.get("signature", ""),
+        now=context.clock.now() // 1000,
+    ):
+        raise ApiError(403, "Forbidden")
+    job = await context.exports.table.job(export_id)
+    if job is None:
+        raise ApiError(404, "Not Found")
+    return job

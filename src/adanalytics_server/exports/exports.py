@@ -1,0 +1,206 @@
+"""Bulk exports as jobs: pending, processing, then completed or failed; expired in the end.
+
+A job is a row of ``state.db``, so it survives a restart; its file appears under its own name
+only when it is whole. The same request, while the data are the same, is the same job.
+"""
+
+import asyncio
+import hashlib
+import logging
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+from adanalytics_server.api.paging import read_spans
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.clock import Clock
+from adanalytics_server.exports.files import ExportStopped, write_export
+from adanalytics_server.exports.job import ExportJob, ExportRequest
+from adanalytics_server.exports.table import ExportTable
+from adanalytics_server.settings import Settings
+from adanalytics_server.storage.state import State
+from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.text_reading import HourReplaced
+
+Fate = Literal["stuck", "failed"]
+# Exports within their requests that are written at the same time; others wait for their turn.
+MOST_INLINE = 2
+CLEANING_SECONDS = 60.0
+
+_log = logging.getLogger("adanalytics_server.exports")
+
+
+class Exports:
+    """Takes orders for exports, works large ones off one at a time, and finds their files."""
+
+    def __init__(self, state: State, stores: Stores, settings: Settings, clock: Clock) -> None:
+        self.table = ExportTable(state, clock, lifetime_seconds=settings.export_lifetime)
+        self._stores = stores
+        self._inline_max = settings.export_inline_max
+        self._folder = settings.data / "exports"
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._ordering = asyncio.Lock()
+        self._inline: dict[str, asyncio.Task[None]] = {}
+        self._inline_turns = asyncio.Semaphore(MOST_INLINE)
+        self._stopping = threading.Event()
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Run the worker for the time of a block, beginning with what a restart left over."""
+        await self._remove_expired()
+        await self._remove_strays()
+        await self.take_up()
+        tasks = [
+            asyncio.create_task(self._work(), name="exports"),
+            asyncio.create_task(self._clean(), name="exports cleaning"),
+        ]
+        try:
+            yield
+        finally:
+            # A thread cannot be cancelled: it is asked to stop, and its job begins again later.
+            self._stopping.set()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, *self._inline.values(), return_exceptions=True)
+
+    async def take_up(self) -> None:
+        """Queue all jobs that wait; one that is queued already is worked off only once."""
+        for export_id in await self.table.waiting():
+            self._queue.put_nowait(export_id)
+
+    async def order(
+        self,
+        partner: int,
+        days: DayRange,
+        *,
+        form: str,
+        compression: str,
+        fate: Fate | None = None,
+    ) -> ExportJob:
+        """Return the job of a request: the one that is there for the same data, or a new one.
+
+        Up to ``export_inline_max`` rows the job comes back finished. With a ``fate``, which only
+        tests have for it, it is a new one in any case, and nobody works it off.
+        """
+        await self._remove_expired()
+        spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
+        fingerprint = hashlib.sha256(repr(spans).encode()).hexdigest()
+        request = ExportRequest(partner, days, form, compression, fingerprint)
+        async with self._ordering:
+            job = await self._same(request) if fate is None else None
+            if job is None:
+                job = await self.table.create(request)
+                if fate is not None:
+                    await self._meet(job, fate)
+                elif sum(span.n for span in spans) <= self._inline_max:
+                    self._begin_inline(job)
+                else:
+                    self._queue.put_nowait(job.id)
+        # Outside the lock: nobody waits for a file of somebody else.
+        if (writing := self._inline.get(job.id)) is not None:
+            await asyncio.shield(writing)
+        return await self.table.job(job.id) or job
+
+    def path(self, job: ExportJob) -> Path:
+        """Return where the file of a job is, or will be."""
+        return self._folder / f"{job.id}{job.suffix}"
+
+    async def _remove_strays(self) -> None:
+        """Delete files without a finished job: what a killed server was writing, for one."""
+        known = {self.path(job) for job in await self.table.with_files(expired=False)}
+
+        def remove() -> None:
+            for file in self._folder.glob("*"):
+                if file not in known:
+                    file.unlink()
+
+        await asyncio.to_thread(remove)
+
+    async def _remove_expired(self) -> None:
+        """Delete files that nobody can download any more; their jobs stay a while, as expired."""
+        for job in await self.table.with_files(expired=True):
+            await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
+            await self.table.set_status(job, "expired")
+        await self.table.forget_old()
+
+    async def _clean(self) -> None:
+        """Remove what expired also from a server that nobody orders anything from."""
+        while True:
+            await asyncio.sleep(CLEANING_SECONDS)
+            try:
+                await self._remove_expired()
+            except (OSError, sqlite3.Error) as error:
+                _log.error("expired exports could not be removed: %s", error)
+
+    async def _same(self, request: ExportRequest) -> ExportJob | None:
+        job = await self.table.newest(request)
+        if job is None or job.status == "expired":
+            return None
+        # A file that somebody deleted is not one to send people to.
+        is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
+        return job if is_there else None
+
+    async def _meet(self, job: ExportJob, fate: Fate) -> None:
+        if fate == "stuck":
+            await self.table.set_status(job, "processing")
+        else:
+            await self.table.fail(job, "No space left on device")
+
+    def _begin_inline(self, job: ExportJob) -> None:
+        """Write a file in a task that the order, and every repetition of it, waits for."""
+
+        async def write() -> None:
+            async with self._inline_turns:
+                try:
+                    await self._run(job.id)
+                except sqlite3.Error:
+                    self._queue.put_nowait(job.id)
+                    raise
+
+        task = asyncio.create_task(write(), name=f"export {job.id}")
+        self._inline[job.id] = task
+        task.add_done_callback(lambda _: self._inline.pop(job.id))
+
+    async def _work(self) -> None:
+        while True:
+            export_id = await self._queue.get()
+            try:
+                await self._run(export_id)
+            except sqlite3.Error as error:
+                # Not even the failure could be noted. There may be room again later.
+                _log.error("export %s waits: %s", export_id, error)
+                await asyncio.sleep(CLEANING_SECONDS)
+                self._queue.put_nowait(export_id)
+
+    async def _run(self, export_id: str) -> None:
+        job = await self.table.job(export_id)
+        if job is None or not job.is_waiting:
+            return
+        await self.table.set_status(job, "processing")
+        try:
+            finished = await asyncio.to_thread(
+                write_export,
+                self._stores.of(job.partner),
+                DayRange(job.start_date, job.end_date),
+                self.path(job),
+                form=job.format,
+                compression=job.compression,
+                stopping=self._stopping.is_set,
+            )
+        except ExportStopped:
+            return
+        except (OSError, sqlite3.Error, HourReplaced) as error:
+            _log.error("export %s failed: %s", job.id, error)
+            await self.table.fail(job, getattr(error, "strerror", None) or str(error))
+            return
+        except Exception:  # noqa: BLE001  # whatever it was, the worker lives on for the next job
+            _log.exception("export %s failed", job.id)
+            await self.table.fail(job, "the server could not write the file; its log says why")
+            return
+        await self.table.complete(job, finished)
+        if await self.table.job(job.id) is None:
+            # Forgotten meanwhile: nobody can ask for the file, and no cleaning would find it.
+            await asyncio.to_thread(self.path(job).unlink, missing_ok=True)

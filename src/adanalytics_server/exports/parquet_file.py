@@ -1,0 +1,144 @@
+"""Events as a parquet file with one typed schema, whatever its rows are; needs pyarrow.
+
+Arrow reads the stored texts itself. Its ``array`` function, which makes columns of Python objects,
+is not called on purpose: it imports pandas where there is one, and that is 50 MB for nothing.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import accumulate, chain
+from typing import IO, Any
+
+import msgspec
+
+from adanalytics_server.storage.events import EVENT_FIELDS
+from adanalytics_server.storage.joined_rows import as_lines
+
+# Rows of one row group, and the most that are held as Arrow columns at a time: about 5 MB.
+ROWS_PER_GROUP = 16_384
+
+_INTEGERS = ("event_hour", "supply_tag_id", "demand_tag_id", "campaign_id", "error_code")
+_TIMES = ("event_time", "received_at")
+_MONEY = ("revenue", "cost")
+_NULLABLE = (
+    "demand_tag_id",
+    "campaign_id",
+    "creative_id",
+    "deal_id",
+    "country",
+    "os",
+    "cost",
+    "domain",
+    "app_bundle",
+    "error_code",
+)
+
+
+class _KeyValues(msgspec.Struct, frozen=True):
+    """The one field of a stored event that Arrow cannot read, having no maps in its JSON."""
+
+    key_values: dict[str, str]
+
+
+_decode_key_values = msgspec.json.Decoder(list[_KeyValues]).decode
+
+
+def parquet_is_available() -> bool:
+    """Tell whether pyarrow is installed, without importing it."""
+    return find_spec("pyarrow") is not None
+
+
+class ParquetEvents:
+    """Turns the texts of stored events into Arrow batches.
+
+    Money is ``decimal128(38, 9)``, times are ``timestamp[ms, UTC]``, the date is ``date32``,
+    numbers are ``int64`` and ``key_values`` is a map of strings. A field that is never null is
+    declared so.
+    """
+
+    def __init__(self) -> None:
+        # By name: pyarrow is an extra, and has no types.
+        self._arrow: Any = import_module("pyarrow")
+        self._json: Any = import_module("pyarrow.json")
+        arrow = self._arrow
+        kinds = dict.fromkeys(EVENT_FIELDS, arrow.string())
+        kinds |= dict.fromkeys(_INTEGERS, arrow.int64())
+        kinds |= dict.fromkeys(_TIMES, arrow.timestamp("ms", tz="UTC"))
+        kinds |= dict.fromkeys(_MONEY, arrow.decimal128(38, 9))
+        kinds["is_filtered"] = arrow.bool_()
+        # A date is read as text first: Arrow's JSON has them as numbers only.
+        texts = arrow.schema([(name, kinds[name]) for name in EVENT_FIELDS[:-1]])
+        self._parsing: Any = self._json.ParseOptions(
+            explicit_schema=texts, unexpected_field_behavior="ignore"
+        )
+        kinds["event_date"] = arrow.date32()
+        kinds["key_values"] = arrow.map_(arrow.string(), arrow.string())
+        self._schema: Any = arrow.schema(
+            [arrow.field(name, kind, nullable=name in _NULLABLE) for name, kind in kinds.items()]
+        )
+
+    def write(self, parts: Iterator[list[bytes]], out: IO[bytes], *, compression: str) -> None:
+        """Write stored events as one parquet file, from its first byte to its last.
+
+        Args:
+            parts: pieces of events with commas between them; only the rows of one group are
+                held at once.
+            out: written to in order, never sought in.
+            compression: of the pages inside the file, ``none`` or ``gzip``.
+        """
+        parquet: Any = import_module("pyarrow.parquet")
+        with parquet.ParquetWriter(out, self._schema, compression=compression) as writer:
+            for tables in _groups(map(self._table, parts)):
+                writer.write_table(self._arrow.concat_tables(tables), row_group_size=ROWS_PER_GROUP)
+                # This group would stay until the next one is whole.
+                tables.clear()
+
+    def _table(self, pieces: list[bytes]) -> object:
+        lines = b"\n".join(map(as_lines, pieces))
+        # One block, so that no row is cut, and this thread only: the other ones have work.
+        reading = self._json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+        read = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
+        place = EVENT_FIELDS.index("event_date")
+        columns = read.columns
+        columns[place] = columns[place].cast(self._arrow.date32())
+        # What a pool keeps for later, after reading and after writing, is more than what is used.
+        self._arrow.default_memory_pool().release_unused()
+        return self._arrow.table([*columns, self._key_values(pieces)], schema=self._schema)
+
+    def _key_values(self, pieces: list[bytes]) -> object:
+        events = _decode_key_values(b"[" + b",".join(pieces) + b"]")
+        maps = [event.key_values for event in events]
+        arrow = self._arrow
+        offsets = arrow.Array.from_buffers(
+            arrow.int32(), len(maps) + 1, [None, self._offsets(map(len, maps))]
+        )
+        values = chain.from_iterable(pairs.values() for pairs in maps)
+        return arrow.MapArray.from_arrays(
+            offsets, self._strings(chain.from_iterable(maps)), self._strings(values)
+        )
+
+    def _strings(self, values: Iterable[str]) -> object:
+        texts = [value.encode() for value in values]
+        return self._arrow.StringArray.from_buffers(
+            len(texts), self._offsets(map(len, texts)), self._arrow.py_buffer(b"".join(texts))
+        )
+
+    def _offsets(self, lengths: Iterable[int]) -> object:
+        """Say where each value begins, and where the last one ends, as Arrow has it."""
+        return self._arrow.py_buffer(array("i", accumulate(lengths, initial=0)))
+
+
+def _groups(tables: Iterator[Any]) -> Iterator[list[Any]]:
+    """Collect tables up to the rows of a group; each of them has fewer than that."""
+    group: list[Any] = []
+    held = 0
+    for table in tables:
+        if group and held + table.num_rows > ROWS_PER_GROUP:
+            yield group
+            group, held = [], 0
+        group.append(table)
+        held += table.num_rows
+    if group:
+        yield group

@@ -1,0 +1,147 @@
+"""The table of export jobs in ``state.db``: what is asked of it and what is written into it."""
+
+import sqlite3
+import sys
+from datetime import date
+from uuid import uuid4
+
+from adanalytics_server.clock import Clock
+from adanalytics_server.exports.files import ExportedFile
+from adanalytics_server.exports.job import ExportJob, ExportRequest
+from adanalytics_server.storage.state import State
+
+# A job can be asked for during so many lifetimes of its file; then its row goes.
+LIFETIMES_REMEMBERED = 7
+
+
+class ExportTable:
+    """Keeps one row per job; a job whose time is over is expired whatever its row says."""
+
+    def __init__(self, state: State, clock: Clock, *, lifetime_seconds: int) -> None:
+        self._state = state
+        self._clock = clock
+        self._lifetime = lifetime_seconds * 1000
+
+    async def job(self, export_id: str) -> ExportJob | None:
+        """Return a job by its id, or ``None``."""
+        row = await self._state.row("SELECT * FROM exports WHERE id = ?", export_id)
+        return None if row is None else self._job(row)
+
+    async def newest(self, request: ExportRequest) -> ExportJob | None:
+        """Return the newest job of exactly this request that did not fail, or ``None``."""
+        row = await self._state.row(
+            "SELECT * FROM exports WHERE partner = ? AND start_date = ? AND end_date = ?"
+            " AND format = ? AND compression = ? AND fingerprint = ? AND status != 'failed'"
+            " ORDER BY created_at DESC LIMIT 1",
+            *_columns(request),
+        )
+        return None if row is None else self._job(row)
+
+    async def latest(self, partner: int, *, most: int) -> list[ExportJob]:
+        """List the newest jobs of the partner with this number, newest first."""
+        rows = await self._state.rows(
+            "SELECT * FROM exports WHERE partner = ? ORDER BY created_at DESC, id LIMIT ?",
+            partner,
+            most,
+        )
+        return [self._job(row) for row in rows]
+
+    async def waiting(self) -> list[str]:
+        """List the ids of the jobs whose file is still to come, oldest first."""
+        rows = await self._state.rows(
+            "SELECT id FROM exports WHERE status IN ('pending', 'processing') ORDER BY created_at"
+        )
+        return [row["id"] for row in rows]
+
+    async def with_files(self, *, expired: bool) -> list[ExportJob]:
+        """List the jobs that have a file, all of them or those that expired meanwhile."""
+        limit = self._clock.now() - self._lifetime if expired else sys.maxsize
+        rows = await self._state.rows(
+            "SELECT * FROM exports WHERE status = 'completed' AND created_at <= ?", limit
+        )
+        return [self._job(row) for row in rows]
+
+    async def count_by_status(self) -> dict[str, int]:
+        """Count the jobs of all partners by the status that their rows have."""
+        rows = await self._state.rows("SELECT status, COUNT(*) AS n FROM exports GROUP BY status")
+        return {row["status"]: row["n"] for row in rows}
+
+    async def create(self, request: ExportRequest) -> ExportJob:
+        """Add a job that waits."""
+        export_id = str(uuid4())
+        async with self._state.writing() as connection:
+            await connection.execute(
+                "INSERT INTO exports (id, partner, start_date, end_date, format, compression,"
+                " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
+                (export_id, *_columns(request), self._clock.now()),
+            )
+        job = await self.job(export_id)
+        if job is None:
+            raise LookupError(f"export {export_id} vanished while it was ordered")
+        return job
+
+    async def set_status(self, job: ExportJob, status: str) -> None:
+        """Note that a job is in work, or expired."""
+        await self._update(job, "status = ?", status)
+
+    async def complete(self, job: ExportJob, file: ExportedFile) -> None:
+        """Note that the file of a job is there."""
+        await self._update(
+            job,
+            "status = 'completed', finished_at = ?, row_count = ?, size_bytes = ?, sha256 = ?",
+            self._clock.now(),
+            file.row_count,
+            file.size_bytes,
+            file.sha256,
+        )
+
+    async def fail(self, job: ExportJob, reason: str) -> None:
+        """Note why there will be no file."""
+        await self._update(
+            job, "status = 'failed', finished_at = ?, error = ?", self._clock.now(), reason
+        )
+
+    async def forget_old(self) -> None:
+        """Delete the rows of jobs that expired long ago; not while there may be a file."""
+        limit = self._clock.now() - LIFETIMES_REMEMBERED * self._lifetime
+        old = "FROM exports WHERE created_at <= ? AND status != 'completed'"
+        # Looked for first: a transaction for nothing would be one sync of the disk an order.
+        if await self._state.row(f"SELECT 1 {old} LIMIT 1", limit):
+            async with self._state.writing() as connection:
+                await connection.execute(f"DELETE {old}", (limit,))
+
+    async def _update(self, job: ExportJob, assignments: str, *values: object) -> None:
+        async with self._state.writing() as connection:
+            await connection.execute(
+                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608  # literals above
+                (*values, job.id),
+            )
+
+    def _job(self, row: sqlite3.Row) -> ExportJob:
+        expires_at = row["created_at"] + self._lifetime
+        return ExportJob(
+            id=row["id"],
+            partner=row["partner"],
+            status="expired" if self._clock.now() >= expires_at else row["status"],
+            format=row["format"],
+            compression=row["compression"],
+            start_date=date.fromisoformat(row["start_date"]),
+            end_date=date.fromisoformat(row["end_date"]),
+            created_at=row["created_at"],
+            expires_at=expires_at,
+            row_count=row["row_count"],
+            size_bytes=row["size_bytes"],
+            sha256=row["sha256"],
+            error=row["error"],
+        )
+
+
+def _columns(request: ExportRequest) -> tuple[int, str, str, str, str, str]:
+    return (
+        request.partner,
+        request.days.start.isoformat(),
+        request.days.end.isoformat(),
+        request.format,
+        request.compression,
+        request.fingerprint,
+    )

@@ -1,0 +1,123 @@
+"""The journal: what was asked of the server lately, for tests to assert on.
+
+It holds no secret: of the credential only the last four characters, as the list of keys shows
+them, of the headers only those named here, of a signed address everything but the signature. A key
+or a token in a place where it should not be is ``***``.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from adanalytics_server.accounts.credentials import hide_credentials
+
+# Entries kept; the oldest go first.
+MOST_ENTRIES = 1_000
+# Characters kept of a path, a parameter or a header, so that entries are small.
+MOST_CHARACTERS = 500
+KEPT_HEADERS = (
+    "accept",
+    "accept-encoding",
+    "content-length",
+    "content-type",
+    "if-range",
+    "range",
+    "user-agent",
+)
+_SECRET_PARAMETERS = frozenset({"signature", "token", "password", "api_key", "access_token"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request and what became of it.
+
+    Attributes:
+        number: counts the requests since the start or the last reset, from 1.
+        at: when it came, in milliseconds since 1970, by the server's clock.
+        method: the HTTP method.
+        path: the path without the query, percent-decoded.
+        query: the parameters in their order, signatures and the like replaced by ``***``.
+        operation: one of :data:`adanalytics_server.api.operations.OPERATIONS`, or ``None``.
+        key: the last four characters of the bearer credential, or ``None``.
+        headers: those of :data:`KEPT_HEADERS` that were sent.
+        status: of the answer; ``None`` when the connection was ended instead.
+        fault: the fault that struck, in its short text form, or ``None``.
+        request_id: the ``X-Request-Id`` of the answer.
+    """
+
+    number: int
+    at: int
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    operation: str | None
+    key: str | None
+    headers: Mapping[str, str]
+    status: int | None
+    fault: str | None
+    request_id: str
+
+
+class Journal:
+    """The last :data:`MOST_ENTRIES` requests; safe to read from other threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
+        self._count = 0
+
+    def next_number(self) -> int:
+        """Count one more request and return its number."""
+        with self._lock:
+            self._count += 1
+            return self._count
+
+    def add(self, entry: Entry) -> None:
+        """Keep an entry; called just before the first byte of its answer is sent."""
+        with self._lock:
+            self._entries.append(entry)
+
+    def entries(self) -> list[Entry]:
+        """List the requests in the order in which they were answered."""
+        with self._lock:
+            return list(self._entries)
+
+    def clear(self) -> None:
+        """Forget all requests and count from 1 again."""
+        self.restore((0, ()))
+
+    def capture(self) -> tuple[int, tuple[Entry, ...]]:
+        """Return what :meth:`restore` needs to come back to this state."""
+        with self._lock:
+            return self._count, tuple(self._entries)
+
+    def restore(self, captured: tuple[int, tuple[Entry, ...]]) -> None:
+        """Go back to a captured state."""
+        with self._lock:
+            self._count, entries = captured
+            self._entries = deque(entries, maxlen=MOST_ENTRIES)
+
+
+def shown_text(text: str) -> str:
+    """Shorten a path, a value or a header for an entry, without what is a credential."""
+    return hide_credentials(text, mark="***")[:MOST_CHARACTERS]
+
+
+def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Pick the headers that an entry keeps."""
+    return {
+        name: shown_text(value.decode("latin-1"))
+        for name, value in ((name.decode("latin-1"), value) for name, value in headers)
+        if name in KEPT_HEADERS
+    }
+
+
+def shown_query(query: bytes) -> tuple[tuple[str, str], ...]:
+    """Split a query string for an entry; what signs an address is left out."""
+    pairs = parse_qsl(query.decode("latin-1")[: 10 * MOST_CHARACTERS], keep_blank_values=True)
+    return tuple(
+        (shown_text(name), "***" if name in _SECRET_PARAMETERS else shown_text(value))
+        for name, value in pairs
+    )

@@ -1,0 +1,182 @@
+"""Loading a file of events: read and check everything, then store it in one step."""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+from adanalytics_server.api.ranges import day_of_number
+from adanalytics_server.loading.errors import FieldError, LoadError
+from adanalytics_server.loading.identity import named
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.normalize import Normalizer
+from adanalytics_server.loading.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progress
+from adanalytics_server.loading.row_source import RowSource, open_rows
+from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.store import PartnerStore, hour_of_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadReport:
+    """What became of the rows of a file.
+
+    Attributes:
+        rows: rows of the file, those not taken included.
+        not_taken: rows that a condition left out.
+        stored: events that are new.
+        duplicates: events whose id was there already, or twice in the file.
+        days: days that have new events, in order.
+        replaced_hours: hours that lost what they had before.
+        ignored_columns: columns that play no part, in their order.
+        times_without_zone: timestamps that named no zone and were counted as UTC.
+    """
+
+    rows: int
+    not_taken: int
+    stored: int
+    duplicates: int
+    days: tuple[date, ...]
+    replaced_hours: int
+    ignored_columns: tuple[str, ...]
+    times_without_zone: int
+
+
+def load_file(
+    store: PartnerStore,
+    path: Path,
+    *,
+    partner_id: str,
+    currency: str,
+    mapping: Mapping,
+    replace_hours: bool = False,
+    progress: OnProgress | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> LoadReport:
+    """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file, all of it or nothing.
+
+    Loading the same rows again adds nothing, in whatever order they come. The partner's files
+    are not locked before every row has been checked.
+
+    Args:
+        store: the partner's files.
+        path: the file; its suffix is its format.
+        partner_id: the partner; a row that names another one is an error.
+        currency: ISO 4217 code of the partner; a row in another one is an error.
+        mapping: how columns become fields.
+        replace_hours: hours that occur in the file lose what they had before.
+        progress: called every few thousand rows, and at the end of each stage.
+        most_bytes: memory for rows while they are sorted; more of them go to temporary files
+            in the partner's folder.
+
+    Raises:
+        LoadError: the file, or one row of it, cannot be loaded; nothing was.
+        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+
+    Examples:
+        >>> mapping = Mapping.parse(columns=["event_time=timestamp"],
+        ...                         constants=["event_type=impression", "supply_tag_id=1"])
+        >>> load_file(store, Path("day.csv"), partner_id="acme", currency="USD",
+        ...           mapping=mapping).stored
+        10000
+    """
+    report = progress or _say_nothing
+    normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)
+    with (
+        closing(open_rows(path)) as source,
+        RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter,
+    ):
+        reader = _Reader(path, source, normalizer, mapping)
+        reader.read_into(sorter, report)
+        taken = reader.rows - reader.not_taken
+        with closing(_in_order(sorter, folder=store.folder, most_bytes=most_bytes)) as records:
+            outcome = ingest(
+                store,
+                _reporting(records, total=taken, report=report),
+                replace_hours=reader.hours if replace_hours else (),
+                names=normalizer.names,
+            )
+        return LoadReport(
+            rows=reader.rows,
+            not_taken=reader.not_taken,
+            stored=outcome.stored,
+            duplicates=outcome.duplicates,
+            days=tuple(day_of_number(number) for number in sorted(outcome.days)),
+            replaced_hours=outcome.replaced_hours,
+            ignored_columns=normalizer.ignored(source.columns),
+            times_without_zone=normalizer.times_without_zone,
+        )
+
+
+class _Reader:
+    """Reads all rows of a file into a sorter and says where a bad one is."""
+
+    def __init__(
+        self, path: Path, source: RowSource, normalizer: Normalizer, mapping: Mapping
+    ) -> None:
+        self.rows = 0
+        self.not_taken = 0
+        # Of the events, since 1970: as many entries as a file has hours.
+        self.hours: set[int] = set()
+        self._path = path
+        self._source = source
+        self._normalizer = normalizer
+        self._mapping = mapping
+
+    def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
+        if self._source.has_header:
+            self._check_columns()
+        for line, values in self._source.rows():
+            self.rows += 1
+            if self.rows % ROWS_BETWEEN_REPORTS == 0:
+                report(Progress("reading", self.rows, self._source.fraction_read()))
+            if not self._mapping.takes(values):
+                self.not_taken += 1
+                continue
+            try:
+                record = self._normalizer.record(values)
+            except FieldError as error:
+                raise LoadError(self._path, line, error.field, error.message) from error
+            self._add(sorter, record)
+        if not self._source.has_header:
+            # Only now is it known that no row had a column that was asked for.
+            self._check_columns()
+        report(Progress("reading", self.rows, 1.0))
+
+    def _add(self, sorter: RecordSorter, record: Record) -> None:
+        self.hours.add(hour_of_time(record.time))
+        try:
+            sorter.add(record)
+        except OSError as error:
+            message = f"no room for temporary files in the partner's folder, {error.strerror}"
+            raise LoadError(self._path, None, None, message) from error
+
+    def _check_columns(self) -> None:
+        try:
+            self._normalizer.check_columns(self._source.columns)
+        except FieldError as error:
+            raise LoadError(self._path, None, error.field, error.message) from error
+
+
+def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Generator[Record]:
+    """Name sorted records and sort again, by the new ids, those of the same time."""
+    for _, same_time in groupby(named(records), key=attrgetter("time")):
+        with RecordSorter(folder=folder, most_bytes=most_bytes) as sorter:
+            for record in same_time:
+                sorter.add(record)
+            yield from sorter
+
+
+def _reporting(records: Iterable[Record], *, total: int, report: OnProgress) -> Iterator[Record]:
+    for number, record in enumerate(records, start=1):
+        if number % ROWS_BETWEEN_REPORTS == 0 or number == total:
+            report(Progress("storing", number, number / total))
+        yield record
+
+
+def _say_nothing(progress: Progress) -> None:
+    """Take a progress report where nobody wants one."""

@@ -1,0 +1,102 @@
+"""How rows of any file become rows of event fields: columns, constants, and rows to take."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping as Row
+from dataclasses import dataclass
+from typing import Self
+
+from adanalytics_server.loading.event_fields import FIELDS, NAME_FIELDS, Field
+from adanalytics_server.loading.json_values import text_of
+
+
+class MappingError(ValueError):
+    """A mapping, constant or condition that cannot be meant; says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Which column, constant or condition belongs to which field.
+
+    A field that is neither renamed nor constant is read from the column of its own name.
+
+    >>> mapping = Mapping.parse(columns=["event_time=timestamp"], constants=["supply_tag_id=7"])
+    >>> mapping.columns, mapping.constants
+    ({'event_time': 'timestamp'}, {'supply_tag_id': 7})
+
+    Attributes:
+        columns: field -> the column it is read from.
+        constants: field -> its value in every row, already parsed; ``None`` is null.
+        where: pairs of column and raw text; a row is taken when all of them hold.
+    """
+
+    columns: dict[str, str]
+    constants: dict[str, object]
+    where: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        columns: Iterable[str] = (),
+        constants: Iterable[str] = (),
+        where: Iterable[str] = (),
+    ) -> Self:
+        """Read the options ``--map``, ``--set`` and ``--where`` as they are typed.
+
+        Args:
+            columns: ``FIELD=COLUMN`` texts.
+            constants: ``FIELD=VALUE`` texts; a value is written as in a CSV cell.
+            where: ``COLUMN=VALUE`` texts.
+
+        Raises:
+            MappingError: no ``=``, an unknown field, one given twice, or a bad value.
+        """
+        renamed: dict[str, str] = {}
+        for field, column in (_halves("--map", text) for text in columns):
+            _check_field("--map", field, renamed)
+            renamed[field] = column
+        fixed: dict[str, object] = {}
+        for field, value in (_halves("--set", text) for text in constants):
+            _check_field("--set", field, {**renamed, **fixed})
+            fixed[field] = _constant(FIELDS[field], value)
+        return cls(renamed, fixed, tuple(_halves("--where", text) for text in where))
+
+    def takes(self, row: Row[str, object]) -> bool:
+        """Tell whether all conditions hold; a column that a row lacks is empty."""
+        return all(text_of(row.get(column)) == value for column, value in self.where)
+
+    def fields_by_column(self) -> dict[str, tuple[Field, ...]]:
+        """List for each column of interest the fields that are read from it."""
+        found: dict[str, tuple[Field, ...]] = {}
+        for name, field in FIELDS.items():
+            if name not in self.constants:
+                column = self.columns.get(name, name)
+                found[column] = (*found.get(column, ()), field)
+        return found
+
+
+def _halves(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise MappingError(f"{option} {text!r} has no NAME=VALUE form")
+    return name, value
+
+
+def _check_field(option: str, field: str, given: Iterable[str]) -> None:
+    if field not in FIELDS:
+        names = ", ".join(name for name in FIELDS if name not in NAME_FIELDS)
+        raise MappingError(
+            f"{option} names the unknown field {field!r}; the fields are {names},"
+            f" and the names {' and '.join(NAME_FIELDS)}"
+        )
+    if field in given:
+        raise MappingError(f"{option} gives the field {field!r} a second time")
+
+
+def _constant(field: Field, text: str) -> object:
+    if not text:
+        return None
+    try:
+        return field.parse(text)
+    except ValueError as error:
+        raise MappingError(f"--set {field.name}: {error}") from error

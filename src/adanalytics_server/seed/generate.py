@@ -1,0 +1,164 @@
+"""Generated events: as many as wanted, realistic, and the same for the same seed everywhere."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from math import ceil
+
+from adanalytics_server.api.ranges import day_number
+from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR
+from adanalytics_server.loading.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progress
+from adanalytics_server.loading.timestamps import FIRST_DAY
+from adanalytics_server.seed.auction import Auctions
+from adanalytics_server.seed.catalogue import NAMES
+from adanalytics_server.seed.funnel import LONGEST
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.store import PartnerStore
+
+# Requests by hour of the day, UTC: quiet nights, a long evening.
+HOUR_WEIGHTS = (
+    *(22, 16, 12, 10, 10, 13, 20, 30, 38, 42, 44, 46),
+    *(50, 48, 46, 46, 48, 52, 60, 68, 70, 62, 48, 34),
+)
+# Events in memory: these, and those of the auctions that are still running after them.
+SLOT_EVENTS = 10_000
+
+
+class GenerateError(ValueError):
+    """Days or numbers of events that cannot be generated; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateReport:
+    """What was generated.
+
+    Attributes:
+        events: events made.
+        stored: those that are new.
+        duplicates: those that an earlier run had stored.
+        days: the days, in order.
+    """
+
+    events: int
+    stored: int
+    duplicates: int
+    days: tuple[date, ...]
+
+
+def generate(
+    store: PartnerStore,
+    *,
+    partner_id: str,
+    currency: str,
+    start: date,
+    days: int,
+    events_per_day: int,
+    seed: int,
+    progress: OnProgress | None = None,
+) -> GenerateReport:
+    """Generate events and store them, each day in one step.
+
+    A day depends on the seed, the partner, the date and ``events_per_day`` only, not on the
+    other days; generating it again adds nothing.
+
+    Args:
+        store: the partner's files.
+        partner_id: the partner.
+        currency: ISO 4217 code of the partner.
+        start: the first day, in UTC.
+        days: how many days, at least 1.
+        events_per_day: exactly so many events on each of them, at least 1.
+        seed: any integer.
+        progress: called every few thousand events, and at the end.
+
+    Raises:
+        GenerateError: ``days`` or ``events_per_day`` is less than 1, or a day is outside the
+            years 1000 to 9999.
+        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+    """
+    wanted = _days(start, days)
+    if events_per_day < 1:
+        raise GenerateError("events per day must be at least 1")
+    counted = _Counted(days * events_per_day, progress)
+    stored = 0
+    for day in wanted:
+        key = f"adanalytics/{seed}/{partner_id}/{day.isoformat()}/{events_per_day}"
+        auctions = Auctions(
+            key,
+            partner_id=partner_id,
+            currency=currency,
+            day=day_number(day) * MILLISECONDS_PER_DAY,
+        )
+        records = _in_order(auctions, day_number(day), events_per_day)
+        stored += ingest(store, counted.through(records), names=NAMES).stored
+    return GenerateReport(
+        events=counted.events,
+        stored=stored,
+        duplicates=counted.events - stored,
+        days=wanted,
+    )
+
+
+def events_by_hour(events: int) -> list[int]:
+    """Split the events of a day over its 24 hours, exactly.
+
+    >>> sum(events_by_hour(1_000_003))
+    1000003
+    """
+    total = sum(HOUR_WEIGHTS)
+    # Differences of a running share: what one hour loses to rounding, a later one gets.
+    shares = [events * sum(HOUR_WEIGHTS[:hour]) // total for hour in range(25)]
+    return [shares[hour + 1] - shares[hour] for hour in range(24)]
+
+
+def _days(start: date, days: int) -> tuple[date, ...]:
+    if days < 1:
+        raise GenerateError("the number of days must be at least 1")
+    if days > (date.max - start).days + 1:
+        raise GenerateError(f"{days} days from {start} on go beyond {date.max}")
+    if start < FIRST_DAY:
+        raise GenerateError(f"{start} is before {FIRST_DAY}, the first day that is stored")
+    return tuple(start + timedelta(days=number) for number in range(days))
+
+
+def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
+    """Give a day's records by time and id, one slot of an hour after the other."""
+    pending: list[Record] = []
+    day_end = (day + 1) * MILLISECONDS_PER_DAY
+    for hour, wanted in enumerate(events_by_hour(events)):
+        start = day * MILLISECONDS_PER_DAY + hour * MILLISECONDS_PER_HOUR
+        slots = ceil(wanted / SLOT_EVENTS)
+        for slot in range(slots):
+            first = start + slot * MILLISECONDS_PER_HOUR // slots
+            end = start + (slot + 1) * MILLISECONDS_PER_HOUR // slots
+            missing = wanted * (slot + 1) // slots - wanted * slot // slots
+            while missing:
+                records = auctions.auction(earliest=first, width=end - first, most=missing)
+                missing -= len(records)
+                pending += records
+            pending.sort()
+            # An auction near midnight is moved forward so that its last event is of the day.
+            done = bisect_left(pending, (min(end, day_end - LONGEST),))
+            yield from pending[:done]
+            del pending[:done]
+    yield from pending
+
+
+class _Counted:
+    """Counts records on their way through and reports progress."""
+
+    def __init__(self, total: int, report: OnProgress | None) -> None:
+        self.events = 0
+        self._total = total
+        self._report = report
+
+    def through(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.events += 1
+            if self._report and (
+                self.events % ROWS_BETWEEN_REPORTS == 0 or self.events == self._total
+            ):
+                self._report(Progress("generating", self.events, self.events / self._total))
+            yield record

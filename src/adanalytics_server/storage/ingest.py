@@ -1,0 +1,226 @@
+"""Put sorted records into a partner's files: idempotent, atomic, in order, with rollups.
+
+Bodies go to the months' files first. They are invisible there until the ledger's transaction,
+which holds the counts, the ids and the rollups, commits as the very last step. A process
+killed in between leaves rows that nothing points to; the next load of that hour removes them.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from uuid import UUID
+
+from adanalytics_server.api.paging import read_in_parts
+from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.month_text import TextWriter, appending, remove_rows, rewrite
+from adanalytics_server.storage.rollups import Rollups, remember_names
+from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
+from adanalytics_server.storage.text_reading import HourReplaced, Span
+
+# Records in memory at a time while they are written.
+BATCH = 5_000
+
+
+@dataclass(slots=True)
+class Ingested:
+    """What a load did: rows stored, rows skipped because their id was there, days touched."""
+
+    stored: int = 0
+    duplicates: int = 0
+    replaced_hours: int = 0
+    days: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hour:
+    """The visible rows of an hour: ``n`` of them from sequence number ``first`` on."""
+
+    first: int
+    n: int
+
+    @property
+    def end(self) -> int:
+        return self.first + self.n
+
+
+def ingest(
+    store: PartnerStore,
+    records: Iterable[Record],
+    *,
+    replace_hours: Collection[int] = (),
+    names: Mapping[tuple[int, int], str] | None = None,
+) -> Ingested:
+    """Store records, which must come sorted by ``(time, event_id)``, in one atomic step.
+
+    Args:
+        store: the partner's files.
+        records: any number; at most :data:`BATCH` of an hour are held at once.
+        replace_hours: hours since 1970 that lose what they had before. All of them do so before
+            the first record is stored, so that an event may move from one to another.
+        names: ``(dimension, id) -> name`` of campaigns and demand tags.
+
+    Returns:
+        The counts of what was stored and skipped.
+
+    Raises:
+        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+        OSError: the disk is full.
+        DamagedFile: a file cannot be read, or an hour that is to be replaced has lost rows.
+    """
+    outcome = Ingested()
+    with store.writing_ledger() as ledger:
+        ledger.execute("UPDATE revision SET number = number + 1")
+        (revision,) = ledger.execute("SELECT number FROM revision").fetchone()
+        rollups = Rollups()
+        replaced = {
+            hour: _forget(store, ledger, rollups, hour) for hour in sorted(set(replace_hours))
+        }
+        outcome.replaced_hours = sum(1 for before in replaced.values() if before.n)
+        by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
+        for month, month_records in by_month:
+            with (
+                store.writing_month(month) as index,
+                appending(index, store.folder, month) as texts,
+            ):
+                writer = _MonthWriter(ledger, index, texts, rollups, outcome, revision)
+                for hour, hour_records in groupby(
+                    month_records, key=lambda record: hour_of_time(record.time)
+                ):
+                    writer.write(hour, hour_records, replaced=replaced.get(hour))
+        rollups.write(ledger)
+        remember_names(ledger, names or {})
+    _remove_replaced(store, replaced)
+    return outcome
+
+
+class _MonthWriter:
+    """Writes the hours of one month inside the transactions it is given."""
+
+    def __init__(
+        self,
+        ledger: sqlite3.Connection,
+        index: sqlite3.Connection,
+        texts: TextWriter,
+        rollups: Rollups,
+        outcome: Ingested,
+        revision: int,
+    ) -> None:
+        self._ledger = ledger
+        self._index = index
+        self._texts = texts
+        self._rollups = rollups
+        self._outcome = outcome
+        self._revision = revision
+
+    def write(self, hour: int, records: Iterator[Record], *, replaced: _Hour | None) -> None:
+        """Append the records of an hour behind its rows, or in place of the ``replaced`` ones."""
+        before = replaced or _visible(self._ledger, hour)
+        self._remove_unseen(hour, before)
+        if replaced is None:
+            self._texts.join_small_chunks(
+                first_key(hour, before.first), first_key(hour, before.end)
+            )
+        end = before.end
+        while batch := list(islice(records, BATCH)):
+            fresh = self._without_known(batch)
+            self._outcome.duplicates += len(batch) - len(fresh)
+            self._texts.append(first_key(hour, end), [record.body for record in fresh])
+            self._rollups.add(hour // 24, fresh)
+            end += len(fresh)
+        if end == before.end:
+            return
+        first = before.end if replaced else before.first
+        self._outcome.stored += end - before.end
+        self._outcome.days.add(hour // 24)
+        self._ledger.execute(
+            "INSERT OR REPLACE INTO hours VALUES (?, ?, ?, ?)",
+            (hour, first, end - first, self._revision),
+        )
+
+    def _remove_unseen(self, hour: int, seen: _Hour) -> None:
+        """Drop what a killed load or an unfinished replacement left beside the visible rows."""
+        remove_rows(self._index, first_key(hour, 0), first_key(hour, seen.first))
+        remove_rows(self._index, first_key(hour, seen.end), first_key(hour + 1, 0))
+
+    def _without_known(self, batch: list[Record]) -> list[Record]:
+        """Write down the ids of a batch and return the records whose id was not there."""
+        ids = [(record.event_id,) for record in batch]
+        self._ledger.execute("SAVEPOINT batch")
+        cursor = self._ledger.executemany("INSERT OR IGNORE INTO event_ids VALUES (?)", ids)
+        if cursor.rowcount == len(batch):
+            self._ledger.execute("RELEASE batch")
+            return batch
+        self._ledger.execute("ROLLBACK TO batch")
+        fresh = [record for record in batch if self._is_new(record)]
+        self._ledger.execute("RELEASE batch")
+        return fresh
+
+    def _is_new(self, record: Record) -> bool:
+        return bool(
+            self._ledger.execute(
+                "INSERT OR IGNORE INTO event_ids VALUES (?)", (record.event_id,)
+            ).rowcount
+        )
+
+
+def _visible(ledger: sqlite3.Connection, hour: int) -> _Hour:
+    row = ledger.execute("SELECT first, n FROM hours WHERE hour = ?", (hour,)).fetchone()
+    return _Hour(*row) if row else _Hour(0, 0)
+
+
+def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, hour: int) -> _Hour:
+    """Take an hour out of the ledger and return it; its bodies stay for those who read them."""
+    before = _visible(ledger, hour)
+    if not before.n:
+        return before
+    for bodies in _bodies_of(store, hour, before):
+        facts = [decode_facts(body) for body in bodies]
+        ledger.executemany(
+            "DELETE FROM event_ids WHERE event_id = ?",
+            [(UUID(fact.event_id).bytes,) for fact in facts],
+        )
+        rollups.add(hour // 24, map(_record_of, facts), sign=-1)
+    ledger.execute(
+        "UPDATE hours SET first = first + n, n = 0, revision = (SELECT number FROM revision)"
+        " WHERE hour = ?",
+        (hour,),
+    )
+    return before
+
+
+def _bodies_of(store: PartnerStore, hour: int, rows: _Hour) -> Iterator[list[bytes]]:
+    try:
+        for pieces in read_in_parts(store, [Span(hour, rows.first, rows.n)], rows=BATCH):
+            yield split_pieces(pieces)
+    except HourReplaced as error:
+        # Nobody else can have replaced them: the ledger is locked.
+        path = store.folder / f"{month_of_hour(hour)}.db"
+        raise DamagedFile(path, "rows of an hour are missing") from error
+
+
+def _record_of(fact: Facts) -> Record:
+    """Return what rollups look at; the rest of the record is empty."""
+    return Record(
+        time=0,
+        event_id=b"",
+        body=b"",
+        event_type=EVENT_TYPE_NUMBERS[fact.event_type],
+        campaign_id=fact.campaign_id,
+        demand_tag_id=fact.demand_tag_id,
+        revenue=fact.revenue_nanos(),
+        cost=fact.cost_nanos(),
+        is_filtered=fact.is_filtered,
+    )
+
+
+def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None:
+    """Delete replaced rows once nobody can be sent to them any more."""
+    obsolete = [(hour, before) for hour, before in replaced.items() if before.n]
+    for month, hours in groupby(obsolete, key=lambda entry: month_of_hour(entry[0])):
+        with store.writing_ledger(), store.writing_month(month) as index:
+            for hour, old in hours:
+                remove_rows(index, first_key(hour, old.first), first_key(hour, old.end))
+            rewrite(index, store.folder, month)

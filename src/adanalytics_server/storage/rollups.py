@@ -1,0 +1,93 @@
+"""Rollups: per day and dimension, what a summary adds up. Kept by loads, read by summaries.
+
+Money is split into whole units and nanos so that no column and no sum can overflow 64 bits;
+an average day of a large partner is far from it, a bad amount in a file is not.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.money import NANOS
+from adanalytics_server.storage.schema import COUNTERS, MEASURES
+
+TOTAL, CAMPAIGN, DEMAND_TAG = 0, 1, 2
+
+_REVENUE = len(COUNTERS)
+_COST = _REVENUE + 1
+_UPSERT = (
+    f"INSERT INTO rollups (dimension, day, id_is_null, id, {', '.join(MEASURES)})"  # noqa: S608  # column names only
+    f" VALUES ({', '.join('?' * (4 + len(MEASURES)))})"
+    " ON CONFLICT DO UPDATE SET "
+    + ", ".join(f"{measure} = {measure} + excluded.{measure}" for measure in MEASURES)
+)
+
+Key = tuple[int, int, int | None]
+
+
+class Rollups:
+    """The sums of a load in memory: one row per dimension, day and id that occurs in it."""
+
+    def __init__(self) -> None:
+        self._sums: dict[Key, list[int]] = {}
+
+    def add(self, day: int, records: Iterable[Record], *, sign: int = 1) -> None:
+        """Count records of one day (days since 1970); ``sign=-1`` takes them out again.
+
+        Filtered traffic is served as events and left out of every summary.
+        """
+        # Most records share their type and ids with many others: adding them up first leaves
+        # few rows to touch.
+        alike: dict[tuple[int, int | None, int | None], list[int]] = {}
+        for record in records:
+            if record.is_filtered:
+                continue
+            kind = (record.event_type, record.campaign_id, record.demand_tag_id)
+            sums = alike.get(kind)
+            if sums is None:
+                sums = alike[kind] = [0, 0, 0]
+            sums[0] += 1
+            sums[1] += record.revenue
+            sums[2] += record.cost or 0
+        for (event_type, campaign_id, demand_tag_id), (count, revenue, cost) in alike.items():
+            for key in (
+                (TOTAL, day, 0),
+                (CAMPAIGN, day, campaign_id),
+                (DEMAND_TAG, day, demand_tag_id),
+            ):
+                row = self._row(key)
+                row[event_type] += sign * count
+                row[_REVENUE] += sign * revenue
+                row[_COST] += sign * cost
+
+    def write(self, ledger: sqlite3.Connection) -> None:
+        """Add the sums to the stored ones, inside the load's transaction."""
+        ledger.executemany(
+            _UPSERT,
+            (
+                (
+                    dimension,
+                    day,
+                    number is None,
+                    number or 0,
+                    *row[:_REVENUE],
+                    *divmod(row[_REVENUE], NANOS),
+                    *divmod(row[_COST], NANOS),
+                )
+                for (dimension, day, number), row in self._sums.items()
+            ),
+        )
+
+    def _row(self, key: Key) -> list[int]:
+        row = self._sums.get(key)
+        if row is None:
+            row = self._sums[key] = [0] * (len(COUNTERS) + 2)
+        return row
+
+
+def remember_names(ledger: sqlite3.Connection, names: Mapping[tuple[int, int], str]) -> None:
+    """Store ``(dimension, id) -> name``; the newest name of an id wins."""
+    ledger.executemany(
+        "INSERT OR REPLACE INTO names VALUES (?, ?, ?)",
+        ((dimension, number, name) for (dimension, number), name in names.items()),
+    )

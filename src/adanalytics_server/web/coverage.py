@@ -1,0 +1,96 @@
+"""Which hours have data: the numbers behind the calendar and the heatmap."""
+
+from calendar import monthrange
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from adanalytics_server.api.paging import read_spans
+from adanalytics_server.api.ranges import DayRange, day_number
+from adanalytics_server.storage.store import PartnerStore
+
+# Steps of the colour scale for hours and days that have data; 0 is without.
+LEVELS = 5
+HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class DayCoverage:
+    """The events of one day by hour, filtered ones included; ``gaps`` are hours that lack.
+
+    An hour without events is a gap when there is data both before and after it: nothing can
+    be said about the time before the first event and after the last.
+    """
+
+    day: date
+    hours: tuple[int, ...]
+    gaps: tuple[int, ...]
+
+    @property
+    def events(self) -> int:
+        """Events of the whole day."""
+        return sum(self.hours)
+
+    @property
+    def covered(self) -> int:
+        """Hours with at least one event."""
+        return sum(1 for events in self.hours if events)
+
+    @property
+    def level(self) -> int:
+        """Step of the calendar's colour: 0 without data, 5 with all 24 hours."""
+        if self.covered == HOURS:
+            return LEVELS
+        return -(-self.covered * (LEVELS - 1) // HOURS)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The hours of one calendar year that have events, by hours since 1970.
+
+    ``first`` and ``last`` are the partner's first and last such hour in any year.
+    """
+
+    year: int
+    events: Mapping[int, int]
+    first: int
+    last: int
+
+    def month(self, month: int) -> tuple[DayCoverage, ...]:
+        """Return the days of a month, 1 to 12."""
+        days = monthrange(self.year, month)[1]
+        return tuple(self._day(date(self.year, month, day)) for day in range(1, days + 1))
+
+    def months(self) -> tuple[tuple[DayCoverage, ...], ...]:
+        """Return the twelve months."""
+        return tuple(self.month(month) for month in range(1, 13))
+
+    def _day(self, day: date) -> DayCoverage:
+        midnight = day_number(day) * HOURS
+        hours = tuple(self.events.get(midnight + hour, 0) for hour in range(HOURS))
+        gaps = tuple(
+            hour
+            for hour, events in enumerate(hours)
+            if not events and self.first < midnight + hour < self.last
+        )
+        return DayCoverage(day, hours, gaps)
+
+
+def read_coverage(store: PartnerStore, year: int) -> Coverage:
+    """Read the coverage of a calendar year; at most 8,784 hours are held."""
+    spans = read_spans(store, DayRange(date(year, 1, 1), date(year, 12, 31)))
+    with store.reading_ledger() as ledger:
+        first, last = ledger.execute(
+            "SELECT MIN(hour), MAX(hour) FROM hours WHERE n > 0"
+        ).fetchone()
+    events = {span.hour: span.n for span in spans}
+    return Coverage(year, events, first=first or 0, last=last or 0)
+
+
+def level_of(events: int, most: int) -> int:
+    """Return the step of the heatmap's colour for an hour, when the fullest has ``most``.
+
+    >>> [level_of(events, 100) for events in (0, 1, 20, 21, 100)]
+    [0, 1, 1, 2, 5]
+    """
+    return 0 if not events else -(-events * LEVELS // most)

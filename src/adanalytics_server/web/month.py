@@ -1,0 +1,167 @@
+"""One month of one partner, as the overview shows it."""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.api.summaries import read_dates, read_summary
+from adanalytics_server.storage.money import nanos_from_canonical
+from adanalytics_server.storage.store import PartnerStore
+from adanalytics_server.web.calendar import Grid, hour_grid, month_columns, weeks_of, year_grid
+from adanalytics_server.web.chart import BarChart, bar_chart
+from adanalytics_server.web.coverage import DayCoverage, read_coverage
+from adanalytics_server.web.errors import PageError
+from adanalytics_server.web.format import amount, compact, count
+
+_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True, slots=True)
+class MonthLabel:
+    """A month above the calendar; only one that has data can be chosen."""
+
+    month: date
+    has_data: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DayFigures:
+    """A day's coverage and its row of the summary, with zeros where there is none."""
+
+    coverage: DayCoverage
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MonthView:
+    """A month: its days, its totals, its drawings, and the months around it.
+
+    ``labels`` has one item per column of the calendar, ``None`` where no month begins.
+    """
+
+    month: date
+    months: tuple[date, ...]
+    days: tuple[DayFigures, ...]
+    totals: dict[str, Any]
+    labels: tuple[MonthLabel | None, ...]
+    year: Grid
+    hours: Grid
+    impressions: BarChart
+    revenue: BarChart
+
+    @property
+    def before(self) -> date | None:
+        """The last month with data before this one."""
+        return max((month for month in self.months if month < self.month), default=None)
+
+    @property
+    def after(self) -> date | None:
+        """The first month with data after this one."""
+        return min((month for month in self.months if month > self.month), default=None)
+
+    @property
+    def events(self) -> int:
+        """Events of the month, filtered ones included."""
+        return sum(day.coverage.events for day in self.days)
+
+    @property
+    def covered(self) -> int:
+        """Hours with data."""
+        return sum(day.coverage.covered for day in self.days)
+
+    @property
+    def gaps(self) -> int:
+        """Hours that lack."""
+        return sum(len(day.coverage.gaps) for day in self.days)
+
+    @property
+    def covered_days(self) -> int:
+        """Days with data."""
+        return sum(1 for day in self.days if day.coverage.covered)
+
+
+def parse_month(text: str | None) -> date | None:
+    """Read ``YYYY-MM`` as the month's first day; nothing is ``None``.
+
+    Raises:
+        PageError: 400 for another form, or a year before 1.
+    """
+    if not text:
+        return None
+    found = _MONTH.fullmatch(text)
+    if not found or found[1] == "0000":
+        raise PageError(400, "A month is written as YYYY-MM, such as 2026-01.")
+    return date(int(found[1]), int(found[2]), 1)
+
+
+def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> MonthView | None:
+    """Read a month, the newest with data for ``None``; ``None`` when the partner has no data."""
+    months = tuple(dict.fromkeys(date.fromisoformat(f"{day[:7]}-01") for day in read_dates(store)))
+    if not months:
+        return None
+    month = wanted or months[-1]
+    last = month.replace(day=monthrange(month.year, month.month)[1])
+    summary = read_summary(store, DayRange(month, last), group_by="day", currency=currency)
+    totals = summary["totals"]
+    rows = {row["date"]: row for row in summary["summary"]}
+    coverage = read_coverage(store, month.year)
+    days = tuple(
+        DayFigures(day, rows.get(day.day.isoformat(), {**_NOTHING, "date": day.day.isoformat()}))
+        for day in coverage.month(month.month)
+    )
+    return MonthView(
+        month=month,
+        months=tuple(sorted({*months, month})),
+        days=days,
+        totals=totals,
+        labels=tuple(_labels(month.year, frozenset(months))),
+        year=year_grid(coverage),
+        hours=hour_grid([day.coverage for day in days]),
+        impressions=_impressions(days),
+        revenue=_revenue(days, currency),
+    )
+
+
+_NOTHING: dict[str, Any] = {
+    "impressions": 0,
+    "clicks": 0,
+    "revenue": "0.000000000",
+    "ecpm": None,
+}
+
+
+def _labels(year: int, with_data: frozenset[date]) -> Iterator[MonthLabel | None]:
+    columns = month_columns(year)
+    for column in range(weeks_of(year)):
+        if column in columns:
+            month = date(year, columns[column], 1)
+            yield MonthLabel(month, month in with_data)
+        else:
+            yield None
+
+
+def _impressions(days: tuple[DayFigures, ...]) -> BarChart:
+    values = [day.summary["impressions"] for day in days]
+    titles = [
+        f"{day.coverage.day}: {count(value)} impressions"
+        for day, value in zip(days, values, strict=True)
+    ]
+    return bar_chart(values, titles, tick_text=lambda value: compact(Decimal(value)))
+
+
+def _revenue(days: tuple[DayFigures, ...], currency: str) -> BarChart:
+    amounts = [day.summary["revenue"] for day in days]
+    titles = [
+        f"{day.coverage.day}: {currency} {amount(value)}"
+        for day, value in zip(days, amounts, strict=True)
+    ]
+    return bar_chart(
+        [nanos_from_canonical(value) for value in amounts],
+        titles,
+        tick_text=lambda nanos: compact(Decimal(nanos).scaleb(-9)),
+    )

@@ -1,0 +1,95 @@
+"""Sessions of the web area: who a browser is signed in as.
+
+A session is 256 random bits in a cookie and their digest in ``state.db``. It opens the web
+area only: the Partner API knows no cookies, and its tokens and keys are no sessions. Like a
+token of the API it ends after seven days, and with its user.
+"""
+
+import hashlib
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.accounts.people import User
+from adanalytics_server.clock import Clock
+from adanalytics_server.storage.state import State
+
+COOKIE = "adanalytics_session"
+LIFETIME = TOKEN_LIFETIME
+# Browsers one user can be signed in with; the session that ends first makes room.
+MOST_PER_USER = 20
+
+
+class Sessions:
+    """Begins, finds and ends sessions; asks the database each time, so an end is at once."""
+
+    def __init__(self, state: State, clock: Clock) -> None:
+        self._state = state
+        self._clock = clock
+
+    async def begin(self, user: User) -> str:
+        """Begin a session and return its cookie's value."""
+        token = secrets.token_urlsafe(32)
+        now = self._clock.now()
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
+            await connection.execute(
+                "DELETE FROM web_sessions WHERE user = ? AND digest NOT IN"
+                " (SELECT digest FROM web_sessions WHERE user = ?"
+                " ORDER BY expires_at DESC LIMIT ?)",
+                (user.number, user.number, MOST_PER_USER - 1),
+            )
+            await connection.execute(
+                "INSERT INTO web_sessions VALUES (?, ?, ?)",
+                (_digest(token), user.number, now + LIFETIME * 1000),
+            )
+        return token
+
+    async def user_of(self, token: str | None) -> User | None:
+        """Return whose session a cookie's value is, or ``None`` when it is not good (any more)."""
+        if not token:
+            return None
+        row = await self._state.row(
+            "SELECT users.* FROM web_sessions JOIN users ON users.number = web_sessions.user"
+            " WHERE web_sessions.digest = ? AND web_sessions.expires_at > ?",
+            _digest(token),
+            self._clock.now(),
+        )
+        return None if row is None else User(row["number"], row["email"], row["role"])
+
+    async def end(self, token: str | None) -> None:
+        """End a session; one that does not exist is none to end."""
+        if not token:
+            return
+        async with self._state.writing() as connection:
+            await connection.execute("DELETE FROM web_sessions WHERE digest = ?", (_digest(token),))
+
+
+def set_cookie(response: Response, request: Request, token: str) -> None:
+    """Hand a session to the browser: out of reach of scripts and of other sites."""
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=LIFETIME,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop_cookie(response: Response, request: Request) -> None:
+    """Have the browser forget its session."""
+    response.delete_cookie(
+        COOKIE,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
