@@ -9,15 +9,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.auth import Authenticator
-from adanalytics_server.accounts.credentials import Tokens
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.accounts.throttle import SignIns
+from adanalytics_server.accounts import (
+    Accounts,
+    ApiKeys,
+    Authenticator,
+    RateLimiter,
+    SignIns,
+    Tokens,
+)
+from adanalytics_server.api import downloads
 from adanalytics_server.api import routes as api
 from adanalytics_server.api.bodies import message_of
 from adanalytics_server.api.openapi import DocumentedApp, operation_id
-from adanalytics_server.api.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
 from adanalytics_server.control import api as control_api
@@ -28,7 +31,6 @@ from adanalytics_server.errors import (
     answer_api_error,
     error_response,
 )
-from adanalytics_server.exports import downloads
 from adanalytics_server.exports.exports import Exports
 from adanalytics_server.exports.signing import Signer
 from adanalytics_server.faults.layer import FaultLayer

@@ -5,12 +5,14 @@ from typing import cast
 
 from starlette.requests import Request
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.auth import Authenticator
-from adanalytics_server.accounts.credentials import Tokens
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.accounts.throttle import SignIns
-from adanalytics_server.api.ratelimit import RateLimiter
+from adanalytics_server.accounts import (
+    Accounts,
+    ApiKeys,
+    Authenticator,
+    RateLimiter,
+    SignIns,
+    Tokens,
+)
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.exports import Exports
 from adanalytics_server.exports.signing import Signer

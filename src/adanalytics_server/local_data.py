@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from adanalytics_server.accounts.api_keys import ApiKeys
-from adanalytics_server.accounts.people import AccountError, Accounts, Partner
+from adanalytics_server.accounts import AccountError, Accounts, ApiKeys, Partner
 from adanalytics_server.clock import Clock
 from adanalytics_server.seed.generate import generate
 from adanalytics_server.storage.state import open_state

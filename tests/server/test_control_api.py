@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.accounts import TOKEN_LIFETIME
 from adanalytics_server.api.operations import OPERATIONS, operation_of
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock

@@ -9,7 +9,7 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 from starlette.types import Receive, Scope, Send
 
-from adanalytics_server.accounts.credentials import hash_password
+from adanalytics_server.accounts import hash_password
 from adanalytics_server.clock import Clock
 from adanalytics_server.control.controls import ControlError
 from adanalytics_server.faults.fault import FaultError

@@ -11,7 +11,7 @@ from contextlib import closing
 import httpx
 import pytest
 
-from adanalytics_server.api.ratelimit import RateLimiter
+from adanalytics_server.accounts import RateLimiter
 from adanalytics_server.local import LocalServer
 from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
 

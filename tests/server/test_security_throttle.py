@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import throttle as security_throttle
-from adanalytics_server.accounts.people import Accounts
-from adanalytics_server.accounts.throttle import (
+from adanalytics_server.accounts import (
     MOST_WRONG,
-    WINDOW_SECONDS,
+    SIGN_IN_WINDOW_SECONDS,
+    Accounts,
     SignIns,
     TooManyAttempts,
+    auth,
 )
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
@@ -48,8 +48,8 @@ def test_the_sixth_attempt_is_refused_and_told_how_long_to_wait(
         clock.advance(seconds=10)
     refused = attempt(email.upper(), server.password)
     assert refused.status_code == 429
-    assert refused.headers["retry-after"] == str(WINDOW_SECONDS - 10 * MOST_WRONG)
-    clock.advance(seconds=WINDOW_SECONDS - 10 * MOST_WRONG - 1)
+    assert refused.headers["retry-after"] == str(SIGN_IN_WINDOW_SECONDS - 10 * MOST_WRONG)
+    clock.advance(seconds=SIGN_IN_WINDOW_SECONDS - 10 * MOST_WRONG - 1)
     assert attempt(email, "wrong").status_code == 429
     clock.advance(seconds=1)
     assert attempt(email, "wrong").status_code in {401, 403}
@@ -65,7 +65,7 @@ def test_the_api_keeps_its_shape_and_the_page_says_it_in_words(
     answer = httpx.post(f"{server.url}/api/auth/login", json=body)
     assert answer.json() == {"error": "Too Many Requests"}
     page = httpx.post(f"{server.url}/login", data=body)
-    assert (page.status_code, page.headers["retry-after"]) == (429, str(WINDOW_SECONDS))
+    assert (page.status_code, page.headers["retry-after"]) == (429, str(SIGN_IN_WINDOW_SECONDS))
     assert "Try again in 15 min" in page.text
 
 
@@ -104,7 +104,7 @@ def test_right_passwords_at_the_same_time_are_all_good(
 def test_the_memory_is_bounded_and_the_oldest_are_forgotten(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(security_throttle, "MOST_ACCOUNTS", 3)
+    monkeypatch.setattr(auth, "MOST_ACCOUNTS", 3)
 
     async def attempts() -> None:
         async with open_state(tmp_path) as state:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adanalytics_cli.server.extra import server_extra
 
 if TYPE_CHECKING:
-    from adanalytics_server.accounts.people import Partner
+    from adanalytics_server.accounts import Partner
     from adanalytics_server.storage.store import PartnerStore
 
 

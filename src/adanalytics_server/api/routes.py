@@ -8,8 +8,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts.people import Partner
-from adanalytics_server.accounts.throttle import TooManyAttempts
+from adanalytics_server.accounts import Partner, TooManyAttempts
 from adanalytics_server.api.bodies import read_body
 from adanalytics_server.api.models import BulkExportRequest, LoginRequest
 from adanalytics_server.api.openapi_responses import (

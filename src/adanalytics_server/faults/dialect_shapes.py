@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from adanalytics_server.accounts import WINDOW_SECONDS, Allowance
 from adanalytics_server.api.parameters import MOST_PER_PAGE
-from adanalytics_server.api.ratelimit import WINDOW_SECONDS, Allowance
 from adanalytics_server.errors import bad_parameter
 from adanalytics_server.faults.dialects import STATUS_WORDS, Dialect
 

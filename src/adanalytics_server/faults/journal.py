@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from adanalytics_server.accounts.credentials import hide_credentials
+from adanalytics_server.accounts import hide_credentials
 
 # Entries kept; the oldest go first.
 MOST_ENTRIES = 1_000

@@ -7,7 +7,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.accounts.credentials import hide_credentials
+from adanalytics_server.accounts import hide_credentials
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
 

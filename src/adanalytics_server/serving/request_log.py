@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.accounts.credentials import hide_credentials
+from adanalytics_server.accounts import hide_credentials
 from adanalytics_server.serving.metrics import Metrics
 from adanalytics_server.serving.request_id import request_id_of
 

@@ -3,8 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts.api_keys import LONGEST_KEY_NAME, ApiKey
-from adanalytics_server.accounts.people import AccountError, User
+from adanalytics_server.accounts import LONGEST_KEY_NAME, AccountError, ApiKey, User
 from adanalytics_server.context import context_of
 from adanalytics_server.web.errors import PageError
 from adanalytics_server.web.forms import read_form

@@ -5,7 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts.throttle import TooManyAttempts
+from adanalytics_server.accounts import TooManyAttempts
 from adanalytics_server.context import context_of
 from adanalytics_server.web.format import duration
 from adanalytics_server.web.forms import read_form

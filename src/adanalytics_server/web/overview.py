@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts.api_keys import ApiKey
-from adanalytics_server.accounts.people import Partner, User
-from adanalytics_server.api.ratelimit import Allowance
+from adanalytics_server.accounts import Allowance, ApiKey, Partner, User
 from adanalytics_server.context import Context, context_of
 from adanalytics_server.exports.job import ExportJob
 from adanalytics_server.web.errors import PageError

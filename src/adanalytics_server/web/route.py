@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from adanalytics_server.accounts.people import User
+from adanalytics_server.accounts import User
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError
 from adanalytics_server.serving.request_id import request_id_of
