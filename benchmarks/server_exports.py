@@ -21,12 +21,12 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from adanalytics_server.api.paging import read_in_parts, read_spans
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.exports.files import write_export
 from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, decode_event
 from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.pages import read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 15)

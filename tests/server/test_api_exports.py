@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports import exports
 from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, Record
 from adanalytics_server.storage.folder_lock import FolderInUse, folder_lock
 from adanalytics_server.storage.store import PartnerStore

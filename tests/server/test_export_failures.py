@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.exports import exports
 from adanalytics_server.exports import files as exportfiles
 from adanalytics_server.exports.files import ExportedFile, ExportStopped, write_export
 from adanalytics_server.local import LocalServer, Sample
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.stores import Stores
 
 API = "/api/partners/acme/ad-analytics"

@@ -15,14 +15,13 @@ import httpx
 import pytest
 
 from adanalytics_server.api import routes as api
-from adanalytics_server.api.paging import read_page
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.exports import parquet_file
 from adanalytics_server.exports.files import PART_ROWS, write_export
 from adanalytics_server.exports.parquet_file import ParquetEvents
 from adanalytics_server.loading.load import load_file
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
     EVENT_FIELDS,
     LogEvent,
@@ -32,6 +31,7 @@ from adanalytics_server.storage.events import (
 )
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
 arrow: Any = pytest.importorskip("pyarrow")

@@ -8,14 +8,14 @@ from datetime import date
 
 import pytest
 
-from adanalytics_server.api.paging import read_page
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.month_text import appending
+from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore, first_key
 
 MakeRecord = Callable[..., Record]

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adanalytics_server.api.paging import read_page, read_pieces, read_spans
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.storage import month_text
 from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record, decode_event, encode_event
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.joined_rows import as_lines, count_rows, some_rows, split_rows
 from adanalytics_server.storage.month_text import CHUNK_ROWS, generation_of
+from adanalytics_server.storage.pages import read_page, read_pieces, read_spans
 from adanalytics_server.storage.store import PartnerStore
 from adanalytics_server.storage.text_reading import HourReplaced, Span
 

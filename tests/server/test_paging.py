@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_server.api.paging import (
+from adanalytics_server.storage.days import DayRange
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.pages import (
     cut,
     read_in_parts,
     read_page,
     read_pieces,
     read_spans,
 )
-from adanalytics_server.api.ranges import DayRange
-from adanalytics_server.storage.events import Record
-from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.store import PartnerStore
 from adanalytics_server.storage.text_reading import HourReplaced, Span
 

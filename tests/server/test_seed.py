@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.api.paging import read_page
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.loading.progress import Progress
 from adanalytics_server.loading.timestamps import parse_timestamp
 from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
     DEVICE_TYPES,
     EVENT_TYPES,
@@ -25,6 +24,7 @@ from adanalytics_server.storage.events import (
     encode_event,
 )
 from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
 START = date(2026, 1, 31)

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from adanalytics_server.api.paging import read_page
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.storage import month_text
 from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.joined_rows import split_pieces
+from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
 MakeRecord = Callable[..., Record]

@@ -9,9 +9,9 @@ from fastapi import params
 from pydantic import BeforeValidator, Field
 from starlette.requests import Request
 
-from adanalytics_server.api.ranges import DayRange, parse_date
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, Detail, bad_parameter
+from adanalytics_server.storage.days import DayRange, parse_date
 
 # A zero has no sign.
 _INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")

@@ -19,7 +19,6 @@ from adanalytics_server.api.openapi_responses import (
     START_EXPORT,
     SUMMARY,
 )
-from adanalytics_server.api.paging import read_page
 from adanalytics_server.api.parameters import Hour, PageNumber, PerPage, StrictDate, day_range, only
 from adanalytics_server.api.parts_answer import PartsResponse
 from adanalytics_server.api.summaries import read_dates, read_summary
@@ -39,6 +38,7 @@ from adanalytics_server.faults.dialect_shapes import (
 from adanalytics_server.faults.effects import fate_of_export, has_expired_url, rows_of_drift
 from adanalytics_server.serving.request_id import add_headers
 from adanalytics_server.serving.request_log import note_credential
+from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
 

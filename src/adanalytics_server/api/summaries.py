@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from adanalytics_server.api.ranges import DayRange, day_of_number
+from adanalytics_server.storage.days import DayRange, day_of_number
 from adanalytics_server.storage.money import NANOS, divided, text_from_nanos
 from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG, TOTAL
 from adanalytics_server.storage.schema import COUNTERS, MEASURES

@@ -14,13 +14,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_server.api.paging import read_spans
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportStopped, write_export
 from adanalytics_server.exports.job import ExportJob, ExportRequest
 from adanalytics_server.exports.table import ExportTable
 from adanalytics_server.settings import Settings
+from adanalytics_server.storage.days import DayRange
+from adanalytics_server.storage.pages import read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.stores import Stores
 from adanalytics_server.storage.text_reading import HourReplaced

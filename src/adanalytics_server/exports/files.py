@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from adanalytics_server.api.paging import read_in_parts, read_spans
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.exports.csv_text import CSV_HEADER, CsvText
 from adanalytics_server.exports.parquet_file import ParquetEvents
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.joined_rows import as_lines
+from adanalytics_server.storage.pages import read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 from adanalytics_server.storage.text_reading import HourReplaced, Span
 

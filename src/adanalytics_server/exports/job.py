@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.storage.days import DayRange
 
 
 @dataclass(frozen=True, slots=True)

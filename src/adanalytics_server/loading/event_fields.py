@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from adanalytics_server.api.ranges import parse_date
 from adanalytics_server.loading.json_values import Number, decode_json, kind_of, text_of
 from adanalytics_server.loading.timestamps import parse_timestamp
+from adanalytics_server.storage.days import parse_date
 from adanalytics_server.storage.events import (
     DEVICE_TYPES,
     EVENT_FIELDS,

@@ -8,7 +8,6 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from adanalytics_server.api.ranges import day_of_number
 from adanalytics_server.loading.errors import FieldError, LoadError
 from adanalytics_server.loading.identity import named
 from adanalytics_server.loading.mapping import Mapping
@@ -16,6 +15,7 @@ from adanalytics_server.loading.normalize import Normalizer
 from adanalytics_server.loading.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progress
 from adanalytics_server.loading.row_source import RowSource, open_rows
 from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
+from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore, hour_of_time

@@ -5,8 +5,8 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from adanalytics_server.api.ranges import day_number
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR, rfc3339
+from adanalytics_server.storage.days import day_number
 
 _TIMESTAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from uuid import UUID
 
-from adanalytics_server.api.paging import read_in_parts
 from adanalytics_server.storage.damage import DamagedFile
 from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
 from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.month_text import TextWriter, appending, remove_rows, rewrite
+from adanalytics_server.storage.pages import read_in_parts
 from adanalytics_server.storage.rollups import Rollups, remember_names
 from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
 from adanalytics_server.storage.text_reading import HourReplaced, Span

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from adanalytics_server.api.paging import read_spans
-from adanalytics_server.api.ranges import DayRange, day_number
+from adanalytics_server.storage.days import DayRange, day_number
+from adanalytics_server.storage.pages import read_spans
 from adanalytics_server.storage.store import PartnerStore
 
 # Steps of the colour scale for hours and days that have data; 0 is without.

@@ -8,8 +8,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from adanalytics_server.api.ranges import DayRange
 from adanalytics_server.api.summaries import read_dates, read_summary
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
 from adanalytics_server.web.calendar import Grid, hour_grid, month_columns, weeks_of, year_grid

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
-from adanalytics_server.api.ranges import DayRange
+from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.store import PartnerStore, month_of_hour
 from adanalytics_server.storage.text_reading import HourReplaced, Span, read_month
 

@@ -1,4 +1,4 @@
-"""A range of days as the API takes it: both ends inclusive, UTC, an optional hour of the day."""
+"""Days in UTC: their numbers since 1970, and ranges with both ends and an optional hour."""
 
 import re
 from dataclasses import dataclass
