@@ -3,27 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
 from adanalytics_server.loading.errors import FieldError
 from adanalytics_server.loading.identity import auction_of
 from adanalytics_server.loading.timestamps import format_timestamp
 from adanalytics_server.storage.events import (
-    EVENT_FIELDS,
     EVENT_TYPE_NUMBERS,
     LogEvent,
     Record,
     encode_event,
 )
 from adanalytics_server.storage.money import text_from_nanos
-
-_DEFAULTS: Mapping[str, Any] = {
-    **dict.fromkeys(EVENT_FIELDS),
-    "media_type": "display",
-    "device_type": "unknown",
-    "payment_type": "none",
-    "is_filtered": False,
-    "key_values": {},
-}
 
 
 def build_record(given: Mapping[str, Any], *, partner_id: str, currency: str) -> Record:
@@ -55,7 +47,6 @@ def build_record(given: Mapping[str, Any], *, partner_id: str, currency: str) ->
     }
     _check_together(given, fixed)
     fields = {
-        **_DEFAULTS,
         **given,
         **fixed,
         "event_id": event_id,
@@ -65,16 +56,17 @@ def build_record(given: Mapping[str, Any], *, partner_id: str, currency: str) ->
         "revenue": text_from_nanos(revenue),
         "cost": None if cost is None else text_from_nanos(cost),
     }
+    event = LogEvent(**fields)
     return Record(
         time=time,
         event_id=bytes.fromhex(event_id.replace("-", "")),
-        body=_encoded(fields),
+        body=_encoded(event),
         event_type=EVENT_TYPE_NUMBERS[given["event_type"]],
-        campaign_id=fields["campaign_id"],
-        demand_tag_id=fields["demand_tag_id"],
+        campaign_id=event.campaign_id,
+        demand_tag_id=event.demand_tag_id,
         revenue=revenue,
         cost=cost,
-        is_filtered=fields["is_filtered"],
+        is_filtered=event.is_filtered,
     )
 
 
@@ -89,13 +81,14 @@ def _check_together(given: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
         raise FieldError("error_code", f"only error events have one, not {given['event_type']}")
 
 
-def _encoded(fields: dict[str, Any]) -> bytes:
+def _encoded(event: LogEvent) -> bytes:
     try:
-        return encode_event(LogEvent(**fields))
+        return encode_event(event)
     except UnicodeEncodeError as error:
         # Half of a surrogate pair, which JSON can spell as \ud800 and UTF-8 cannot hold.
         lone = error.object[error.start]
-        field = next(name for name in EVENT_FIELDS if lone in _all_text(fields[name]))
+        values = msgspec.structs.asdict(event)
+        field = next(name for name, value in values.items() if lone in _all_text(value))
         raise FieldError(field, f"{lone!r} is half a character that no text can hold") from error
 
 

@@ -8,17 +8,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from adanalytics_server.loading.json_values import Number, decode_json, kind_of, text_of
 from adanalytics_server.loading.timestamps import parse_timestamp
 from adanalytics_server.storage.days import parse_date
-from adanalytics_server.storage.events import (
-    DEVICE_TYPES,
-    EVENT_FIELDS,
-    EVENT_TYPES,
-    MEDIA_TYPES,
-    PAYMENT_TYPES,
-)
+from adanalytics_server.storage.events import CHOICES, Kind
+from adanalytics_server.storage.events import FIELDS as EVENT_TABLE
 from adanalytics_server.storage.money import nanos_from_text
 
 # Longer than 64 bits, so that what is too large is told from what is no number.
@@ -169,39 +165,36 @@ def _strings_by_key(found: dict[object, object]) -> dict[str, str]:
 _remembered_strings_of_object = _remembering(_strings_of_object)
 _money = _remembering(nanos_from_text)
 
-_PARSERS: dict[str, tuple[Callable[[str], object], str, tuple[type, ...]]] = {
-    "event_id": (_uuid, "a UUID", ()),
-    "event_time": (parse_timestamp, "an ISO 8601 timestamp", ()),
-    "event_date": (lambda text: parse_date(text).isoformat(), "a date", ()),
-    "event_hour": (_between(0, 23), "an integer", (int,)),
-    "received_at": (parse_timestamp, "an ISO 8601 timestamp", ()),
-    "event_type": (_one_of(EVENT_TYPES), "a string", ()),
-    "auction_id": (_uuid, "a UUID", ()),
-    "partner_id": (_text, "a string", (int,)),
-    "supply_tag_id": (_integer, "an integer", (int,)),
-    "demand_tag_id": (_integer, "an integer", (int,)),
-    "campaign_id": (_integer, "an integer", (int,)),
-    "creative_id": (_text, "a string", (int,)),
-    "deal_id": (_text, "a string", (int,)),
-    "media_type": (_one_of(MEDIA_TYPES), "a string", ()),
-    "device_type": (_one_of(DEVICE_TYPES), "a string", ()),
-    "country": (_matching(_COUNTRY, "two upper-case letters"), "a string", ()),
-    "os": (_lower_case, "a string", ()),
-    "currency": (_matching(_CURRENCY, "three upper-case letters"), "a string", ()),
-    "revenue": (_money, "a decimal number", (int, Number)),
-    "cost": (_money, "a decimal number", (int, Number)),
-    "payment_type": (_one_of(PAYMENT_TYPES), "a string", ()),
-    "domain": (_text, "a string", ()),
-    "app_bundle": (_text, "a string", (int,)),
-    "error_code": (_between(100, 901), "an integer", (int,)),
+
+class _Rule(NamedTuple):
+    parse: Callable[[str], object]
+    wants: str
+    types: tuple[type, ...] = ()
+
+
+_RULES: dict[Kind, _Rule] = {
+    Kind.UUID: _Rule(_uuid, "a UUID"),
+    Kind.INSTANT: _Rule(parse_timestamp, "an ISO 8601 timestamp"),
+    Kind.DATE: _Rule(lambda text: parse_date(text).isoformat(), "a date"),
+    Kind.HOUR: _Rule(_between(0, 23), "an integer", (int,)),
+    Kind.NAME: _Rule(_text, "a string", (int,)),
+    Kind.TEXT: _Rule(_text, "a string"),
+    Kind.LOWER_CASE: _Rule(_lower_case, "a string"),
+    Kind.INTEGER: _Rule(_integer, "an integer", (int,)),
+    Kind.COUNTRY: _Rule(_matching(_COUNTRY, "two upper-case letters"), "a string"),
+    Kind.CURRENCY: _Rule(_matching(_CURRENCY, "three upper-case letters"), "a string"),
+    Kind.MONEY: _Rule(_money, "a decimal number", (int, Number)),
+    Kind.ERROR_CODE: _Rule(_between(100, 901), "an integer", (int,)),
     # 1 and 0 are booleans as text only, which is all that a CSV file has.
-    "is_filtered": (_boolean, "true or false", (bool,)),
-    "key_values": (_key_values, "an object of strings", (dict,)),
-    "campaign_name": (_name, "a string", ()),
-    "demand_tag_name": (_name, "a string", ()),
+    Kind.BOOLEAN: _Rule(_boolean, "true or false", (bool,)),
+    Kind.STRINGS: _Rule(_key_values, "an object of strings", (dict,)),
+    **{kind: _Rule(_one_of(words), "a string") for kind, words in CHOICES.items()},
 }
 
 # What names become rows of their own for; they are no fields of an event.
 NAME_FIELDS = {"campaign_name": "campaign_id", "demand_tag_name": "demand_tag_id"}
-FIELDS = {name: Field(name, *_PARSERS[name]) for name in (*EVENT_FIELDS, *NAME_FIELDS)}
+FIELDS = {
+    **{name: Field(name, *_RULES[field.kind]) for name, field in EVENT_TABLE.items()},
+    **{name: Field(name, _name, "a string") for name in NAME_FIELDS},
+}
 REQUIRED_FIELDS = ("event_time", "event_type", "supply_tag_id")

@@ -192,14 +192,14 @@ COUNTRIES = spread(
         (None, 2),
     )
 )
-# As JSON with sorted keys, which is how they are stored.
+# With sorted keys, which is how they are stored.
 KEY_VALUES = spread(
     (
-        ("{}", 12),
-        ('{"section":"sports"}', 4),
-        ('{"section":"politics"}', 3),
-        ('{"consent":"yes","section":"culture"}', 3),
-        ('{"layout":"b","slot":"top"}', 2),
+        ({}, 12),
+        ({"section": "sports"}, 4),
+        ({"section": "politics"}, 3),
+        ({"consent": "yes", "section": "culture"}, 3),
+        ({"layout": "b", "slot": "top"}, 2),
     )
 )
 # VAST 4 error codes of ads that were not served, and of ads that broke off.

@@ -3,7 +3,9 @@
 The body is encoded once, when the event is loaded, and never decoded to serve a page.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
@@ -29,41 +31,99 @@ PAYMENT_TYPES = ("cpm", "cpc", "cpcv", "cpa", "flat", "none")
 EVENT_TYPE_NUMBERS = {name: number for number, name in enumerate(EVENT_TYPES)}
 
 
-class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event-level record with its 26 fields, in the order they are served.
+class Kind(Enum):
+    """What the values of a field are. Who reads, writes or describes events has a rule for each."""
 
-    Times are RFC 3339 in UTC with milliseconds, money is decimal text with nine digits.
+    UUID = auto()
+    INSTANT = auto()
+    DATE = auto()
+    HOUR = auto()
+    EVENT_TYPE = auto()
+    MEDIA_TYPE = auto()
+    DEVICE_TYPE = auto()
+    PAYMENT_TYPE = auto()
+    # Text that names something elsewhere and may be made of digits only.
+    NAME = auto()
+    TEXT = auto()
+    LOWER_CASE = auto()
+    INTEGER = auto()
+    COUNTRY = auto()
+    CURRENCY = auto()
+    MONEY = auto()
+    ERROR_CODE = auto()
+    BOOLEAN = auto()
+    STRINGS = auto()
+
+
+class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event-level record: the one table of its 26 fields, in the order they are served.
+
+    A field is nullable when its type is. A default is its value when a row of a file says
+    nothing; the other fields are required there, or derived.
     """
 
-    event_id: str
-    event_time: str
-    event_date: str
-    event_hour: int
-    received_at: str
-    event_type: str
-    auction_id: str
-    partner_id: str
-    supply_tag_id: int
-    demand_tag_id: int | None
-    campaign_id: int | None
-    creative_id: str | None
-    deal_id: str | None
-    media_type: str
-    device_type: str
-    country: str | None
-    os: str | None
-    currency: str
-    revenue: str
-    cost: str | None
-    payment_type: str
-    domain: str | None
-    app_bundle: str | None
-    error_code: int | None
-    is_filtered: bool
-    key_values: dict[str, str]
+    event_id: Annotated[str, Kind.UUID, "Unique for the partner: deduplicate by it."]
+    event_time: Annotated[str, Kind.INSTANT, "When it happened: RFC 3339, UTC, milliseconds."]
+    event_date: Annotated[str, Kind.DATE, "The day of event_time."]
+    event_hour: Annotated[int, Kind.HOUR, "The hour of event_time, 0 to 23."]
+    received_at: Annotated[str, Kind.INSTANT, "When it arrived; late data come after event_time."]
+    event_type: Annotated[str, Kind.EVENT_TYPE, "What happened, by its VAST name."]
+    auction_id: Annotated[str, Kind.UUID, "Joins the events of one auction."]
+    partner_id: Annotated[str, Kind.NAME, "The partner that was asked for."]
+    supply_tag_id: Annotated[int, Kind.INTEGER, "The tag that the ad was shown through."]
+    demand_tag_id: Annotated[int | None, Kind.INTEGER, "The tag it was bought through."] = None
+    campaign_id: Annotated[int | None, Kind.INTEGER, "The campaign it belongs to."] = None
+    creative_id: Annotated[str | None, Kind.NAME, "The ad that was shown."] = None
+    deal_id: Annotated[str | None, Kind.NAME, "The deal that it was bought by."] = None
+    media_type: Annotated[str, Kind.MEDIA_TYPE, "The kind of ad."] = "display"
+    device_type: Annotated[str, Kind.DEVICE_TYPE, "The kind of device."] = "unknown"
+    country: Annotated[str | None, Kind.COUNTRY, "ISO 3166-1 alpha-2."] = None
+    os: Annotated[str | None, Kind.LOWER_CASE, "Operating system, in lower case."] = None
+    currency: Annotated[str, Kind.CURRENCY, "ISO 4217, the same for the whole partner."]
+    revenue: Annotated[str, Kind.MONEY, "What this event earned, in units of the currency."] = (
+        "0.000000000"
+    )
+    cost: Annotated[
+        str | None, Kind.MONEY, "What this event cost; null when this partner may not see it."
+    ] = None
+    payment_type: Annotated[
+        str, Kind.PAYMENT_TYPE, "Which event type of an auction carries the money."
+    ] = "none"
+    domain: Annotated[str | None, Kind.TEXT, "The site; null in an app."] = None
+    app_bundle: Annotated[str | None, Kind.NAME, "The app; null on a site."] = None
+    error_code: Annotated[int | None, Kind.ERROR_CODE, "VAST error code of an error event."] = None
+    is_filtered: Annotated[
+        bool, Kind.BOOLEAN, "Invalid traffic: served as an event, left out of summaries."
+    ] = False
+    key_values: Annotated[
+        dict[str, str], Kind.STRINGS, "Key-values of the request; {} without any."
+    ] = msgspec.field(default_factory=dict)
 
 
-EVENT_FIELDS: tuple[str, ...] = LogEvent.__struct_fields__
+class EventField(NamedTuple):
+    """One field of :class:`LogEvent`, for whoever derives a schema or a rule from the table."""
+
+    name: str
+    kind: Kind
+    nullable: bool
+    description: str
+
+
+def _described() -> Iterator[EventField]:
+    for name, annotated in get_type_hints(LogEvent, include_extras=True).items():
+        kind, description = annotated.__metadata__
+        yield EventField(name, kind, type(None) in get_args(annotated.__origin__), description)
+
+
+FIELDS: dict[str, EventField] = {field.name: field for field in _described()}
+EVENT_FIELDS: tuple[str, ...] = tuple(FIELDS)
+# The kinds whose values are one of a few words.
+CHOICES: dict[Kind, tuple[str, ...]] = {
+    Kind.EVENT_TYPE: EVENT_TYPES,
+    Kind.MEDIA_TYPE: MEDIA_TYPES,
+    Kind.DEVICE_TYPE: DEVICE_TYPES,
+    Kind.PAYMENT_TYPE: PAYMENT_TYPES,
+}
 
 
 class Record(NamedTuple):
