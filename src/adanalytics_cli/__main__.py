@@ -1,35 +1,58 @@
 """Entry point of the console script and of `python -m adanalytics_cli`."""
 
 import os
+import signal
 import sys
+from types import FrameType
 
-INTERRUPTED = 130
+from adanalytics_cli.core.errors import ExitCode
 
 
 def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
     try:
-        _run()
+        # Half of the time of a start is click, and nobody needs it to read a version.
+        if sys.argv[1:] == ["--version"]:
+            sys.exit(_show_version())
+        # numpy comes with pyarrow, and would start threads that nothing here has work for.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        from adanalytics_cli.main import cli
+
+        # A caller that had SIGTERM ignored keeps it ignored.
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _leave)
+        cli.main(prog_name="adanalytics")
     except KeyboardInterrupt:
-        # While modules were still being imported; a run that has begun says it by itself.
+        # While modules were still being imported; later the run itself reports it.
         if sys.stderr is not None:
             sys.stderr.write("Interrupted.\n")
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
 
 
-def _run() -> None:
-    if sys.argv[1:] == ["--version"]:
-        # Half of the time of a start is click, and nobody needs it to read a version.
-        from adanalytics_cli.version import show_version
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """Unwind the main thread as Ctrl-C does, so that no file is left half-written."""
+    # `timeout` sends it to the process and to its group: twice, and the clean-up ends all the same.
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(ExitCode.TERMINATED)
 
-        sys.exit(show_version())
-    # numpy comes with pyarrow, and would start threads that nothing here has work for.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from adanalytics_cli.core.termination import leave_on_sigterm
-    from adanalytics_cli.main import cli
 
-    leave_on_sigterm()
-    cli.main(prog_name="adanalytics")
+def _show_version() -> int:
+    """Print the version and return the exit status."""
+    from adanalytics_cli.console.streams import give_up_stdout, prepare_streams
+    from adanalytics_client import __version__
+
+    prepare_streams()
+    try:
+        sys.stdout.write(f"adanalytics {__version__}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up_stdout()
+        return ExitCode.CLOSED_PIPE
+    except OSError as error:
+        sys.stderr.write(f"Error: {error.strerror}\n")
+        give_up_stdout()
+        return ExitCode.FAILED
+    return ExitCode.DONE
 
 
 if __name__ == "__main__":

@@ -1,9 +1,18 @@
-"""The one table from what went wrong to the exit status and to what the user should do."""
+"""Every failure: its exit status, its message and remedy, and how it is printed."""
 
 import errno
+import json
+import os
+import sys
+import traceback
 from dataclasses import dataclass
 
-from adanalytics_cli.core.exit_codes import ExitCode
+import click
+
+from adanalytics_cli.console.redaction import redact
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.errors import CommandError, ExitCode
+from adanalytics_cli.core.invocation import Invocation
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _LATER = "Run the same command again later."
@@ -15,15 +24,6 @@ _DATA = "Check that --data is a server's folder, that it is writable, and that n
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
 # server's classes are not even installed everywhere. The nearest base class counts.
 _TABLE: dict[str, tuple[ExitCode, str]] = {
-    "adanalytics_cli.SettingsError": (ExitCode.USAGE, ""),
-    "adanalytics_cli.NoCredential": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_cli.UnsafeFile": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_cli.Unreachable": (ExitCode.UNREACHABLE, ""),
-    "adanalytics_cli.DatasetDamaged": (ExitCode.DAMAGED, ""),
-    "adanalytics_cli.PartlyDone": (ExitCode.PARTLY_DONE, ""),
-    "adanalytics_cli.UsedUp": (ExitCode.USED_UP, ""),
-    "adanalytics_cli.Interrupted": (ExitCode.INTERRUPTED, ""),
-    "adanalytics_cli.CommandError": (ExitCode.FAILED, ""),
     "click.UsageError": (ExitCode.USAGE, ""),
     "click.ClickException": (ExitCode.FAILED, ""),
     "adanalytics_client.ConfigurationError": (ExitCode.USAGE, ""),
@@ -90,13 +90,12 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
         remedy = sign_in_again
     if isinstance(error, OSError) and error.errno is not None:
         remedy = _OF_SYSTEM.get(error.errno, remedy)
-    own_remedy = getattr(error, "remedy", "")
-    return Failure(
-        code, kind, _message(error), own_remedy or remedy, getattr(error, "request_id", None)
-    )
+    return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
+    if isinstance(error, CommandError):
+        return error.code, error.remedy
     for base in type(error).__mro__:
         package = base.__module__.partition(".")[0]
         if found := _TABLE.get(f"{package}.{base.__name__}"):
@@ -112,3 +111,46 @@ def _message(error: BaseException) -> str:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}"
     return str(error)
+
+
+def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
+    """Tell the user on stderr what went wrong and return the exit status."""
+    failure = explain(error, sign_in_again=invocation.sign_in_again)
+    if invocation.debug:
+        trace = "".join(traceback.format_exception(error))
+        click.echo(redact(trace, invocation.secrets), err=True, nl=False)
+    text = _as_json(failure) if invocation.errors_as_json else _as_text(failure, error, invocation)
+    click.echo(redact(text, invocation.secrets), err=True, color=True)
+    return failure.code
+
+
+def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> str:
+    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    label = click.style("Error:", fg="red", bold=True) if terminal.color else "Error:"
+    first = f"{label} {_one_line(failure.message)}"
+    if failure.request_id and failure.request_id not in failure.message:
+        first += f" (request {failure.request_id})"
+    remedy = failure.remedy or _usage_remedy(error)
+    return f"{first}\n{_one_line(remedy)}" if remedy else first
+
+
+def _as_json(failure: Failure) -> str:
+    return json.dumps(
+        {
+            "error": _one_line(failure.message),
+            "remedy": failure.remedy or None,
+            "kind": failure.kind,
+            "exit_code": int(failure.code),
+            "request_id": failure.request_id,
+        }
+    )
+
+
+def _usage_remedy(error: BaseException) -> str:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"See {error.ctx.command_path} --help"
+    return ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

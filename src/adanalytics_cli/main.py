@@ -1,4 +1,4 @@
-"""The program itself: its commands, the options of a run, and its version."""
+"""The program itself: its commands, the options of a run, and its end."""
 
 import os
 import sys
@@ -7,19 +7,25 @@ from typing import NoReturn
 
 import click
 
-from adanalytics_cli.core.catalogue import Entry, LazyGroup
-from adanalytics_cli.core.completing import VARIABLE, answer_shell
-from adanalytics_cli.core.invocation import Invocation, connection_options, output_options
-from adanalytics_cli.process import run
+from adanalytics_cli.console.streams import drop_unwritable, give_up_stdout, prepare_streams
+from adanalytics_cli.core.command import (
+    COMPLETION_VARIABLE,
+    Entry,
+    LazyGroup,
+    connection_options,
+    output_options,
+)
+from adanalytics_cli.core.errors import ExitCode
+from adanalytics_cli.core.invocation import Invocation
 
 COMMANDS = {
-    "demo": Entry("adanalytics_cli.commands.demo:demo", "Run the whole system on generated data."),
+    "demo": Entry("adanalytics_cli.demo.command:demo", "Run the whole system on generated data."),
     "login": Entry(
         "adanalytics_cli.commands.login:login",
         "Sign in, and keep the credential for the commands that follow.",
     ),
     "logout": Entry(
-        "adanalytics_cli.commands.logout:logout", "Forget the credential that login stored."
+        "adanalytics_cli.commands.login:logout", "Forget the credential that login stored."
     ),
     "status": Entry(
         "adanalytics_cli.commands.status:status",
@@ -78,20 +84,23 @@ class Root(LazyGroup):
         **extra: object,
     ) -> NoReturn:
         """Replace click's own ending, which turns Ctrl-C and a closed pipe into exit 1."""
-        if instruction := os.environ.get(VARIABLE):
-            sys.exit(answer_shell(self, prog_name or "adanalytics", instruction))
+        program = prog_name or "adanalytics"
+        if instruction := os.environ.get(COMPLETION_VARIABLE):
+            from click.shell_completion import shell_complete
+
+            sys.exit(shell_complete(self, {}, program, COMPLETION_VARIABLE, instruction))
         words = list(sys.argv[1:] if args is None else args)
         given = extra.get("obj")
         invocation = given if isinstance(given, Invocation) else Invocation()
-        sys.exit(run(self, words, prog_name or "adanalytics", invocation=invocation))
+        sys.exit(_run(self, words, program, invocation))
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from adanalytics_cli.version import version_line
+    from adanalytics_client import __version__
 
-    click.echo(version_line())
+    click.echo(f"adanalytics {__version__}")
     context.exit()
 
 
@@ -119,3 +128,44 @@ cli = Root(
         ),
     ],
 )
+
+
+def _run(root: click.Command, words: Sequence[str], program: str, invocation: Invocation) -> int:
+    """Parse and run `words` and return the exit status.
+
+    Every failure ends here as one printed message; a traceback only appears with
+    `--debug`. Output is flushed inside, because a pipe that was closed by its reader
+    shows itself at the last write at the latest.
+    """
+    prepare_streams()
+    try:
+        with root.make_context(program, list(words), obj=invocation) as context:
+            root.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as leaving:
+        return _flushed(leaving.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ExitCode.USAGE
+    except BrokenPipeError:
+        give_up_stdout()
+        return ExitCode.CLOSED_PIPE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001  # whatever it is, the user gets one message
+        from adanalytics_cli.failures import print_error
+
+        code = print_error(error, invocation)
+        drop_unwritable()
+        return code
+    return ExitCode.DONE
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up_stdout()
+        return ExitCode.CLOSED_PIPE
+    return code

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.core.catalogue import Entry
+from adanalytics_cli.core.command import Entry
 from adanalytics_cli.main import COMMANDS
 from adanalytics_cli.server.group import server
 

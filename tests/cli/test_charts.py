@@ -10,9 +10,9 @@ import pytest
 from click.testing import Result
 from rich.cells import cell_len
 
-from adanalytics_cli.console.bar_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
 from adanalytics_cli.console.calendar_chart import LETTERS as DAY_LETTERS
 from adanalytics_cli.console.calendar_chart import SHADES, Coverage, draw_calendar, legend, level_of
+from adanalytics_cli.output.summary_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

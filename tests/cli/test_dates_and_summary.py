@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from pyarrow import parquet
 
-from adanalytics_cli.output.summary_table import table_rows
+from adanalytics_cli.output.summary_output import table_rows
 from adanalytics_client import Client, Summary, SummaryRow
 from adanalytics_server.local import LocalServer
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.failures import _TABLE, explain
 from adanalytics_client import Client, errors
 from adanalytics_client._base.clock import SystemClock

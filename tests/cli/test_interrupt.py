@@ -116,7 +116,7 @@ main()
 @pytest.mark.parametrize(
     ("module", "words"),
     [
-        ("adanalytics_cli.version", ["--version"]),
+        ("adanalytics_cli.console.streams", ["--version"]),
         ("adanalytics_cli.main", ["dates"]),
         ("click.core", ["dates"]),
         ("adanalytics_cli.commands.dates", ["dates"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.testing import Result
 
-from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.main import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"

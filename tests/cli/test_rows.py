@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from adanalytics_cli.console.table_view import Column, count, percent, plain, render_table
 from adanalytics_cli.console.terminal import Terminal
-from adanalytics_cli.output.csv_text import csv_line
 from adanalytics_cli.output.formats import Format
-from adanalytics_cli.output.row_output import encode_rows
+from adanalytics_cli.output.row_output import csv_line, encode_rows
 
 SCREEN = Terminal(interactive=True, color=False, width=40)
 PIPE = Terminal(interactive=False, color=False, width=80)

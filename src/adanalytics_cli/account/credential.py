@@ -8,9 +8,8 @@ from typing import Literal
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
 from adanalytics_cli.core.errors import DamagedLogins, KeyringTrouble, NoCredential
-from adanalytics_cli.core.folders import state_folder
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import Place, base_url_of
+from adanalytics_cli.core.settings import Place, base_url_of, state_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.completing import VARIABLE
+from adanalytics_cli.core.command import COMPLETION_VARIABLE, ExampleCommand
 
 # Click's script for fish ends a description, or a list of columns, at its first comma.
 _WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $completion')
@@ -18,7 +17,7 @@ def run(context: click.Context, shell: str) -> None:
     script = get_completion_class(shell)
     if script is None:
         raise click.UsageError(f"no completion for {shell}")
-    made = script(context.find_root().command, {}, "adanalytics", VARIABLE)
+    made = script(context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
     # Not source(), which starts a bash to look at its version and complains on stderr.
     template = made.source_template.replace(*_WHOLE_LINES)
     click.echo(template % made.source_vars())

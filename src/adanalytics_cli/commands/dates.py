@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.console.calendar_chart import HOURS, Coverage
-from adanalytics_cli.console.remarks import notice, remark
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import connect
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.invocation import Invocation, current_invocation, notice, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_place
 from adanalytics_cli.output.chart_output import (

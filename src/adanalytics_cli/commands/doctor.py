@@ -1,21 +1,235 @@
-"""`adanalytics doctor`: look at everything that a pull depends on, and say what to do."""
+"""`adanalytics doctor`: check everything that a pull depends on, and say what to do."""
 
 import os
+import platform
+import shutil
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from adanalytics_cli.account.credential import find_credential
-from adanalytics_cli.commands.machine_checks import Check, check_machine
+from adanalytics_cli.account.credential import Credential, find_credential
+from adanalytics_cli.account.keyring_access import get_secret
+from adanalytics_cli.account.login_store import LoginStore
+from adanalytics_cli.console.quantities import in_bytes
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import CommandError, SettingsError
-from adanalytics_cli.core.exit_codes import ExitCode
+from adanalytics_cli.core.errors import CommandError, ExitCode, SettingsError
 from adanalytics_cli.core.invocation import Invocation, current_invocation
-from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
+from adanalytics_cli.core.settings import (
+    base_url_of,
+    find_place,
+    partner_of,
+    read_profiles,
+    settings_file,
+    state_folder,
+)
+from adanalytics_client import __version__
+
+if TYPE_CHECKING:
+    import httpx
+
+Result = Literal["ok", "warn", "fail"]
+
+# One module of each extra that nothing else brings along.
+_EXTRAS = {
+    "server": "fastapi",
+    "keyring": "keyring",
+    "arrow": "pyarrow",
+    "pandas": "pandas",
+    "polars": "polars",
+    "otel": "opentelemetry",
+}
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# A day of a large partner fits in the first; in the second hardly a page does.
+_LITTLE_ROOM = 1_000_000_000
+_NO_ROOM = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; `remedy` is what to do unless it is `ok`."""
+
+    result: Result
+    name: str
+    found: str
+    remedy: str = ""
+
+
+def check_machine(environment: Mapping[str, str], folder: Path) -> Iterator[Check]:
+    """The checks one by one; `folder` is where files would be written."""
+    yield Check("ok", "version", f"adanalytics {__version__}")
+    yield Check("ok", "Python", f"{platform.python_version()} at {sys.executable}")
+    yield _settings(environment)
+    yield _logins(environment)
+    yield _keyring()
+    yield _quota_log(environment)
+    yield _extras()
+    yield _disk(folder)
+    yield _proxies(environment)
+
+
+def _settings(environment: Mapping[str, str]) -> Check:
+    path = settings_file(environment)
+    try:
+        names = read_profiles(path).tables
+    except CommandError as error:
+        return Check("fail", "settings", str(error), error.remedy)
+    found = f"{path}: {', '.join(names)}" if names else f"none yet ({path})"
+    return Check("ok", "settings", found)
+
+
+def _logins(environment: Mapping[str, str]) -> Check:
+    store = LoginStore(state_folder(environment))
+    try:
+        names = store.names()
+    except (CommandError, OSError) as error:
+        remedy = getattr(error, "remedy", "") or f"Make {store.path} readable for you alone."
+        return Check("fail", "logins", str(error), remedy)
+    return Check("ok", "logins", f"{store.path}: {', '.join(names)}" if names else "none stored")
+
+
+def _keyring() -> Check:
+    try:
+        get_secret("")
+    except CommandError as error:
+        # Not even a warning: a file does, and servers have no keyring.
+        return Check("ok", "keyring", f"{error}: a private file will do")
+    return Check("ok", "keyring", "answers")
+
+
+def _quota_log(environment: Mapping[str, str]) -> Check:
+    folder = state_folder(environment) / "quota"
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return Check("ok", "quota log", str(folder))
+    except OSError as error:
+        return Check(
+            "fail",
+            "quota log",
+            f"{nearest}: {error.strerror}",
+            "Requests of several programs cannot be counted together. Make the folder writable.",
+        )
+
+
+def _extras() -> Check:
+    there = [name for name, module in _EXTRAS.items() if find_spec(module)]
+    missing = [name for name in _EXTRAS if name not in there]
+    found = ", ".join(there) or "none"
+    return Check("ok", "extras", found + (f" (not: {', '.join(missing)})" if missing else ""))
+
+
+def _disk(folder: Path) -> Check:
+    free = shutil.disk_usage(folder).free
+    found = f"{in_bytes(free)} free in {folder}"
+    if not os.access(folder, os.W_OK):
+        return Check("warn", "disk", f"{folder} is not writable", "Write with -o to another one.")
+    if free < _LITTLE_ROOM:
+        return Check("fail" if free < _NO_ROOM else "warn", "disk", found, "Make room.")
+    return Check("ok", "disk", found)
+
+
+def _proxies(environment: Mapping[str, str]) -> Check:
+    names = [each for name in _PROXIES for each in (name, name.lower()) if environment.get(each)]
+    if not names:
+        return Check("ok", "proxies", "none in the environment")
+    found = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
+    return Check(
+        "warn", "proxies", found, "Requests go through it; NO_PROXY=HOST makes an exception."
+    )
+
+
+# More than a network needs; a token seems to end so much too early or late.
+_TOLERATED_SECONDS = 30
+_TIMEOUT = 10.0
+
+
+def check_service(
+    base_url: str,
+    partner: str,
+    credential: Credential,
+    *,
+    sign_in_again: str,
+    clock: Callable[[], datetime],
+) -> Iterator[Check]:
+    """Whether it answers, takes the credential, shows the partner, and what time it has."""
+    import httpx
+
+    from adanalytics_client import (
+        AdAnalyticsError,
+        AuthenticationError,
+        Client,
+        NotFound,
+        PermissionDenied,
+        RetryPolicy,
+        TransportError,
+    )
+
+    dates: list[tuple[str, datetime]] = []
+
+    def note(response: "httpx.Response") -> None:
+        dates.append((response.headers.get("date", ""), clock()))
+
+    with (
+        httpx.Client(event_hooks={"response": [note]}, timeout=_TIMEOUT) as http,
+        Client(
+            base_url,
+            partner=partner,
+            api_key=credential.of_kind("api_key"),
+            token=credential.of_kind("token"),
+            email=credential.email if credential.kind == "password" else None,
+            password=credential.of_kind("password"),
+            retry=RetryPolicy(attempts=1),
+            on_limit="raise",
+            http=http,
+        ) as client,
+    ):
+        try:
+            days = client.dates()
+            login = Check("ok", "login", f"accepted; {len(days):,} days of {partner} have data")
+        except TransportError as error:
+            yield Check("fail", "service", f"{base_url}: {error.message}", "Check --base-url.")
+            return
+        except AuthenticationError as error:
+            login = Check("fail", "login", error.message, sign_in_again)
+        except (PermissionDenied, NotFound) as error:
+            login = Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
+        except AdAnalyticsError as error:
+            login = Check("fail", "service", error.message, "Try again later.")
+        yield Check("ok", "service", f"{base_url} answers")
+        yield login
+        if dates:
+            yield _clock(*dates[-1])
+        left = client.quota.remaining
+        yield Check("ok", "quota", "not counted" if left is None else f"{left:,} requests left")
+
+
+def _clock(told: str, here: datetime) -> Check:
+    try:
+        there = parsedate_to_datetime(told)
+    except ValueError:
+        return Check("ok", "clock", "the service does not tell its time")
+    # The header has whole seconds, cut off.
+    away = (here - there.replace(tzinfo=there.tzinfo or UTC)).total_seconds()
+    if abs(away) <= _TOLERATED_SECONDS:
+        return Check("ok", "clock", "agrees with the service")
+    side = "ahead of" if away > 0 else "behind"
+    return Check(
+        "warn",
+        "clock",
+        f"{abs(away):,.0f} s {side} the service",
+        "Set the clock of this machine: 'today' and the end of a token depend on it.",
+    )
+
 
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -51,8 +265,6 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
     except CommandError as error:
         yield Check("fail", "login", str(error), error.remedy)
         return
-
-    from adanalytics_cli.commands.service_checks import check_service
 
     yield from check_service(
         base_url,

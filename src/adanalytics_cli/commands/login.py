@@ -1,21 +1,37 @@
-"""`adanalytics login`: check a credential and keep it for the commands that follow."""
+"""`adanalytics login` and `logout`: check and store a credential, or forget it."""
 
+import base64
+import binascii
+import json
 import os
-from typing import Literal
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, in_environment
+from adanalytics_cli.account.keyring_access import delete_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.console.remarks import notice, remark
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import open_client
-from adanalytics_cli.core.folders import state_folder
-from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.profiles import settings_file
-from adanalytics_cli.core.settings import Place, Setting, base_url_of, find_place, partner_of
+from adanalytics_cli.core.errors import KeyringTrouble, MissingExtra, NoKeyring
+from adanalytics_cli.core.invocation import current_invocation, notice, remark
+from adanalytics_cli.core.settings import (
+    Place,
+    Setting,
+    base_url_of,
+    find_place,
+    partner_of,
+    settings_file,
+    state_folder,
+)
+
+if TYPE_CHECKING:
+    from adanalytics_client import Client
 
 
 @click.pass_context
@@ -36,8 +52,6 @@ def run(
         place, email, password_stdin=password_stdin, api_key_stdin=api_key_stdin
     )
     invocation.secrets.add(account.secret)
-
-    from adanalytics_cli.account.sign_in import check_account, keep_login
 
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     with open_client(context, base_url, partner, account) as (client, _progress):
@@ -127,5 +141,98 @@ login = ExampleCommand(
         "    --base-url https://stats.example --partner acme",
         "adanalytics login --profile night",
     ],
+    connects=True,
+)
+
+
+Where = Literal["keyring", "file"]
+# What the service documents; the token's own word counts where it can be read.
+TOKEN_SECONDS = 7 * 24 * 3600
+
+
+def check_account(
+    account: Credential, client: "Client", base_url: str, *, now: datetime, try_it: bool
+) -> tuple[StoredLogin, str]:
+    """The entry to store and its secret, after the service accepted them.
+
+    An e-mail always takes a login, because it is the token that is stored, never the password.
+    `try_it` sends one more request, which also shows that the partner may be read.
+
+    Raises what the client raises when the service refuses or is not there.
+    """
+    if account.kind == "api_key":
+        login, secret = StoredLogin("api_key", base_url), account.secret
+    else:
+        secret = client.log_in()
+        expires_at = _expiry(secret) or int(now.timestamp()) + TOKEN_SECONDS
+        login = StoredLogin("token", base_url, account.email, expires_at)
+    if try_it:
+        client.dates()
+    return login, secret
+
+
+def keep_login(
+    store: LoginStore,
+    profile: str,
+    login: StoredLogin,
+    secret: str,
+    where: Where | None,
+    *,
+    notice: Callable[[str], None],
+) -> str:
+    """Store a login in the keyring, or in a file where there is none; says where it is.
+
+    Raises KeyringTrouble or MissingExtra only when the keyring was asked for.
+    """
+    if where != "file":
+        try:
+            store.put_in_keyring(profile, login, secret)
+        except (KeyringTrouble, MissingExtra) as trouble:
+            if where == "keyring":
+                trouble.remedy = trouble.remedy or "Unlock it, or keep the login with --store file."
+                raise
+            if not isinstance(trouble, NoKeyring | MissingExtra):
+                notice(f"Using a file of mode 0600 instead of the keyring: {trouble}.")
+        else:
+            return "the keyring"
+    before = store.find(profile)
+    store.put_in_file(profile, login, secret)
+    if before is not None and before.secret is None:
+        with suppress(KeyringTrouble, MissingExtra):
+            delete_secret(profile)
+    return str(store.path)
+
+
+def _expiry(token: str) -> int | None:
+    """When a JWT ends, as it says itself (RFC 7519 section 4.1.4); None where it cannot be read."""
+    try:
+        body = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        return int(claims["exp"])
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, binascii.Error):
+        return None
+
+
+@click.pass_context
+def run_logout(context: click.Context) -> None:
+    """Remove the credential of the profile; without one there is nothing to do."""
+    place = find_place(current_invocation(context), os.environ, new_profile=True)
+    profile = place.profile.value
+    removed = LoginStore(state_folder(os.environ)).remove(profile)
+    if removed is None:
+        remark(f"Nothing is stored for profile {profile}.", context)
+        return
+    remark(f"Removed the login of profile {profile} from the {removed.place}.", context)
+    if removed.kind == "api_key":
+        remark("The key itself still works until it is deleted in Settings > API Keys.", context)
+
+
+logout = ExampleCommand(
+    "logout",
+    callback=run_logout,
+    params=[],
+    summary="Forget the credential that login stored.",
+    details="The settings in the profile stay, and so does the API key at the service.",
+    examples=["adanalytics logout", "adanalytics logout --profile night"],
     connects=True,
 )

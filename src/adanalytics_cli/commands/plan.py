@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import connect
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
 from adanalytics_cli.output.formats import format_option

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import click
 
+from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import open_client
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.settings import Place, Setting, base_url_of, find_place, partner_of
-from adanalytics_cli.output.csv_text import csv_line
+from adanalytics_cli.output.row_output import csv_line
 
 _NAMES = ("setting", "value", "source")
 

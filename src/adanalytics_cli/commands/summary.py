@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import connect
 from adanalytics_cli.core.invocation import Invocation, current_invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
@@ -43,7 +43,7 @@ def run(
         return
 
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
-    from adanalytics_cli.output.summary_table import (
+    from adanalytics_cli.output.summary_output import (
         summary_columns,
         summary_rows,
         table_note,
@@ -69,7 +69,7 @@ def _draw(
     answer: "Summary", group_by: GroupBy | None, output: Path | None, invocation: Invocation
 ) -> None:
     from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
-    from adanalytics_cli.output.summary_table import table_note
+    from adanalytics_cli.output.summary_output import table_note
 
     charts = summary_charts(answer, group_by)
     write_chart(lambda at: chart_lines(charts, table_note(answer), at), output, invocation)

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.console.remarks import remark
+from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.connection import connect
 from adanalytics_cli.core.errors import Interrupted, UsedUp
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 from adanalytics_client import Period

@@ -1,8 +1,19 @@
-"""One line on a terminal that is written over again and again."""
+"""One line on a terminal that is drawn over again, and the stages of a load shown on it."""
 
+import os
+import sys
 import threading
-from collections.abc import Callable
-from typing import TextIO
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.core.invocation import Invocation
+
+if TYPE_CHECKING:
+    from adanalytics_server.loading.progress import Progress
+
 
 # Redrawing more often costs time and cannot be read.
 SECONDS_BETWEEN = 0.1
@@ -77,3 +88,26 @@ class LiveLine:
             self._drawn_at = None
             self._stream.write(_ERASE)
             self._stream.flush()
+
+
+@contextmanager
+def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Progress"], None]]:
+    """A callback that draws the stage, the rows and the share done; nothing off a terminal."""
+    terminal = look_at(sys.stderr, invocation.color, os.environ)
+    if invocation.quiet or not terminal.interactive:
+        yield _ignore
+        return
+    line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
+
+    def draw(progress: "Progress") -> None:
+        share = f"{progress.fraction:.0%}"
+        line.show(f"{label}: {progress.stage} {progress.rows:,} rows, {share}")
+
+    try:
+        yield draw
+    finally:
+        line.erase()
+
+
+def _ignore(_progress: "Progress") -> None:
+    """Nobody watches."""

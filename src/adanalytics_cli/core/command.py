@@ -1,14 +1,24 @@
-"""The command class: examples first in the help, and options of the run on either side of it."""
+"""Commands and groups: examples first in the help, and the options of a run on either side."""
 
 import difflib
+import importlib
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.core.invocation import connection_options, output_options
+from adanalytics_cli.core.invocation import current_invocation
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+# The script of `adanalytics completion` asks for completions through this variable.
+COMPLETION_VARIABLE = "_ADANALYTICS_COMPLETE"
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _DAYS_AGO = re.compile(r"-\d+d")
 
@@ -89,3 +99,202 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(details)
+
+
+class ExampleGroup(click.Group):
+    """A group of commands whose help shows examples before the commands."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        summary: str,
+        examples: Sequence[str],
+        details: str = "",
+        commands: Sequence[click.Command] = (),
+        params: Sequence[click.Parameter] = (),
+    ) -> None:
+        super().__init__(
+            name,
+            commands=commands,
+            context_settings=HELP_NAMES,
+            params=list(params),
+            help=summary,
+            short_help=summary,
+        )
+        self.examples = tuple(examples)
+        self.details = details
+
+    def summaries(self) -> Mapping[str, str]:
+        """Name and one-line summary of each command, in the order of the help."""
+        return {name: each.get_short_help_str() for name, each in self.commands.items()}
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The names in the order of the help."""
+        return list(self.summaries())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options before the command."""
+        with suggesting_near_options():
+            return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one may have been meant."""
+        word = args[0]
+        names = list(self.summaries())
+        if word in names or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(word, names, n=1)
+        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names)}."
+        raise click.UsageError(f"no command '{word}'. {hint}", ctx)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Usage, summary, examples, commands, options."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        write_examples(formatter, self.examples, self.details)
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries().items()))
+        click.Command.format_options(self, ctx, formatter)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command lives, as `module:attribute`, and the line that help shows for it.
+
+    The summary stands here too because reading it from the command would import the
+    command, and with it everything that `--help` must not pay for.
+    """
+
+    target: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, attribute = self.target.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{self.target} is not a click command")
+        return command
+
+
+class LazyGroup(ExampleGroup):
+    """A group over a catalogue of commands; its help imports none of them."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        entries: Mapping[str, Entry],
+        summary: str,
+        examples: Sequence[str],
+        details: str = "",
+        params: Sequence[click.Parameter] = (),
+    ) -> None:
+        super().__init__(name, summary=summary, examples=examples, details=details, params=params)
+        self.entries = entries
+
+    def summaries(self) -> Mapping[str, str]:
+        """Name and summary as the catalogue has them."""
+        return {name: entry.summary for name, entry in self.entries.items()}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name, or None."""
+        entry = self.entries.get(cmd_name)
+        return entry.load() if entry else super().get_command(ctx, cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Names and options that begin so; click itself would import every command for it."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _gather(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value and parameter.name:
+        setattr(current_invocation(context), parameter.name, value)
+
+
+def connection_options(*, hidden: bool) -> list[click.Parameter]:
+    """`--profile`, `--base-url` and `--partner`: which service and whose data."""
+    return [
+        _option(
+            "--profile",
+            metavar="P",
+            hidden=hidden,
+            summary="Profile of the settings file.",
+            complete=_profile_names,
+        ),
+        _option("--base-url", metavar="URL", hidden=hidden, summary="Address of the service."),
+        _option("--partner", metavar="ID", hidden=hidden, summary="Partner whose data are read."),
+    ]
+
+
+def output_options(*, hidden: bool) -> list[click.Parameter]:
+    """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
+    return [
+        _flag("-q", "--quiet", hidden=hidden, summary="No progress and no remarks."),
+        _flag("-v", "--verbose", hidden=hidden, summary="A line on stderr for each step."),
+        _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
+        _option(
+            "--color",
+            choices=("auto", "always", "never"),
+            hidden=hidden,
+            summary="Colours; NO_COLOR and FORCE_COLOR count too.",
+        ),
+    ]
+
+
+def _option(
+    name: str,
+    *,
+    hidden: bool,
+    summary: str,
+    metavar: str | None = None,
+    choices: tuple[str, ...] = (),
+    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
+) -> click.Option:
+    return click.Option(
+        [name],
+        metavar=metavar,
+        type=click.Choice(choices) if choices else str,
+        shell_complete=complete,
+        hidden=hidden,
+        help=summary,
+        expose_value=False,
+        is_eager=True,
+        callback=_gather,
+    )
+
+
+def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
+    return click.Option(
+        list(names),
+        is_flag=True,
+        hidden=hidden,
+        help=summary,
+        expose_value=False,
+        is_eager=True,
+        callback=_gather,
+    )
+
+
+def _profile_names(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """The profiles of the settings file, for the shell; none when it cannot be read."""
+    from adanalytics_cli.core.errors import SettingsError
+    from adanalytics_cli.core.settings import read_profiles, settings_file
+
+    try:
+        tables = read_profiles(settings_file(os.environ)).tables
+    except SettingsError:
+        return []
+    return [name for name in tables if name.startswith(incomplete)]

@@ -1,4 +1,27 @@
-"""The failures that the command line itself can have; `failures` gives each its exit code."""
+"""The failures that the command line itself can have, and the exit status of each."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit status of `adanalytics`.
+
+    130, 141 and 143 are what a shell reports for a program that SIGINT (128 + 2),
+    SIGPIPE (128 + 13) or SIGTERM (128 + 15) ended, so that pipelines and `set -e`
+    scripts see the usual numbers.
+    """
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    PARTLY_DONE = 3
+    NOT_SIGNED_IN = 4
+    USED_UP = 5
+    UNREACHABLE = 6
+    DAMAGED = 7
+    INTERRUPTED = 130
+    CLOSED_PIPE = 141
+    TERMINATED = 143
 
 
 class CommandError(Exception):
@@ -8,6 +31,8 @@ class CommandError(Exception):
     'no room on the disk'
     """
 
+    code = ExitCode.FAILED
+
     def __init__(self, what: str, *, remedy: str = "") -> None:
         super().__init__(what)
         self.remedy = remedy
@@ -16,13 +41,19 @@ class CommandError(Exception):
 class SettingsError(CommandError):
     """A setting is missing or cannot be used."""
 
+    code = ExitCode.USAGE
+
 
 class NoCredential(CommandError):
     """There is nothing to sign in with."""
 
+    code = ExitCode.NOT_SIGNED_IN
+
 
 class UnsafeFile(CommandError):
     """A file with secrets is not as private as it must be."""
+
+    code = ExitCode.NOT_SIGNED_IN
 
 
 class DamagedLogins(NoCredential):
@@ -40,21 +71,31 @@ class NoKeyring(KeyringTrouble):
 class Unreachable(CommandError):
     """A server does not answer."""
 
+    code = ExitCode.UNREACHABLE
+
 
 class DatasetDamaged(CommandError):
     """Files of a dataset are not what was written."""
+
+    code = ExitCode.DAMAGED
 
 
 class PartlyDone(CommandError):
     """Some of the work was done and kept, and some could not be."""
 
+    code = ExitCode.PARTLY_DONE
+
 
 class UsedUp(CommandError):
     """What the run was allowed to spend is spent; what it did is kept."""
 
+    code = ExitCode.USED_UP
+
 
 class Interrupted(CommandError):
     """Ctrl-C, where it can be said how to go on."""
+
+    code = ExitCode.INTERRUPTED
 
 
 class MissingExtra(CommandError):

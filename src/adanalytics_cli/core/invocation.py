@@ -1,13 +1,12 @@
-"""The options that hold for a whole run, and where they are gathered while the line is parsed."""
+"""What one run of the program was asked for, gathered while the line is parsed."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 import click
-
-from adanalytics_cli.core.completing import profile_names
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -57,70 +56,14 @@ def current_invocation(context: click.Context) -> Invocation:
     return context.ensure_object(Invocation)
 
 
-def _gather(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    if value and parameter.name:
-        setattr(current_invocation(context), parameter.name, value)
+def remark(text: str, context: click.Context) -> None:
+    """Print what was done on stderr, on a terminal or with `-v`; `-q` silences it."""
+    invocation = current_invocation(context)
+    if not invocation.quiet and (invocation.verbose or sys.stderr.isatty()):
+        click.echo(text, err=True)
 
 
-def connection_options(*, hidden: bool) -> list[click.Parameter]:
-    """`--profile`, `--base-url` and `--partner`: which service and whose data."""
-    return [
-        _option(
-            "--profile",
-            metavar="P",
-            hidden=hidden,
-            summary="Profile of the settings file.",
-            complete=profile_names,
-        ),
-        _option("--base-url", metavar="URL", hidden=hidden, summary="Address of the service."),
-        _option("--partner", metavar="ID", hidden=hidden, summary="Partner whose data are read."),
-    ]
-
-
-def output_options(*, hidden: bool) -> list[click.Parameter]:
-    """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
-    return [
-        _flag("-q", "--quiet", hidden=hidden, summary="No progress and no remarks."),
-        _flag("-v", "--verbose", hidden=hidden, summary="A line on stderr for each step."),
-        _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
-        _option(
-            "--color",
-            choices=("auto", "always", "never"),
-            hidden=hidden,
-            summary="Colours; NO_COLOR and FORCE_COLOR count too.",
-        ),
-    ]
-
-
-def _option(
-    name: str,
-    *,
-    hidden: bool,
-    summary: str,
-    metavar: str | None = None,
-    choices: tuple[str, ...] = (),
-    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
-) -> click.Option:
-    return click.Option(
-        [name],
-        metavar=metavar,
-        type=click.Choice(choices) if choices else str,
-        shell_complete=complete,
-        hidden=hidden,
-        help=summary,
-        expose_value=False,
-        is_eager=True,
-        callback=_gather,
-    )
-
-
-def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
-    return click.Option(
-        list(names),
-        is_flag=True,
-        hidden=hidden,
-        help=summary,
-        expose_value=False,
-        is_eager=True,
-        callback=_gather,
-    )
+def notice(text: str, context: click.Context) -> None:
+    """Print a warning on stderr, also where nobody watches; `-q` silences it."""
+    if not current_invocation(context).quiet:
+        click.echo(text, err=True)

@@ -4,8 +4,7 @@ from datetime import date, timedelta
 
 import click
 
-from adanalytics_cli.console.remarks import notice
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import current_invocation, notice
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (

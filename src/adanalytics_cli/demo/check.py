@@ -1,23 +1,115 @@
-"""Compare what pages, summaries and the bulk export say about the same day, to the last digit."""
+"""Count the demo's files anew, without the client, and compare them with each summary.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+Counts and money are compared to the last digit; rates, which derive from them, are not.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.demo.rates import rates
-from adanalytics_cli.demo.tally import COLUMN_OF_TYPE, Metrics, Tally
+import msgspec
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary, SummaryRow
 
-_MOST_SHOWN = 5
+# VAST event types and the summary's columns that count them.
+COLUMN_OF_TYPE = {
+    "ad_request": "ad_requests",
+    "impression": "impressions",
+    "start": "starts",
+    "first_quartile": "first_quartiles",
+    "midpoint": "midpoints",
+    "third_quartile": "third_quartiles",
+    "complete": "completions",
+    "click": "clicks",
+    "skip": "skips",
+    "error": "errors",
+}
+# The field of an event and of a summary's row that a group has in common.
 _KEYS = {"day": "date", "campaign": "campaign_id", "demand_tag": "demand_tag_id"}
+# Sums stay far below 28 digits, the precision of the default context, so none is rounded.
+_NOTHING = {
+    **dict.fromkeys(COLUMN_OF_TYPE.values(), Decimal(0)),
+    **dict.fromkeys(("revenue", "cost"), Decimal("0.000000000")),
+}
+_MOST_SHOWN = 5
+
+Metrics = dict[str, Decimal]
+"""The counts and the money of a group, by the summary's names."""
+
+
+class Fact(msgspec.Struct, gc=False):
+    """The fields of an event that a summary depends on; a cost of None is not visible."""
+
+    event_id: str
+    event_type: str
+    is_filtered: bool
+    event_date: str
+    campaign_id: int | None
+    demand_tag_id: int | None
+    revenue: Decimal
+    cost: Decimal | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """All events of a file: their ids, how many are filtered, and the rest by group."""
+
+    ids: set[str] = field(default_factory=set)
+    events: int = 0
+    filtered: int = 0
+    groups: dict[tuple[str, int | None, int | None], Metrics] = field(default_factory=dict)
+
+    def by(self, group_by: str | None) -> dict[str | int | None, Metrics]:
+        """The metrics grouped as the summary groups them; None gives one group, the total."""
+        grouped: dict[str | int | None, Metrics] = {} if group_by else {"total": dict(_NOTHING)}
+        for key, metrics in self.groups.items():
+            name = key[[*_KEYS].index(group_by)] if group_by else "total"
+            group = grouped.setdefault(name, dict(_NOTHING))
+            for column, amount in metrics.items():
+                group[column] += amount
+        return grouped
+
+
+def tally(facts: Iterable[Fact]) -> Tally:
+    """Count events; filtered ones count as events and nowhere else, as in the summary."""
+    result = Tally()
+    for fact in facts:
+        result.events += 1
+        result.ids.add(fact.event_id)
+        if fact.is_filtered:
+            result.filtered += 1
+            continue
+        key = (fact.event_date, fact.campaign_id, fact.demand_tag_id)
+        group = result.groups.setdefault(key, dict(_NOTHING))
+        group[COLUMN_OF_TYPE[fact.event_type]] += 1
+        group["revenue"] += fact.revenue
+        group["cost"] += fact.cost or 0
+    return result
+
+
+def read_jsonl(path: Path) -> Iterator[Fact]:
+    """The events of a file of JSON lines."""
+    decode = msgspec.json.Decoder(Fact).decode
+    with path.open("rb") as lines:
+        yield from map(decode, lines)
+
+
+def read_csv(path: Path) -> Iterator[Fact]:
+    """The events of a csv file with a header; an empty field is None."""
+    with path.open(encoding="utf-8", newline="") as text:
+        for row in csv.DictReader(text):
+            known = {name: row[name] or None for name in Fact.__struct_fields__}
+            yield msgspec.convert(known, Fact, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison: what was compared, and where the two sides differ; nowhere if it holds."""
+    """One comparison: its subject, and where the two sides differ; nowhere if it holds."""
 
     what: str
     differences: tuple[str, ...] = ()
@@ -27,14 +119,17 @@ class Check:
         """Whether both sides are the same."""
         return not self.differences
 
+    def shortened(self) -> list[str]:
+        """The differences that fit on a screen, and how many more there are."""
+        more = len(self.differences) - _MOST_SHOWN
+        return [*self.differences[:_MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+
 
 def compare_files(events: Tally, export: Tally) -> Check:
     """The events file and the export hold the same events, with the same money."""
     found = []
-    if events.events != len(events.ids):
-        found.append(
-            f"{events.events - len(events.ids):,} events of the events file are there twice"
-        )
+    if twice := events.events - len(events.ids):
+        found.append(f"{twice:,} events of the events file are there twice")
     if events.events != export.events:
         found.append(f"events: {events.events:,} in pages, {export.events:,} in the export")
     if only := sorted(events.ids - export.ids):
@@ -44,32 +139,27 @@ def compare_files(events: Tally, export: Tally) -> Check:
     if events.filtered != export.filtered:
         found.append(f"filtered: {events.filtered:,} in pages, {export.filtered:,} in the export")
     for key in sorted({*events.groups, *export.groups}, key=str):
-        sides = (events.groups.get(key, Metrics()), export.groups.get(key, Metrics()))
-        found += _differences(str(key), *sides, names=("events", "export"))
+        sides = (events.groups.get(key, _NOTHING), export.groups.get(key, _NOTHING))
+        found += _differences(str(key), *sides, other_name="export")
     return Check(f"pages and export hold the same {events.events:,} events", tuple(found))
 
 
 def compare_summary(events: Tally, summary: "Summary", group_by: str | None) -> Check:
-    """Each row of the summary, and its totals, are the arithmetic over the events file."""
+    """Each row of the summary, and its totals, are the sums over the events file."""
     counted = events.by(group_by)
-    told = {_key(row, group_by): row for row in summary.rows}
+    rows = {_key(row, group_by): _metrics(row) for row in summary.rows}
     found: list[str] = []
-    for key in sorted({*counted, *told}, key=str):
-        found += _row_differences(str(key), counted.get(key, Metrics()), told.get(key))
+    for key in sorted({*counted, *rows}, key=str):
+        sides = (counted.get(key, _NOTHING), rows.get(key, _NOTHING))
+        found += _differences(str(key), *sides, other_name="summary")
     if summary.totals is None:
         found.append("the summary has no totals")
     else:
-        total = events.by(None).get("total", Metrics())
-        found += _row_differences("totals", total, summary.totals)
-    rows = f"{len(summary.rows)} row{'' if len(summary.rows) == 1 else 's'}"
+        sides = (events.by(None)["total"], _metrics(summary.totals))
+        found += _differences("totals", *sides, other_name="summary")
+    number = f"{len(summary.rows)} row{'' if len(summary.rows) == 1 else 's'}"
     grouping = f"by {group_by.replace('_', ' ')}" if group_by else "in total"
-    return Check(f"summary {grouping}, {rows}", tuple(found))
-
-
-def shortened(check: Check) -> list[str]:
-    """The differences that fit on a screen, and how many more there are."""
-    more = len(check.differences) - _MOST_SHOWN
-    return [*check.differences[:_MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    return Check(f"summary {grouping}, {number}", tuple(found))
 
 
 def _key(row: "SummaryRow", group_by: str | None) -> str | int | None:
@@ -80,30 +170,10 @@ def _key(row: "SummaryRow", group_by: str | None) -> str | int | None:
 
 
 def _metrics(row: "SummaryRow") -> Metrics:
-    metrics = Metrics(revenue=row["revenue"], cost=row["cost"])
-    metrics.counts.update({name: row[name] for name in COLUMN_OF_TYPE.values()})
-    return metrics
+    return {name: row[name] for name in _NOTHING}
 
 
-def _row_differences(where: str, counted: Metrics, row: "SummaryRow | None") -> Iterator[str]:
-    told = Metrics() if row is None else _metrics(row)
-    yield from _differences(where, counted, told, names=("events", "summary"))
-    if row is None:
-        return
-    for name, expected in rates(counted).items():
-        if row[name] != expected:
-            yield f"{where}, {name}: {expected} by events, {row[name]} by summary"
-
-
-def _differences(
-    where: str, left: Metrics, right: Metrics, *, names: tuple[str, str]
-) -> Iterator[str]:
-    for column, (one, other) in _pairs(left, right).items():
-        if one != other:
-            yield f"{where}, {column}: {one} by {names[0]}, {other} by {names[1]}"
-
-
-def _pairs(left: Metrics, right: Metrics) -> Mapping[str, tuple[object, object]]:
-    counts = {name: (left.counts[name], right.counts[name]) for name in COLUMN_OF_TYPE.values()}
-    money = {"revenue": (left.revenue, right.revenue), "cost": (left.cost, right.cost)}
-    return {**counts, **money}
+def _differences(where: str, events: Metrics, other: Metrics, *, other_name: str) -> Iterator[str]:
+    for column, amount in events.items():
+        if amount != other[column]:
+            yield f"{where}, {column}: {amount} by events, {other[column]} by {other_name}"

@@ -1,17 +1,34 @@
 """The steps of the demo: serve, pull, summarise, export, compare."""
 
+import os
+import sys
+import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import click
+
 from adanalytics_cli.console.progress import Progress, show_progress
 from adanalytics_cli.console.quantities import in_bytes
+from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.demo.check import Check, compare_files, compare_summary
-from adanalytics_cli.demo.data import (
+from adanalytics_cli.demo.check import (
+    Check,
+    Tally,
+    compare_files,
+    compare_summary,
+    read_csv,
+    read_jsonl,
+    tally,
+)
+from adanalytics_cli.output.row_output import write_rows
+from adanalytics_cli.output.summary_output import summary_columns, table_note, table_rows
+from adanalytics_cli.server.data_folder import server_extra
+from adanalytics_cli.server.demo_data import (
     DAYS,
     EVENTS_PER_DAY,
     FIRST_DAY,
@@ -19,12 +36,51 @@ from adanalytics_cli.demo.data import (
     last_day,
     prepare_demo_data,
 )
-from adanalytics_cli.demo.story import NO_BREAK, Story
-from adanalytics_cli.demo.tally import Tally, read_csv, read_jsonl, tally
-from adanalytics_cli.output.row_output import write_rows
-from adanalytics_cli.output.summary_table import summary_columns, table_note, table_rows
-from adanalytics_cli.server.extra import server_extra
 from adanalytics_client import Client, Summary
+
+# Keeps a number and its unit on one line; printed as a plain space.
+NO_BREAK = "\u00a0"
+_WIDTH = 80
+_LABEL = 9
+
+
+class Story:
+    """Prints the steps on stdout, in colours where stdout shows them."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._color = look_at(sys.stdout, invocation.color, os.environ).color
+
+    def step(self, label: str, text: str) -> None:
+        """A label and what was done, wrapped beside it."""
+        lines = textwrap.wrap(text, _WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False)
+        self._print(f"{self._bold(f'{label:<{_LABEL}}')}{lines[0]}")
+        for line in lines[1:]:
+            self._print(f"{'':{_LABEL}}{line}")
+
+    def check(self, check: Check) -> None:
+        """A comparison with its outcome, and the differences if there are any."""
+        mark = click.style("ok", fg="green") if check.holds else click.style("DIFFERS", fg="red")
+        self._print(f"{'':{_LABEL}}{mark}  {check.what}")
+        for line in check.shortened():
+            self._print(f"{'':{_LABEL}}    {line}")
+
+    def commands(self, label: str, lines: Sequence[str]) -> None:
+        """Lines to copy into a shell, never wrapped."""
+        self._print("")
+        self._print(self._bold(label))
+        for line in lines:
+            self._print(f"  {line}")
+
+    def gap(self) -> None:
+        """An empty line."""
+        self._print("")
+
+    def _bold(self, text: str) -> str:
+        return click.style(text, bold=True)
+
+    def _print(self, text: str) -> None:
+        click.echo(text.replace(NO_BREAK, " "), color=self._color)
+
 
 GROUPINGS: tuple[Literal["day", "campaign", "demand_tag"] | None, ...] = (
     None,
@@ -168,8 +224,8 @@ class Demo:
         self.story.step(
             "",
             f"{events.events:,} events, {events.filtered:,} of them filtered traffic; the rest: "
-            f"{total.counts['impressions']:,} impressions, {total.counts['clicks']:,} clicks, "
-            f"revenue {total.revenue}, cost {total.cost}",
+            f"{total['impressions']:,} impressions, {total['clicks']:,} clicks, "
+            f"revenue {total['revenue']}, cost {total['cost']}",
         )
 
 

@@ -1,5 +1,7 @@
 """Rows as bytes in the form that was asked for, and on to where they go."""
 
+import csv
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,13 +10,29 @@ from typing import TYPE_CHECKING
 
 from adanalytics_cli.console.terminal import NOWHERE, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.csv_text import csv_line
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import Format, pick_format
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_client.encoding import json_text, utf8
+from adanalytics_client.encoding import csv_cells, json_text, utf8
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.table_view import Column
+
+
+def csv_line(values: Sequence[object]) -> bytes:
+    r"""One line: nothing for None, true and false, compact JSON for an object or a list.
+
+    RFC 4180 ends lines with CR LF, as events are written; short lists, which shells read line
+    by line, end with LF alone.
+
+    >>> from decimal import Decimal
+    >>> csv_line([None, True, Decimal("0.000000010"), 'a, b'])
+    b',true,0.000000010,"a, b"\n'
+    """
+    buffer = io.StringIO()
+    # A terminator of LF alone would leave a CR inside a cell without its quotes.
+    csv.writer(buffer, lineterminator="\r\n").writerow(csv_cells(values))
+    return utf8(f"{buffer.getvalue()[:-2]}\n")
+
 
 Row = Mapping[str, object]
 
@@ -73,3 +91,14 @@ def write_summary_table(rows: Sequence[Row], path: Path | None) -> None:
     parquet.write_table(table, written, compression="zstd")
     with open_output(path) as stream:
         stream.write(written.getvalue().to_pybytes())
+
+
+def print_listing(
+    rows: Sequence[Mapping[str, object]], names: Sequence[str], invocation: Invocation
+) -> None:
+    """Print the records with the columns `names` in this order."""
+    from adanalytics_cli.console.table_view import Column
+
+    form = pick_format(None, None, piped="csv")
+    columns = [Column(name, name.replace("_", " ")) for name in names]
+    write_rows(rows, form, None, columns=columns, invocation=invocation)

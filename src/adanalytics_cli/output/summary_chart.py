@@ -1,18 +1,85 @@
-"""A summary as bars: the way from request to click, or impressions and revenue by group."""
+"""A summary as bars: from request to click, or impressions and revenue by group."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.console.bar_chart import BLOCKS, LETTERS, Bar, draw_bars
+from rich.cells import cell_len, set_cell_size
+
 from adanalytics_cli.console.table_view import count
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.chart_output import bar_lines
-from adanalytics_cli.output.summary_table import name_column, named_rows
+from adanalytics_cli.output.summary_output import name_column, named_rows
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary
+
+
+_NARROWEST_BAR = 4
+_LONGEST_NAME = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar; `shown` is the value as text. No bar is drawn for None, zero and less."""
+
+    name: str
+    value: Decimal | int | None
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """What a bar is drawn with: whole cells, parts of a cell by growing size, a cut name's end."""
+
+    whole: str
+    parts: str
+    cut: str
+
+
+BLOCKS = Ink("█", "▏▎▍▌▋▊▉", "…")
+LETTERS = Ink("#", "", "~")
+
+
+def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
+    """One line a bar, not wider than `width` cells unless the values need it.
+
+    The longest bar fills what names and values leave. Names give way first, values never.
+
+    >>> draw_bars([Bar("a", 2, "2"), Bar("b", 1, "1")], LETTERS, width=8)
+    ['a #### 2', 'b ##   1']
+    """
+    values = max((cell_len(bar.shown) for bar in bars), default=0)
+    longest = max((cell_len(bar.name) for bar in bars), default=0)
+    room = width - values - 2
+    names = min(longest, _LONGEST_NAME, max(room // 2, 1))
+    length = max(room - names, _NARROWEST_BAR)
+    largest = max((bar.value for bar in bars if bar.value), default=Decimal(0))
+    return [
+        f"{_name(bar.name, names, ink)} "
+        f"{_bar(bar.value, largest, length, ink):<{length}} "
+        f"{' ' * (values - cell_len(bar.shown))}{bar.shown}"
+        for bar in bars
+    ]
+
+
+def _name(name: str, size: int, ink: Ink) -> str:
+    if cell_len(name) <= size:
+        return set_cell_size(name, size)
+    return set_cell_size(name, size - 1) + ink.cut
+
+
+def _bar(value: Decimal | int | None, largest: Decimal | int, length: int, ink: Ink) -> str:
+    if value is None or value <= 0:
+        return ""
+    steps = len(ink.parts) + 1
+    whole, part = divmod(int(Decimal(value) * length * steps / Decimal(largest)), steps)
+    drawn = ink.whole * whole + (ink.parts[part - 1] if part else "")
+    # A little is not nothing.
+    return drawn or (ink.parts or ink.whole)[0]
+
 
 _FUNNEL = {
     "ad_requests": "requests",
@@ -31,13 +98,13 @@ def summary_charts(summary: "Summary", group_by: str | None) -> list[tuple[str, 
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
         row = summary.rows[0].model_dump() if summary.rows else {}
-        charts.append(("events", [_bar(row, key, name) for key, name in _FUNNEL.items()]))
+        charts.append(("events", [_bar_of(row, key, name) for key, name in _FUNNEL.items()]))
     else:
         name = name_column(group_by)
         rows = named_rows(summary, group_by)
         money = f"revenue in {summary.currency}" if summary.currency else "revenue"
         for key, title in (("impressions", "impressions"), ("revenue", money)):
-            charts.append((title, [_bar(row, key, str(row.get(name))) for row in rows]))
+            charts.append((title, [_bar_of(row, key, str(row.get(name))) for row in rows]))
     with_numbers = [
         (title, bars) for title, bars in charts if any(bar.value is not None for bar in bars)
     ]
@@ -59,7 +126,7 @@ def chart_lines(
     return [*lines, note]
 
 
-def _bar(row: Mapping[str, object], key: str, name: str) -> Bar:
+def _bar_of(row: Mapping[str, object], key: str, name: str) -> Bar:
     value = row.get(key)
     number = value if isinstance(value, int | Decimal) else None
     return Bar(name, number, count(value))

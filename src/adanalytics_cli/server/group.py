@@ -1,19 +1,25 @@
-"""`adanalytics server`: everything that is done to a server from outside."""
+"""`adanalytics server`: the group, and the commands that need no data folder."""
 
-from adanalytics_cli.core.catalogue import Entry, LazyGroup
+from pathlib import Path
+
+import click
+
+from adanalytics_cli.core.command import Entry, ExampleCommand, LazyGroup
+from adanalytics_cli.core.errors import SettingsError, Unreachable
+from adanalytics_cli.server.data_folder import server_extra
 
 _HERE = "adanalytics_cli.server"
 
 server = LazyGroup(
     "server",
     entries={
-        "partner": Entry(f"{_HERE}.partner:partner", "Add and list partners."),
-        "user": Entry(f"{_HERE}.user:user", "Add, list and delete users."),
-        "key": Entry(f"{_HERE}.key:key", "Create, list and delete API keys."),
-        "load": Entry(f"{_HERE}.load:load", "Load files of events."),
-        "generate": Entry(f"{_HERE}.generate:generate", "Fill in realistic generated events."),
-        "openapi": Entry(f"{_HERE}.openapi:openapi", "Print the OpenAPI document of the server."),
-        "health": Entry(f"{_HERE}.health:health", "Ask a running server whether it is ready."),
+        "partner": Entry(f"{_HERE}.accounts:partner", "Add and list partners."),
+        "user": Entry(f"{_HERE}.accounts:user", "Add, list and delete users."),
+        "key": Entry(f"{_HERE}.accounts:key", "Create, list and delete API keys."),
+        "load": Entry(f"{_HERE}.fill:load", "Load files of events."),
+        "generate": Entry(f"{_HERE}.fill:generate", "Fill in realistic generated events."),
+        "openapi": Entry(f"{_HERE}.group:openapi", "Print the OpenAPI document of the server."),
+        "health": Entry(f"{_HERE}.group:health", "Ask a running server whether it is ready."),
     },
     summary="Fill and manage a server's data folder.",
     examples=[
@@ -23,4 +29,59 @@ server = LazyGroup(
         "adanalytics server load day.csv --partner acme",
         "adanalytics server health http://127.0.0.1:8000",
     ],
+)
+
+
+# A server that needs longer than this is no use to a load balancer either.
+_PATIENCE_SECONDS = 5.0
+
+
+def run_health(url: str) -> None:
+    """Ask the readiness page once."""
+    import httpx
+
+    address = f"{url.rstrip('/')}/readyz"
+    try:
+        answer = httpx.get(address, timeout=_PATIENCE_SECONDS)
+    except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+        raise SettingsError(
+            f"'{url}' is not an address of a server", remedy="Write it like http://127.0.0.1:8000"
+        ) from error
+    except httpx.HTTPError as error:
+        raise Unreachable(
+            f"no answer from {url}: {error}", remedy="Is the server running, and on this port?"
+        ) from error
+    if answer.status_code != httpx.codes.OK:
+        raise Unreachable(
+            f"{url} is not ready: status {answer.status_code}", remedy="Look into the server's log."
+        )
+    click.echo(f"{url} is ready")
+
+
+health = ExampleCommand(
+    "health",
+    callback=run_health,
+    params=[click.Argument(["url"], metavar="URL")],
+    summary="Ask a running server whether it is ready.",
+    details="Exit status 0 when it is, 6 when it is not or does not answer.",
+    examples=["adanalytics server health http://127.0.0.1:8000"],
+)
+
+
+def run_openapi() -> None:
+    """Print the document; no server and no data folder is needed."""
+    with server_extra():
+        from adanalytics_server.api.openapi import document_text
+        from adanalytics_server.app import create_app
+        from adanalytics_server.settings import Settings
+    click.echo(document_text(create_app(Settings(data=Path()))), nl=False)
+
+
+openapi = ExampleCommand(
+    "openapi",
+    callback=run_openapi,
+    params=[],
+    summary="Print the OpenAPI document of the server.",
+    details="A running server has the same at /openapi.json.",
+    examples=["adanalytics server openapi > openapi.json"],
 )

@@ -1,22 +1,23 @@
-"""`adanalytics server load`: files of events into a server's data."""
+"""`adanalytics server load` and `generate`: events into a data folder."""
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.console.stage_line import show_stages
+from adanalytics_cli.console.live_line import show_stages
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.server.extra import data_option, server_extra
-from adanalytics_cli.server.partner_store import open_partner_store
+from adanalytics_cli.core.periods import date_option
+from adanalytics_cli.server.data_folder import data_option, open_partner_store, server_extra
 
 if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport
 
 
 @click.pass_context
-def run(
+def run_load(
     context: click.Context,
     files: tuple[Path, ...],
     partner_id: str,
@@ -43,10 +44,10 @@ def run(
                     replace_hours=replace_hours,
                     progress=progress,
                 )
-            click.echo(f"{path}: {describe(report)}")
+            click.echo(f"{path}: {_describe(report)}")
 
 
-def describe(report: "LoadReport") -> str:
+def _describe(report: "LoadReport") -> str:
     """What became of a file: a line of numbers, then a line for each thing worth knowing."""
     parts = [f"{report.rows:,} rows, {report.stored:,} events stored"]
     if report.duplicates:
@@ -73,7 +74,7 @@ def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
 
 load = ExampleCommand(
     "load",
-    callback=run,
+    callback=run_load,
     params=[
         click.Argument(
             ["files"], metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -101,5 +102,80 @@ load = ExampleCommand(
         "adanalytics server load day.jsonl.gz --partner acme",
         "adanalytics server load clicks.csv --partner acme --map event_time=timestamp \\",
         "    --set event_type=click --set supply_tag_id=1 --where click=1",
+    ],
+)
+
+
+@click.pass_context
+def run_generate(
+    context: click.Context,
+    partner_id: str,
+    start: date,
+    days: int,
+    events_per_day: int,
+    seed: int,
+    data: Path,
+) -> None:
+    """Generate the days and say what was stored."""
+    with server_extra():
+        from adanalytics_server.seed.generate import generate
+    with (
+        open_partner_store(data, partner_id) as (partner, store),
+        show_stages(partner.id, current_invocation(context)) as progress,
+    ):
+        outcome = generate(
+            store,
+            partner_id=partner.id,
+            currency=partner.currency,
+            start=start,
+            days=days,
+            events_per_day=events_per_day,
+            seed=seed,
+            progress=progress,
+        )
+    text = (
+        f"{outcome.stored:,} events stored on {days} {'day' if days == 1 else 'days'} from {start}"
+    )
+    if outcome.duplicates:
+        text += f", {outcome.duplicates:,} were there already"
+    click.echo(f"{partner.id}: {text}")
+
+
+def _number(name: str, most: int, default: int, meaning: str) -> click.Option:
+    return click.Option(
+        [name],
+        type=click.IntRange(1, most),
+        metavar="N",
+        default=default,
+        show_default=True,
+        help=meaning,
+    )
+
+
+generate = ExampleCommand(
+    "generate",
+    callback=run_generate,
+    params=[
+        click.Option(
+            ["--partner", "partner_id"], metavar="ID", required=True, help="Whose events they are."
+        ),
+        date_option("--start", "First day."),
+        _number("--days", 3660, 1, "Days in a row."),
+        _number("--events-per-day", 100_000_000, 10_000, "Exactly so many each day."),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(0),
+            metavar="S",
+            default=0,
+            show_default=True,
+            help="The same seed gives the same events.",
+        ),
+        data_option(),
+    ],
+    summary="Fill in realistic generated events.",
+    examples=[
+        "adanalytics server generate --partner acme --start 2026-01-15",
+        "adanalytics server generate --partner acme --start -7d --days 7 \\",
+        "    --events-per-day 125000 --seed 7",
     ],
 )

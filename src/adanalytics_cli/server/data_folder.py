@@ -1,12 +1,18 @@
-"""The embedded server is an extra: say how to install it instead of failing to import."""
+"""The folder of a server's data, and the extra that the server comes with."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.core.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from adanalytics_server.accounts import Partner
+    from adanalytics_server.storage.store import PartnerStore
+
 
 DEFAULT_DATA = Path("adanalytics-data")
 
@@ -32,3 +38,14 @@ def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> c
         show_default=True,
         help=f"Folder of the server's data{'; made when missing' if made else ''}.",
     )
+
+
+@contextmanager
+def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner", "PartnerStore"]]:
+    """The partner and its store; an unknown partner is an error that names the known ones."""
+    with server_extra():
+        from adanalytics_server.admin import find_partner
+        from adanalytics_server.storage.stores import Stores
+    partner = find_partner(data, partner_id)
+    with closing(Stores(data)) as stores:
+        yield partner, stores.of(partner.number)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
-from adanalytics_cli.console.stage_line import show_stages
+from adanalytics_cli.console.live_line import show_stages
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.extra import server_extra
-from adanalytics_cli.server.partner_store import open_partner_store
+from adanalytics_cli.server.data_folder import open_partner_store, server_extra
 
 PARTNER = "acme"
 EMAIL = "demo@example.com"

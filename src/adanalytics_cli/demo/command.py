@@ -11,15 +11,12 @@ import click
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.server.extra import server_extra
 
 
 @click.pass_context
 def run(context: click.Context, keep: Path | None) -> None:
     """Run the demo and fail if anything in it disagrees."""
-    with server_extra():
-        from adanalytics_cli.demo.run import Demo
-    from adanalytics_cli.demo.story import Story
+    from adanalytics_cli.demo.run import Demo, Story
 
     invocation = current_invocation(context)
     story = Story(invocation)

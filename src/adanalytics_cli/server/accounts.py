@@ -1,0 +1,267 @@
+"""`adanalytics server partner`, `user` and `key`: the accounts of a server."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
+from adanalytics_cli.core.command import ExampleCommand, ExampleGroup
+from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.output.row_output import print_listing
+from adanalytics_cli.server.data_folder import data_option, server_extra
+
+
+@click.pass_context
+def run_add_partner(
+    context: click.Context, partner_id: str, name: str | None, currency: str, data: Path
+) -> None:
+    """Add one partner."""
+    with server_extra():
+        from adanalytics_server.admin import add_partner
+    added = add_partner(data, partner_id, name=name or partner_id, currency=currency)
+    remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", context)
+
+
+@click.pass_context
+def run_list_partners(context: click.Context, data: Path) -> None:
+    """List the partners."""
+    with server_extra():
+        from adanalytics_server.admin import list_partners
+    rows = [
+        {"id": each.id, "name": each.name, "currency": each.currency}
+        for each in list_partners(data)
+    ]
+    print_listing(rows, ["id", "name", "currency"], current_invocation(context))
+
+
+partner = ExampleGroup(
+    "partner",
+    commands=[
+        ExampleCommand(
+            "add",
+            callback=run_add_partner,
+            params=[
+                click.Argument(["partner_id"], metavar="ID"),
+                click.Option(["--name"], metavar="N", help="Name for people; by default the ID."),
+                click.Option(
+                    ["--currency"],
+                    metavar="CODE",
+                    default="USD",
+                    show_default=True,
+                    help="ISO 4217 code of all its money.",
+                ),
+                data_option(made=True),
+            ],
+            summary="Add a partner.",
+            examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
+        ),
+        ExampleCommand(
+            "list",
+            callback=run_list_partners,
+            params=[data_option()],
+            summary="List the partners.",
+            examples=["adanalytics server partner list"],
+        ),
+    ],
+    summary="Add and list partners.",
+    examples=["adanalytics server partner add acme", "adanalytics server partner list"],
+)
+
+
+@click.pass_context
+def run_add_user(
+    context: click.Context,
+    email: str,
+    role: Literal["admin", "partner"],
+    partners: tuple[str, ...],
+    password_stdin: bool,
+    data: Path,
+) -> None:
+    """Add one user with a password from stdin or a prompt."""
+    with server_extra():
+        from adanalytics_server.admin import add_user
+    password = _read_password(email, from_stdin=password_stdin)
+    current_invocation(context).secrets.add(password)
+    added = add_user(data, email, password=password, role=role, partners=partners)
+    remark(f"Added user {added.email} with role {added.role} in {data}.", context)
+
+
+@click.pass_context
+def run_list_users(context: click.Context, data: Path) -> None:
+    """List the users."""
+    with server_extra():
+        from adanalytics_server.admin import list_users
+    rows = [{"email": each.email, "role": each.role} for each in list_users(data)]
+    print_listing(rows, ["email", "role"], current_invocation(context))
+
+
+@click.pass_context
+def run_delete_user(context: click.Context, email: str, data: Path) -> None:
+    """Delete one user and the keys it made."""
+    with server_extra():
+        from adanalytics_server.admin import delete_user
+    delete_user(data, email)
+    remark(f"Deleted user {email} and the API keys it made.", context)
+
+
+def _read_password(email: str, *, from_stdin: bool) -> str:
+    if from_stdin:
+        return secret_from_stdin("password")
+    if not can_ask():
+        raise click.UsageError("no password. Give --password-stdin and write it to stdin.")
+    answer: str = click.prompt(
+        f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
+    )
+    return answer
+
+
+def _email() -> click.Argument:
+    return click.Argument(["email"], metavar="EMAIL")
+
+
+user = ExampleGroup(
+    "user",
+    commands=[
+        ExampleCommand(
+            "add",
+            callback=run_add_user,
+            params=[
+                _email(),
+                click.Option(
+                    ["--role"],
+                    type=click.Choice(["admin", "partner"]),
+                    required=True,
+                    help="An admin reads every partner and makes API keys.",
+                ),
+                click.Option(
+                    ["--partner", "partners"],
+                    metavar="ID",
+                    multiple=True,
+                    help="A partner that a user of role partner reads; may be repeated.",
+                ),
+                click.Option(
+                    ["--password-stdin"], is_flag=True, help="Read the password from stdin."
+                ),
+                data_option(made=True),
+            ],
+            summary="Add a user.",
+            examples=[
+                "adanalytics server user add ada@example.org --role admin",
+                "pass show acme | adanalytics server user add bo@acme.example --role partner \\",
+                "    --partner acme --password-stdin",
+            ],
+        ),
+        ExampleCommand(
+            "list",
+            callback=run_list_users,
+            params=[data_option()],
+            summary="List the users.",
+            examples=["adanalytics server user list"],
+        ),
+        ExampleCommand(
+            "delete",
+            callback=run_delete_user,
+            params=[_email(), data_option()],
+            summary="Delete a user and the API keys it made.",
+            examples=["adanalytics server user delete bo@acme.example"],
+        ),
+    ],
+    summary="Add, list and delete users.",
+    examples=[
+        "adanalytics server user add ada@example.org --role admin",
+        "adanalytics server user list",
+    ],
+)
+
+
+_KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
+
+
+@click.pass_context
+def run_create_key(context: click.Context, email: str, name: str, data: Path) -> None:
+    """Make a key and print nothing else on stdout, so that a variable can take it."""
+    with server_extra():
+        from adanalytics_server.admin import create_key
+    click.echo(create_key(data, email, name=name))
+    remark("This key is not shown again. Hand it over as ADANALYTICS_API_KEY.", context)
+
+
+@click.pass_context
+def run_list_keys(context: click.Context, data: Path) -> None:
+    """List the keys without the keys themselves."""
+    with server_extra():
+        from adanalytics_server.admin import list_keys
+    rows = [
+        {
+            "id": each.number,
+            "name": each.name,
+            "user": each.email,
+            "last_four": each.last_four,
+            "created_at": _written(each.created_at),
+            "last_used_at": _written(each.last_used_at),
+        }
+        for each in list_keys(data)
+    ]
+    print_listing(rows, _KEY_COLUMNS, current_invocation(context))
+
+
+@click.pass_context
+def run_delete_key(context: click.Context, id_or_name: str, data: Path) -> None:
+    """Delete one key."""
+    with server_extra():
+        from adanalytics_server.admin import delete_key
+    delete_key(data, id_or_name)
+    remark(f"Deleted key {id_or_name}. Whoever uses it is refused from now on.", context)
+
+
+def _written(milliseconds: int | None) -> str | None:
+    if milliseconds is None:
+        return None
+    return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+key = ExampleGroup(
+    "key",
+    commands=[
+        ExampleCommand(
+            "create",
+            callback=run_create_key,
+            params=[
+                click.Option(
+                    ["--user", "email"],
+                    metavar="EMAIL",
+                    required=True,
+                    help="The admin whose access the key has.",
+                ),
+                click.Option(["--name"], metavar="N", required=True, help="What the key is for."),
+                data_option(),
+            ],
+            summary="Create an API key and print it, alone, on stdout.",
+            examples=[
+                "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
+                "    --user ada@example.org --name nightly)",
+            ],
+        ),
+        ExampleCommand(
+            "list",
+            callback=run_list_keys,
+            params=[data_option()],
+            summary="List the API keys, never the keys themselves.",
+            examples=["adanalytics server key list"],
+        ),
+        ExampleCommand(
+            "delete",
+            callback=run_delete_key,
+            params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],
+            summary="Delete an API key.",
+            examples=["adanalytics server key delete nightly"],
+        ),
+    ],
+    summary="Create, list and delete API keys.",
+    examples=[
+        "adanalytics server key create --user ada@example.org --name nightly",
+        "adanalytics server key delete nightly",
+    ],
+)
