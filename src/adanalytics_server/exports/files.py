@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from adanalytics_server.exports.csv_text import CSV_HEADER, CsvText
+from adanalytics_server.exports.csv import CSV_HEADER, csv_rows
 from adanalytics_server.exports.parquet_file import ParquetEvents
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.joined_rows import as_lines
@@ -140,10 +140,9 @@ def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
 
 
 def _csv(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
-    text = CsvText()
     yield CSV_HEADER
     for pieces in parts:
-        yield text.rows(pieces)
+        yield csv_rows(pieces)
 
 
 def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterator[list[bytes]]:

@@ -46,21 +46,6 @@ def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
     return [row for piece in pieces for row in split_rows(piece)]
 
 
-def bare_rows(texts: Iterable[bytes]) -> list[bytes]:
-    """Cut joined rows apart and leave :data:`BEGIN` and :data:`END` off, which saves a copy.
-
-    >>> bare_rows([b'{"event_id":"a"},{"event_id":"b"}'])
-    [b'a"', b'b"']
-    """
-    rows: list[bytes] = []
-    for text in texts:
-        inner = text.split(_BETWEEN)
-        inner[0] = inner[0].removeprefix(BEGIN)
-        inner[-1] = inner[-1].removesuffix(END)
-        rows += inner
-    return rows
-
-
 def as_lines(text: bytes) -> bytes:
     """Turn joined rows into lines; the end of the last one is left off, which saves a copy.
 
