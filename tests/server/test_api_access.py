@@ -115,6 +115,11 @@ def test_a_forged_token_is_refused(server: LocalServer, forge: Callable[[str], s
         ({"sub": "999"}, 401),
         ({"sub": str(2**64)}, 401),
         ({"sub": "admin"}, 401),
+        ({"sub": " 1"}, 401),
+        ({"sub": "+1"}, 401),
+        ({"sub": "1_0"}, 401),
+        ({"sub": "01"}, 401),
+        ({"sub": "\N{ARABIC-INDIC DIGIT ONE}"}, 401),
     ],
 )
 def test_a_token_with_the_right_signature_needs_the_right_claims(

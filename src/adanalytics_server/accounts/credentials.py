@@ -27,6 +27,8 @@ _DUMMY_HASH = (
     "$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 )
 _AUDIENCE = "adanalytics-api"
+# Up to 18 digits, because SQLite takes no number of 64 bits.
+_USER_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def hash_password(password: str) -> str:
@@ -94,8 +96,8 @@ class Tokens:
             )
             if self._clock.now() >= int(claims["exp"]) * 1000:
                 return None
-            number = int(claims["sub"])
+            # As it was issued: int() would also read " 1", "1_0" and the digits of other scripts.
+            issued = _USER_NUMBER.fullmatch(claims["sub"])
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None
-        # No number of a row is larger, and SQLite takes none that is.
-        return number if number < 2**63 else None
+        return int(issued[0]) if issued else None
