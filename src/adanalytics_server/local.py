@@ -13,7 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from adanalytics_server.app import create_app
+try:
+    from adanalytics_server.app import create_app
+except ModuleNotFoundError as error:
+    text = f"{error.name} is missing: pip install 'adanalytics[server]'"
+    raise ModuleNotFoundError(text, name=error.name) from error
 from adanalytics_server.clock import Clock
 from adanalytics_server.control.controls import Controls
 from adanalytics_server.faults.armed import Faults

@@ -1,6 +1,8 @@
 """The local server: ready or dead, its levers within reach, and nothing left behind."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -27,6 +29,18 @@ def get(server: LocalServer) -> httpx.Response:
 def test_the_ready_made_hash_is_of_the_password_and_as_strong_as_others() -> None:
     assert PasswordHasher().verify(ADMIN_HASH, ADMIN_PASSWORD)
     assert extract_parameters(ADMIN_HASH) == extract_parameters(hash_password("another"))
+
+
+def test_without_its_extra_it_says_what_to_install() -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['fastapi'] = None\n"
+        "from adanalytics_server.local import LocalServer\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "fastapi is missing: pip install 'adanalytics[server]'" in done.stderr
 
 
 def test_it_answers_as_soon_as_it_is_there_and_leaves_no_folder() -> None:
