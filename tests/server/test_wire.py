@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from adanalytics_server.api import bodies as requests
 from adanalytics_server.local import LocalServer
 from adanalytics_server.serving import protocol
 
@@ -143,6 +144,37 @@ def test_a_body_may_come_byte_by_byte(server: LocalServer, connect: Connect) -> 
         connection.sendall(bytes([byte]))
     status, _, body = read_answer(connection)
     assert (status, json.loads(body)["status"]) == (200, "completed")
+
+
+@pytest.mark.parametrize("mebibytes", [2, 16])
+def test_who_sends_too_much_reads_the_413(
+    server: LocalServer, connect: Connect, mebibytes: int
+) -> None:
+    size = mebibytes << 20
+    for _ in range(5):
+        connection = connect()
+        head = post(server, b"Content-Length: %d" % size, b"Connection: close")
+        connection.sendall(head + b" " * size)
+        status, _, body = read_answer(connection)
+        assert (status, json.loads(body)) == (413, {"error": "Content Too Large"})
+
+
+def test_who_asks_first_is_told_before_sending_too_much(
+    server: LocalServer, connect: Connect
+) -> None:
+    connection = connect()
+    connection.sendall(post(server, b"Content-Length: 2097152", b"Expect: 100-continue"))
+    assert read_answer(connection)[0] == 413
+
+
+def test_a_body_without_end_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, server: LocalServer, connect: Connect
+) -> None:
+    monkeypatch.setattr(requests, "MOST_DISCARDED_BYTES", 1 << 21)
+    connection = connect()
+    chunks = (b"10000\r\n" + b" " * 65_536 + b"\r\n") * 1_000
+    with pytest.raises(ConnectionError):
+        connection.sendall(post(server, b"Transfer-Encoding: chunked") + chunks)
 
 
 def test_a_key_of_a_body_that_is_there_twice_is_refused(http: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from adanalytics_server.errors import ApiError, Detail, bad_parameter
 
 MOST_BYTES = 1 << 20
+MOST_DISCARDED_BYTES = 64 << 20
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -65,16 +66,26 @@ def message_of(kind: str, text: str) -> str:
 
 
 async def read_bytes(request: Request) -> bytes:
-    """Read a body of at most :data:`MOST_BYTES`, or raise :class:`ApiError` 413."""
+    """Read a body of at most :data:`MOST_BYTES`, or raise :class:`ApiError` 413.
+
+    A longer one is read on and discarded, up to :data:`MOST_DISCARDED_BYTES`: to close a
+    connection that has unread bytes resets it, and the sender would not see the answer.
+    """
+    too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})
     announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > MOST_BYTES:
-        raise ApiError(413, "Content Too Large", headers={"Connection": "close"})
-    body = bytearray()
+    if announced.isdecimal() and int(announced) > MOST_BYTES and "expect" in request.headers:
+        # RFC 9110, section 10.1.1: the sender waits to be asked for the body.
+        raise too_long
+    body, size = bytearray(), 0
     try:
         async for chunk in request.stream():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                raise ApiError(413, "Content Too Large", headers={"Connection": "close"})
+            size += len(chunk)
+            if size > MOST_DISCARDED_BYTES:
+                raise too_long
+            if size <= MOST_BYTES:
+                body += chunk
     except ClientDisconnect as error:
         raise ApiError(400, "Bad Request") from error
+    if size > MOST_BYTES:
+        raise too_long
     return bytes(body)
