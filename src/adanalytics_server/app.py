@@ -112,6 +112,7 @@ def create_app(
             RequestValidationError: _answer_bad_parameters,
         },
     )
+    app.state.answers = settings.dialect
     app.include_router(api.login_router)
     app.include_router(api.partner_router)
     app.include_router(downloads.router)
@@ -120,7 +121,7 @@ def create_app(
     if controls is not None:
         app.state.controls = controls
         app.include_router(control_api.router)
-        app.add_middleware(FaultLayer, levers=controls.levers)
+        app.add_middleware(FaultLayer, levers=controls.levers, answers=settings.dialect)
     if not settings.any_host:
         app.add_middleware(OwnHosts)
     app.add_middleware(AnswerHeaders)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.faults.dialects import REFERENCE, Dialect
+from adanalytics_server.answers import REFERENCE, Answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Settings:
     loose: bool = False
     any_host: bool = False
     test_controls: bool = False
-    dialect: Dialect = REFERENCE
+    dialect: Answers = REFERENCE
 
     def __post_init__(self) -> None:
         """Refuse what no server can keep to."""

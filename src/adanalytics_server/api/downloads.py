@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from adanalytics_server.answers import answers_of
 from adanalytics_server.api.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETERS
 from adanalytics_server.api.parameters import only
 from adanalytics_server.context import context_of
@@ -14,7 +15,6 @@ from adanalytics_server.exports.byte_ranges import asked_range
 from adanalytics_server.exports.file_answer import file_answer
 from adanalytics_server.exports.job import ExportJob
 from adanalytics_server.exports.preconditions import check_match, is_known
-from adanalytics_server.faults.dialect_shapes import retry_after
 
 RETRY_SECONDS = 1
 _MEDIA_TYPES = {
@@ -38,7 +38,7 @@ async def download(request: Request, export_id: str) -> Response:
     context = context_of(request)
     job = await _signed_job(request, export_id)
     if job.is_waiting:
-        headers = retry_after(context.settings.dialect, RETRY_SECONDS, context.clock.now())
+        headers = answers_of(request).retry_after(RETRY_SECONDS, context.clock.now())
         return Response(status_code=202, headers=headers)
     if job.status == "expired":
         raise ApiError(403, "Forbidden")

@@ -9,6 +9,7 @@ from fastapi import params
 from pydantic import BeforeValidator, Field
 from starlette.requests import Request
 
+from adanalytics_server.answers import MOST_PER_PAGE
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, Detail, bad_parameter
 from adanalytics_server.storage.days import DayRange, parse_date
@@ -16,7 +17,6 @@ from adanalytics_server.storage.days import DayRange, parse_date
 # A zero has no sign.
 _INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")
 LARGEST_INTEGER = 2**63 - 1
-MOST_PER_PAGE = 10_000
 
 
 def _strict_integer(value: object) -> object:

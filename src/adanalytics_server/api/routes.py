@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adanalytics_server.accounts import Partner, TooManyAttempts
+from adanalytics_server.answers import answers_of
 from adanalytics_server.api.bodies import read_body
 from adanalytics_server.api.models import BulkExportRequest, LoginRequest
 from adanalytics_server.api.openapi_responses import (
@@ -27,15 +28,6 @@ from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
 from adanalytics_server.exports.job import ExportJob
 from adanalytics_server.exports.parquet_file import parquet_is_available
-from adanalytics_server.faults.dialect_shapes import (
-    events_body,
-    export_body,
-    rate_headers,
-    retry_after,
-    rows_per_page,
-    summary_body,
-)
-from adanalytics_server.faults.effects import fate_of_export, has_expired_url, rows_of_drift
 from adanalytics_server.serving.request_id import add_headers
 from adanalytics_server.serving.request_log import note_credential
 from adanalytics_server.storage.pages import read_page
@@ -58,7 +50,7 @@ async def readable_partner(request: Request, partner_id: str) -> Partner:
     limit = settings.login_rate_limit if caller.key is None else settings.rate_limit
     if limit:
         allowance = context.limiter.take(caller.credential, limit=limit)
-        add_headers(request, rate_headers(settings.dialect, allowance, context.clock.now()))
+        add_headers(request, answers_of(request).rate_headers(allowance, context.clock.now()))
         if not allowance.passes:
             raise ApiError(429, "Too Many Requests")
     return await context.authenticator.partner(caller, partner_id)
@@ -118,12 +110,11 @@ def events(
 ) -> Response:
     """Return one page of the events of a range of days, in the order of their storage."""
     days = day_range(start_date, end_date, hour)
-    context = context_of(request)
-    per_page = rows_per_page(context.settings.dialect, per_page)
-    store = context.stores.of(partner.number)
-    shift = rows_of_drift(request)
-    found = read_page(store, days, page=page, per_page=per_page, shift=shift)
-    total = found.total + shift
+    answers = answers_of(request)
+    per_page = answers.rows_per_page(per_page)
+    store = context_of(request).stores.of(partner.number)
+    found = read_page(store, days, page=page, per_page=per_page, shift=answers.moved_rows)
+    total = found.total + answers.moved_rows
     total_pages = math.ceil(total / per_page)
     pagination = {
         "page": page,
@@ -132,8 +123,11 @@ def events(
         "total_pages": total_pages,
         "has_more": page < total_pages,
     }
-    parts, headers = events_body(context.settings.dialect, found.pieces, pagination)
-    return PartsResponse(parts, headers=headers)
+    body, headers = answers.page(pagination)
+    # The events are JSON already: they are put between the brackets of the empty list.
+    before, after = msgspec.json.encode(body).split(b"[]")
+    events = [part for piece in found.pieces for part in (b",", piece)]
+    return PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
 
 
 @partner_router.get(
@@ -150,10 +144,9 @@ def summary(
 ) -> Response:
     """Return aggregated metrics of a range of days; one row in all without ``group_by``."""
     days = day_range(start_date, end_date)
-    context = context_of(request)
-    store = context.stores.of(partner.number)
+    store = context_of(request).stores.of(partner.number)
     found = read_summary(store, days, group_by=group_by, currency=partner.currency)
-    return Response(summary_body(context.settings.dialect, found), media_type="application/json")
+    return _json(answers_of(request).summary(found))
 
 
 @partner_router.get("/dates", responses=DATES, dependencies=[only()])
@@ -185,7 +178,7 @@ async def start_export(request: Request, partner: ReadablePartner) -> Response:
         days,
         form=body.format,
         compression=body.compression,
-        fate=fate_of_export(request),
+        outcome=answers_of(request).outcome,
     )
     return _export_answer(request, partner, job)
 
@@ -207,8 +200,7 @@ def _export_answer(
     request: Request, partner: Partner, job: ExportJob, *, status: int | None = None
 ) -> Response:
     status_url = str(request.url_for("export_status", partner_id=partner.id, export_id=job.id))
-    context = context_of(request)
-    dialect = context.settings.dialect
+    answers = answers_of(request)
     export = {
         "export_id": job.id,
         "status": job.status,
@@ -224,18 +216,17 @@ def _export_answer(
         "sha256": job.sha256,
         "error": job.error,
     }
-    body, headers = export_body(dialect, export, status_url if job.is_waiting else None)
+    body, headers = answers.export(export, status_url if job.is_waiting else None)
     if job.is_waiting:
-        headers |= retry_after(dialect, RETRY_SECONDS, context.clock.now())
-    status = status or (202 if job.is_waiting else 200)
-    return Response(body, status, headers=headers, media_type="application/json")
+        headers |= answers.retry_after(RETRY_SECONDS, context_of(request).clock.now())
+    return _json(body, status=status or (202 if job.is_waiting else 200), headers=headers)
 
 
 def _download_url(request: Request, job: ExportJob) -> str:
     url = request.url_for("download", export_id=job.id)
     context = context_of(request)
-    expires = context.clock.now() // 1000 if has_expired_url(request) else job.expires_at // 1000
-    query = context.signer.query(url.path, expires=expires)
+    expires = context.clock.now() if answers_of(request).is_expired else job.expires_at
+    query = context.signer.query(url.path, expires=expires // 1000)
     return f"{url}?{query}"
 
 

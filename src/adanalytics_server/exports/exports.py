@@ -12,8 +12,8 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
+from adanalytics_server.answers import Outcome
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportStopped, write_export
 from adanalytics_server.exports.job import ExportJob, ExportRequest
@@ -25,7 +25,6 @@ from adanalytics_server.storage.state import State
 from adanalytics_server.storage.stores import Stores
 from adanalytics_server.storage.text_reading import HourReplaced
 
-Fate = Literal["stuck", "failed"]
 # Exports within their requests that are written at the same time; others wait for their turn.
 MOST_INLINE = 2
 CLEANING_SECONDS = 60.0
@@ -78,23 +77,23 @@ class Exports:
         *,
         form: str,
         compression: str,
-        fate: Fate | None = None,
+        outcome: Outcome | None = None,
     ) -> ExportJob:
         """Return the job of a request: the one that is there for the same data, or a new one.
 
-        Up to ``export_inline_max`` rows the job comes back finished. With a ``fate``, which only
-        tests have for it, it is a new one in any case, and nobody works it off.
+        Up to ``export_inline_max`` rows the job comes back finished. With an ``outcome``, which
+        only tests ask for, it is a new job that nobody works off.
         """
         await self._remove_expired()
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
         fingerprint = hashlib.sha256(repr(spans).encode()).hexdigest()
         request = ExportRequest(partner, days, form, compression, fingerprint)
         async with self._ordering:
-            job = await self._same(request) if fate is None else None
+            job = await self._same(request) if outcome is None else None
             if job is None:
                 job = await self.table.create(request)
-                if fate is not None:
-                    await self._meet(job, fate)
+                if outcome is not None:
+                    await self._meet(job, outcome)
                 elif sum(span.n for span in spans) <= self._inline_max:
                     self._begin_inline(job)
                 else:
@@ -143,8 +142,8 @@ class Exports:
         is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
         return job if is_there else None
 
-    async def _meet(self, job: ExportJob, fate: Fate) -> None:
-        if fate == "stuck":
+    async def _meet(self, job: ExportJob, outcome: Outcome) -> None:
+        if outcome == "stuck":
             await self.table.set_status(job, "processing")
         else:
             await self.table.fail(job, "No space left on device")

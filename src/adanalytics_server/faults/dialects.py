@@ -1,13 +1,18 @@
 """Dialects: other answers to what the public description of the service leaves open.
 
 A client must not depend on how this server fills those gaps, so the server can fill them
-differently. A dialect is a table of choices, one for each gap; the code has one place per gap
-that reads its choice. Choices are named and combined with commas: ``envelope-data,meta-flat``.
+differently. A dialect is a table of choices, one for each gap. Choices are named and combined with
+commas: ``envelope-data,meta-flat``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from adanalytics_server.accounts import Allowance
+from adanalytics_server.answers import MOST_PER_PAGE, Answers, Headers
 
 Envelope = Literal["events", "data", "results", "items", "array", "nested"]
 Metadata = Literal["pagination", "meta", "flat", "header", "none"]
@@ -22,7 +27,7 @@ class DialectError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(Answers):
     """The choices of a server.
 
     Attributes:
@@ -35,7 +40,7 @@ class Dialect:
         words: how the states of an export are called.
         rate: the headers of the request limit: the IETF draft's, ``X-RateLimit-*`` with the
             seconds or the moment of the reset, or none.
-        retry_after: the header of a 202 or 429 in seconds, as a date, or left out.
+        retry: the header of a 202 or 429 in seconds, as a date, or left out.
         cuts_per_page: serve a ``per_page`` over the maximum as the maximum, not as a 400.
     """
 
@@ -44,12 +49,99 @@ class Dialect:
     link: Link = "download_url"
     words: Words = "reference"
     rate: RateHeaders = "ratelimit"
-    retry_after: RetryAfter = "seconds"
+    retry: RetryAfter = "seconds"
     cuts_per_page: bool = False
 
+    def rows_per_page(self, asked: int) -> int:
+        """Return the size of a page."""
+        return Answers.rows_per_page(
+            self, min(asked, MOST_PER_PAGE) if self.cuts_per_page else asked
+        )
 
-REFERENCE = Dialect()
+    def page(self, numbers: Mapping[str, object]) -> tuple[object, Headers]:
+        """Return the body of a page around an empty list of events, and its headers."""
+        beside: Mapping[str, object] = {}
+        headers = {}
+        match self.metadata:
+            case "pagination" | "meta":
+                beside = {self.metadata: numbers}
+            case "flat":
+                beside = numbers
+            case "header":
+                headers = {header: str(numbers[name]) for header, name in _PAGE_HEADERS.items()}
+        match self.envelope:
+            case "array":
+                return [], headers
+            case "nested":
+                return {"data": {"events": [], **beside}}, headers
+            case name:
+                return {name: [], **beside}, headers
 
+    def summary(self, summary: Mapping[str, object]) -> object:
+        """Return the body of a summary, with its rows where events have theirs."""
+        rest = dict(summary)
+        rows = rest.pop("summary")
+        match self.envelope:
+            case "events":
+                return summary
+            case "array":
+                return rows
+            case "nested":
+                return {"data": {"summary": rows}, **rest}
+            case name:
+                return {name: rows, **rest}
+
+    def export(self, export: Mapping[str, object], location: str | None) -> tuple[object, Headers]:
+        """Return the body that describes an export, and its headers."""
+        status, url = str(export["status"]), str(export["download_url"])
+        body = {**export, "status": STATUS_WORDS[self.words].get(status, status)}
+        match self.link:
+            case "relative":
+                parts = urlsplit(url)
+                body["download_url"] = f"{parts.path}?{parts.query}"
+            case "header":
+                del body["download_url"]
+                location = url
+            case name:
+                body[name] = body.pop("download_url")
+        return Answers.export(self, body, location)
+
+    def rate_headers(self, allowance: Allowance, now: int) -> Headers:
+        """Return the headers of the request limit; ``now`` in milliseconds since 1970."""
+        if self.rate == "ratelimit":
+            return Answers.rate_headers(self, allowance, now)
+        headers = {} if allowance.passes else self.retry_after(allowance.seconds, now)
+        if self.rate != "none":
+            moment = _seconds(now) if self.rate == "epoch" else 0
+            headers |= {
+                "X-RateLimit-Limit": str(allowance.limit),
+                "X-RateLimit-Remaining": str(allowance.remaining),
+                "X-RateLimit-Reset": str(moment + allowance.seconds),
+            }
+        return headers
+
+    def retry_after(self, seconds: int, now: int) -> Headers:
+        """Return the header that says when to come again; ``now`` in milliseconds since 1970."""
+        match self.retry:
+            case "seconds":
+                return Answers.retry_after(self, seconds, now)
+            case "date":
+                return {"Retry-After": formatdate(_seconds(now) + seconds, usegmt=True)}
+            case "none":
+                return {}
+
+
+def _seconds(now: int) -> int:
+    """Round up, because a date has no fractions and too early is a refusal again."""
+    return -(-now // 1000)
+
+
+_PAGE_HEADERS = {
+    "X-Page": "page",
+    "X-Per-Page": "per_page",
+    "X-Total-Count": "total",
+    "X-Total-Pages": "total_pages",
+}
 # The word of a dialect for each of the server's own five.
 STATUS_WORDS: Mapping[Words, Mapping[str, str]] = {
     "reference": {},
@@ -93,7 +185,7 @@ DIALECTS: Mapping[str, Choice] = {
             "link": "relative",
             "words": "upper",
             "rate": "epoch",
-            "retry_after": "date",
+            "retry": "date",
         },
     ),
     "bare": Choice(
@@ -105,7 +197,7 @@ DIALECTS: Mapping[str, Choice] = {
             "link": "header",
             "words": "done",
             "rate": "none",
-            "retry_after": "none",
+            "retry": "none",
             "cuts_per_page": True,
         },
     ),
@@ -129,8 +221,8 @@ DIALECTS: Mapping[str, Choice] = {
     "rate-delta": Choice("X-RateLimit-*, reset in seconds", {"rate": "delta"}),
     "rate-epoch": Choice("X-RateLimit-*, reset as seconds since 1970", {"rate": "epoch"}),
     "rate-none": Choice("no rate headers", {"rate": "none"}),
-    "retry-date": Choice("Retry-After as a date", {"retry_after": "date"}),
-    "retry-none": Choice("no Retry-After", {"retry_after": "none"}),
+    "retry-date": Choice("Retry-After as a date", {"retry": "date"}),
+    "retry-none": Choice("no Retry-After", {"retry": "none"}),
     "per-page-cut": Choice("a large per_page is cut to 10000", {"cuts_per_page": True}),
 }
 
@@ -166,7 +258,7 @@ def dialect_of(names: str) -> Dialect:
     if changes.get("envelope") == "array" and "metadata" not in stated:
         # A body that is only a list has no room for page numbers.
         changes["metadata"] = "header" if changes.get("metadata") != "none" else "none"
-    dialect = replace(REFERENCE, **changes)
+    dialect = Dialect(**changes)
     if dialect.envelope == "array" and dialect.metadata not in ("header", "none"):
         raise DialectError(
             "envelope-array has no room for page numbers: use meta-header or meta-none with it"

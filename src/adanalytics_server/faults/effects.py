@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adanalytics_server.answers import Answers, answer_with
 from adanalytics_server.errors import ApiError, error_response
-from adanalytics_server.exports.exports import Fate
 from adanalytics_server.faults.bodies import cut, gzip_cut, slow, typed
 from adanalytics_server.faults.connection import (
     close_connection,
@@ -19,7 +18,6 @@ from adanalytics_server.faults.connection import (
 from adanalytics_server.faults.fault import Fault
 from adanalytics_server.faults.pauses import Pauses
 
-_SCOPE = "adanalytics.fault"
 _HTML = (
     "<!DOCTYPE html>\n<html lang=en><title>One moment</title>"
     "<p>This page is not from the service. Something in between made it.</p></html>\n"
@@ -35,6 +33,7 @@ class Exchange:
     receive: Receive
     send: Send
     pauses: Pauses
+    answers: Answers
 
     async def run(self) -> None:
         """Let the application answer."""
@@ -71,32 +70,21 @@ async def play(fault: Fault, exchange: Exchange) -> None:
         case "wrong_content_type":
             await replace(exchange, send=typed(send, "text/html; charset=utf-8")).run()
         case "page_drift" | "stuck_export" | "failed_export" | "expired_url":
-            exchange.scope[_SCOPE] = fault
+            answer_with(exchange.scope, _answers(fault, exchange.answers))
             await exchange.run()
 
 
-def rows_of_drift(request: Request) -> int:
-    """Return by how many rows the pages behind the first have moved for this request."""
-    fault = _fault_of(request)
-    return (fault.rows or 1) if fault and fault.effect == "page_drift" else 0
-
-
-def fate_of_export(request: Request) -> Fate | None:
-    """Return what is to become of an export that this request orders, if not a file."""
-    fault = _fault_of(request)
-    fates: dict[str, Fate] = {"stuck_export": "stuck", "failed_export": "failed"}
-    return fates.get(fault.effect) if fault else None
-
-
-def has_expired_url(request: Request) -> bool:
-    """Tell whether the address in the answer to this request is to be past its time."""
-    fault = _fault_of(request)
-    return fault is not None and fault.effect == "expired_url"
-
-
-def _fault_of(request: Request) -> Fault | None:
-    fault: Fault | None = request.scope.get(_SCOPE)
-    return fault
+def _answers(fault: Fault, answers: Answers) -> Answers:
+    """Return how the API answers a request that a fault of the application struck."""
+    match fault.effect:
+        case "page_drift":
+            return replace(answers, moved_rows=fault.rows or 1)
+        case "stuck_export":
+            return replace(answers, outcome="stuck")
+        case "failed_export":
+            return replace(answers, outcome="failed")
+        case _:
+            return replace(answers, is_expired=True)
 
 
 def _status_answer(fault: Fault) -> Response:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from adanalytics_server.answers import Answers
 from adanalytics_server.api.operations import operation_of
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults.armed import Faults, Incoming
@@ -30,8 +31,9 @@ class Levers:
 class FaultLayer:
     """ASGI middleware: each request may meet a fault and leaves an entry in the journal."""
 
-    def __init__(self, app: ASGIApp, levers: Levers) -> None:
+    def __init__(self, app: ASGIApp, levers: Levers, answers: Answers) -> None:
         self._app = app
+        self._answers = answers
         self._levers = levers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +50,8 @@ class FaultLayer:
                 record.write(message["status"])
             await send(message)
 
-        exchange = Exchange(self._app, scope, receive, send_recorded, self._levers.pauses)
+        pauses = self._levers.pauses
+        exchange = Exchange(self._app, scope, receive, send_recorded, pauses, self._answers)
         if fault and fault.effect in ("reset", "empty_reply"):
             # Before the connection ends, so that who sees its end finds the entry.
             record.write(None)

@@ -1,0 +1,89 @@
+"""How the API answers where the public description of the service leaves it open.
+
+The methods here are the server's own choices. Another set of choices is a subclass: see
+``Settings.dialect``. A layer around the API may also replace the answers of one request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from starlette.requests import Request
+from starlette.types import Scope
+
+from adanalytics_server.accounts import WINDOW_SECONDS, Allowance
+from adanalytics_server.errors import bad_parameter
+
+MOST_PER_PAGE = 10_000
+Outcome = Literal["stuck", "failed"]
+Headers = dict[str, str]
+
+_SCOPE = "adanalytics.answers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The shapes of answers, and how they differ from the data for a single request.
+
+    Attributes:
+        moved_rows: rows that pages behind the first have moved by, as if as many events had come
+            in front meanwhile.
+        outcome: what becomes of an export that is ordered, instead of a file.
+        is_expired: sign the address of a file with a time that is over.
+    """
+
+    moved_rows: int = 0
+    outcome: Outcome | None = None
+    is_expired: bool = False
+
+    def rows_per_page(self, asked: int) -> int:
+        """Return the size of a page; one over :data:`MOST_PER_PAGE` is a 400."""
+        if asked > MOST_PER_PAGE:
+            raise bad_parameter("per_page", f"should be less than or equal to {MOST_PER_PAGE}")
+        return asked
+
+    def page(self, numbers: Mapping[str, object]) -> tuple[object, Headers]:
+        """Return the body of a page around an empty list of events, and its headers.
+
+        Args:
+            numbers: ``page``, ``per_page``, ``total``, ``total_pages`` and ``has_more``.
+        """
+        return {"events": [], "pagination": numbers}, {}
+
+    def summary(self, summary: Mapping[str, object]) -> object:
+        """Return the body of a summary."""
+        return summary
+
+    def export(self, export: Mapping[str, object], location: str | None) -> tuple[object, Headers]:
+        """Return the body that describes an export, and its headers.
+
+        Args:
+            export: its fields, with ``status`` and ``download_url`` among them.
+            location: where to ask again while it is in work.
+        """
+        return export, {"Location": location} if location else {}
+
+    def rate_headers(self, allowance: Allowance, now: int) -> Headers:
+        """Return the headers of the request limit; ``now`` in milliseconds since 1970."""
+        headers = {
+            "RateLimit-Policy": f'"hour";q={allowance.limit};w={WINDOW_SECONDS}',
+            "RateLimit": f'"hour";r={allowance.remaining};t={allowance.seconds}',
+        }
+        return headers if allowance.passes else headers | self.retry_after(allowance.seconds, now)
+
+    def retry_after(self, seconds: int, _now: int) -> Headers:
+        """Return the header that says when to come again; the time in milliseconds since 1970."""
+        return {"Retry-After": str(seconds)}
+
+
+REFERENCE = Answers()
+
+
+def answers_of(request: Request) -> Answers:
+    """Return the choices for a request: its own, or those of the server."""
+    return cast("Answers", request.scope.get(_SCOPE) or request.app.state.answers)
+
+
+def answer_with(scope: Scope, answers: Answers) -> None:
+    """Have one request answered with other choices than the server's."""
+    scope[_SCOPE] = answers
