@@ -1,7 +1,8 @@
 """How the API answers where the public description of the service leaves it open.
 
 The methods here are the server's own choices. Another set of choices is a subclass: see
-``Settings.dialect``. A layer around the API may also replace the answers of one request.
+``Settings.dialect``. A layer around the API may also replace the answers of one request. Below are
+the headers and the credential that the API hands to the layers around it.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,11 @@ MOST_PER_PAGE = 10_000
 Outcome = Literal["stuck", "failed"]
 Headers = dict[str, str]
 
-_SCOPE = "adanalytics.answers"
+# Where the scope of a request has its own answers, what the layer around the API adds to each of
+# them, and the credential's number for the log.
+_ANSWERS = "adanalytics.answers"
+HEADERS = "adanalytics.headers"
+CREDENTIAL = "adanalytics.credential"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +86,24 @@ REFERENCE = Answers()
 
 def answers_of(request: Request) -> Answers:
     """Return the choices for a request: its own, or those of the server."""
-    return cast("Answers", request.scope.get(_SCOPE) or request.app.state.answers)
+    return cast("Answers", request.scope.get(_ANSWERS) or request.app.state.answers)
 
 
 def answer_with(scope: Scope, answers: Answers) -> None:
     """Have one request answered with other choices than the server's."""
-    scope[_SCOPE] = answers
+    scope[_ANSWERS] = answers
+
+
+def add_headers(request: Request, headers: Headers) -> None:
+    """Add headers to the answer to a request, also when it becomes an error."""
+    request.scope[HEADERS].update(headers)
+
+
+def request_id_of(request: Request) -> str:
+    """Return the ``X-Request-Id`` that the answer to a request carries."""
+    return str(request.scope[HEADERS]["X-Request-Id"])
+
+
+def note_credential(request: Request, credential: str) -> None:
+    """Log the number of a credential with the request, such as ``key:3`` or ``user:1``."""
+    request.scope[CREDENTIAL] = credential

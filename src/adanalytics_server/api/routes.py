@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adanalytics_server.accounts import Partner, TooManyAttempts
-from adanalytics_server.answers import answers_of
+from adanalytics_server.answers import add_headers, answers_of, note_credential
 from adanalytics_server.api.bodies import read_body
 from adanalytics_server.api.models import BulkExportRequest, LoginRequest
 from adanalytics_server.api.openapi_responses import (
@@ -28,8 +28,6 @@ from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
 from adanalytics_server.exports.job import ExportJob
 from adanalytics_server.exports.parquet_file import parquet_is_available
-from adanalytics_server.serving.request_id import add_headers
-from adanalytics_server.serving.request_log import note_credential
 from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1

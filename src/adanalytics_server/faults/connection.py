@@ -1,8 +1,7 @@
 """The connection below a request, for faults that no HTTP message can express.
 
-An ASGI application cannot end its connection. uvicorn's protocol can, and it is made to be
-subclassed: ``Config(http=...)`` takes a class. The one here puts its transport into the
-``extensions`` of the scope, the place that ASGI has for what a server offers beyond it.
+An ASGI application cannot end its connection. The server's protocol puts its transport into the
+``extensions`` of the scope.
 """
 
 import asyncio
@@ -12,18 +11,7 @@ from typing import cast
 
 from starlette.types import Receive, Scope
 
-from adanalytics_server.serving.protocol import StrictProtocol
-
-EXTENSION = "adanalytics.connection"
-
-
-class ConnectionProtocol(StrictProtocol):
-    """The server's HTTP protocol, with the transport within reach of the application."""
-
-    def on_message_begin(self) -> None:
-        """Make the scope of a request as usual and add the transport to it."""
-        super().on_message_begin()
-        self.scope["extensions"] = {EXTENSION: {"transport": self.transport}}
+from adanalytics_server.serving.protocol import CONNECTION
 
 
 class NoConnection(RuntimeError):
@@ -52,7 +40,7 @@ async def until_disconnected(receive: Receive) -> None:
 
 
 def _transport_of(scope: Scope) -> asyncio.Transport:
-    extension = (scope.get("extensions") or {}).get(EXTENSION)
+    extension = (scope.get("extensions") or {}).get(CONNECTION)
     if extension is None:
         raise NoConnection(
             "this fault ends connections, which needs LocalServer or 'adanalytics serve'"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.answers import Answers
+from adanalytics_server.answers import Answers, request_id_of
 from adanalytics_server.api.operations import operation_of
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults.armed import Faults, Incoming
@@ -13,7 +13,6 @@ from adanalytics_server.faults.effects import Exchange, play
 from adanalytics_server.faults.fault import Fault
 from adanalytics_server.faults.journal import Entry, Journal, shown_headers, shown_query, shown_text
 from adanalytics_server.faults.pauses import Pauses
-from adanalytics_server.serving.request_id import request_id_of
 
 CONTROL_PREFIX = "/_control/"
 

@@ -18,7 +18,8 @@ _BETWEEN_HEADERS = len(": \r\n")
 # For a whole request, head and body, of which the largest has a mebibyte; also for its first
 # byte on a new connection. Between two requests it is uvicorn that waits, for 5 s.
 MOST_SECONDS = 60.0
-
+# The extension in the scope of a request that holds the transport of its connection.
+CONNECTION = "adanalytics.connection"
 
 _TOO_LONG = (431, "Request Header Fields Too Large")
 _NOT_ONE_HOST = (400, "A request needs exactly one Host header")
@@ -50,6 +51,8 @@ class StrictProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to count bytes and seconds."""
         super().on_message_begin()
+        # The place that ASGI has for what a server offers beyond it.
+        self.scope["extensions"] = {CONNECTION: {"transport": self.transport}}
         self._in_head = True
         self._head_bytes = 0
         self._begin_to_wait()

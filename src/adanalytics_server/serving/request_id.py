@@ -4,26 +4,14 @@ import logging
 from uuid import uuid4
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.accounts import hide_credentials
+from adanalytics_server.answers import HEADERS
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
 
-_EXTRA = "adanalytics.headers"
-
 _log = logging.getLogger("adanalytics_server.errors")
-
-
-def add_headers(request: Request, headers: dict[str, str]) -> None:
-    """Have headers sent with the answer to a request, whatever the answer becomes."""
-    request.scope[_EXTRA].update(headers)
-
-
-def request_id_of(request: Request) -> str:
-    """Return the id that the answer to a request carries, to log it or to show it."""
-    return str(request.scope[_EXTRA]["X-Request-Id"])
 
 
 class AnswerHeaders:
@@ -38,14 +26,14 @@ class AnswerHeaders:
             await self._app(scope, receive, send)
             return
         request_id = uuid4().hex
-        scope[_EXTRA] = {"X-Request-Id": request_id}
+        scope[HEADERS] = {"X-Request-Id": request_id}
         started = False
 
         async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                MutableHeaders(scope=message).update(scope[_EXTRA])
+                MutableHeaders(scope=message).update(scope[HEADERS])
             await send(message)
 
         try:

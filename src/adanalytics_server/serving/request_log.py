@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.accounts import hide_credentials
+from adanalytics_server.answers import CREDENTIAL, request_id_of
 from adanalytics_server.serving.metrics import Metrics
-from adanalytics_server.serving.request_id import request_id_of
 
 # Query parameters whose values may be read by whoever reads the log. An allow-list, because a
 # credential that was put into a query by mistake can have any name, or be one.
 _HARMLESS = frozenset({"start_date", "end_date", "hour", "page", "per_page", "group_by", "expires"})
 # Characters of an address in the log, however long the one that was sent is.
 LONGEST_TARGET = 500
-_CREDENTIAL = "adanalytics.credential"
 
 _log = logging.getLogger("adanalytics_server.request_log")
 
@@ -46,11 +45,6 @@ class Served:
     sent_bytes: int
     request_id: str
     credential: str | None
-
-
-def note_credential(request: Request, credential: str) -> None:
-    """Have the number of a credential, never the credential, stand in the request's line."""
-    request.scope[_CREDENTIAL] = credential
 
 
 class RequestLog:
@@ -92,7 +86,7 @@ class RequestLog:
                 seconds=self._timer() - begin,
                 sent_bytes=sent_bytes,
                 request_id=request_id_of(Request(scope)),
-                credential=scope.get(_CREDENTIAL),
+                credential=scope.get(CREDENTIAL),
             )
             self._metrics.end(
                 served.operation,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp
 
-from adanalytics_server.faults.connection import ConnectionProtocol
+from adanalytics_server.serving.protocol import StrictProtocol
 from adanalytics_server.serving.stopping import PromptServer
 
 
@@ -70,7 +70,7 @@ def make_server(app: ASGIApp, *, ready: Callable[[], None]) -> NotifyingServer:
         access_log=False,
         log_config=None,
         lifespan="on",
-        http=ConnectionProtocol,
+        http=StrictProtocol,
         ws="none",
         server_header=False,
     )

@@ -11,10 +11,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from adanalytics_server.accounts import User
+from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError
-from adanalytics_server.serving.request_id import request_id_of
-from adanalytics_server.serving.request_log import note_credential
 from adanalytics_server.serving.security_headers import PAGE_HEADERS
 from adanalytics_server.web.errors import PageError, error_page, from_api_error
 from adanalytics_server.web.origin import is_cross_origin
