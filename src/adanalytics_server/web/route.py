@@ -14,9 +14,9 @@ from adanalytics_server.accounts import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError
+from adanalytics_server.serving.origin import is_cross_origin
 from adanalytics_server.serving.security_headers import PAGE_HEADERS
 from adanalytics_server.web.errors import PageError, error_page, from_api_error
-from adanalytics_server.web.origin import is_cross_origin
 from adanalytics_server.web.session import COOKIE
 
 _CROSS_ORIGIN = PageError(403, "This form was sent by another site, so nothing was done.")
