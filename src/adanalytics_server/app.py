@@ -31,8 +31,7 @@ from adanalytics_server.errors import (
     answer_api_error,
     error_response,
 )
-from adanalytics_server.exports.exports import Exports
-from adanalytics_server.exports.signing import Signer
+from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.faults.layer import FaultLayer
 from adanalytics_server.serving import health
 from adanalytics_server.serving.hosts import OwnHosts

@@ -14,8 +14,7 @@ from adanalytics_server.accounts import (
     Tokens,
 )
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports.exports import Exports
-from adanalytics_server.exports.signing import Signer
+from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.serving.metrics import Metrics
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.stores import Stores

@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports import exports
-from adanalytics_server.exports.files import ExportedFile, write_export
+from adanalytics_server.exports import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, Record
@@ -212,7 +211,7 @@ def test_a_large_export_is_worked_off_and_all_four_ways_of_waiting_work(
             store, days, target, form=form, compression=compression, stopping=stopping
         )
 
-    monkeypatch.setattr(exports, "write_export", slow)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.write_export", slow)
     sample = Sample(days=1, events_per_day=50)
     order = {"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "jsonl"}
     with (
@@ -247,7 +246,7 @@ def test_a_failed_export_says_why_and_leaves_no_file(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(exports, "write_export", full)
+        patch.setattr("adanalytics_server.exports.jobs.write_export", full)
         job = http.post(f"{API}/bulk-export", json=ORDER).json()
     assert (job["status"], job["error"]) == ("failed", "No space left on device")
     assert httpx.get(job["download_url"]).status_code == 410

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports import exports
-from adanalytics_server.exports.files import ExportedFile, write_export
+from adanalytics_server.exports import ExportedFile, write_export
 from adanalytics_server.exports.table import LIFETIMES_REMEMBERED, ExportTable
 from adanalytics_server.local import LocalServer, Sample
 
@@ -42,7 +41,7 @@ def test_the_row_of_a_job_goes_some_lifetimes_after_its_file(
 
 
 def test_what_expired_goes_without_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "CLEANING_SECONDS", 0.01)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.CLEANING_SECONDS", 0.01)
     with LocalServer() as server:
         headers = {"Authorization": f"Bearer {server.api_key}"}
         job = httpx.post(f"{server.url}{API}/bulk-export", json=ORDER, headers=headers).json()
@@ -107,7 +106,7 @@ def test_cleaning_leaves_a_file_alone_that_an_order_is_writing(
     monkeypatch: pytest.MonkeyPatch, when: Literal["half written", "written"]
 ) -> None:
     held = Held(when=when)
-    monkeypatch.setattr(exports, "write_export", held)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.write_export", held)
     with (
         LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
         httpx.Client(
@@ -137,7 +136,7 @@ def test_no_file_is_left_of_a_job_that_was_forgotten_while_it_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     held = Held()
-    monkeypatch.setattr(exports, "write_export", held)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.write_export", held)
     with (
         LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
         httpx.Client(
@@ -160,7 +159,7 @@ def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     held = Held()
-    monkeypatch.setattr(exports, "write_export", held)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.write_export", held)
     with (
         LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
         httpx.Client(
@@ -184,7 +183,7 @@ def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
 def test_a_job_whose_state_cannot_be_noted_is_taken_up_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exports, "CLEANING_SECONDS", 0.01)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.CLEANING_SECONDS", 0.01)
     complete = ExportTable.complete
     refusals = iter([sqlite3.OperationalError("database or disk is full")] * 2)
 

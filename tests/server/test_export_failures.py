@@ -13,9 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.exports import exports
-from adanalytics_server.exports import files as exportfiles
-from adanalytics_server.exports.files import ExportedFile, ExportStopped, write_export
+from adanalytics_server.exports import ExportedFile, ExportStopped, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.stores import Stores
@@ -123,7 +121,7 @@ def test_a_terminated_server_does_not_finish_but_goes_on_later(folder: Path, key
         raise ExportStopped
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exports, "write_export", endless)
+        patch.setattr("adanalytics_server.exports.jobs.write_export", endless)
         with (
             LocalServer(data=folder, export_inline_max=0) as server,
             client(server.url, key) as http,
@@ -144,7 +142,7 @@ def test_writing_stops_between_two_chunks_and_leaves_nothing(
         asked.append(1)
         return len(asked) > 2
 
-    monkeypatch.setattr(exportfiles, "PART_ROWS", 100)
+    monkeypatch.setattr("adanalytics_server.exports.files.PART_ROWS", 100)
     stores = Stores(folder)
     day = date.fromisoformat(DAY)
     with pytest.raises(ExportStopped):
@@ -170,7 +168,7 @@ def test_a_failure_nobody_thought_of_does_not_end_the_worker(folder: Path, key: 
         client(server.url, key) as http,
     ):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(exports, "write_export", broken)
+            patch.setattr("adanalytics_server.exports.jobs.write_export", broken)
             job = http.post(f"{API}/bulk-export", json=order("csv")).json()
             failed = until_done(http, job)
         assert failed["status"] == "failed"

@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from adanalytics_server.api import routes as api
-from adanalytics_server.exports import parquet_file
-from adanalytics_server.exports.files import PART_ROWS, write_export
-from adanalytics_server.exports.parquet_file import ParquetEvents
+from adanalytics_server.exports import write_export
+from adanalytics_server.exports.files import PART_ROWS
+from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.loading.load import load_file
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.seed.generate import generate
@@ -140,7 +140,7 @@ def test_texts_and_numbers_at_their_limits_are_kept() -> None:
 def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> None:
     program = (
         "import io, sys\n"
-        "from adanalytics_server.exports.parquet_file import ParquetEvents\n"
+        "from adanalytics_server.exports.parquet import ParquetEvents\n"
         "body = sys.stdin.buffer.read()\n"
         "ParquetEvents().write(iter([[body]]), io.BytesIO(), compression='none')\n"
         "sys.exit('pandas' in sys.modules)\n"
@@ -156,7 +156,7 @@ def test_rows_are_held_up_to_a_row_group(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(parquet_file, "ROWS_PER_GROUP", PART_ROWS)
+    monkeypatch.setattr("adanalytics_server.exports.parquet.ROWS_PER_GROUP", PART_ROWS)
     ingest(store, [make_record(START + n, n) for n in range(2 * PART_ROWS + 1)])
     target = tmp_path / "groups.parquet"
     write_export(store, DAYS, target, form="parquet", compression="none")

@@ -3,86 +3,108 @@
 import asyncio
 import gc
 import warnings
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 from starlette.types import Message
 
-from adanalytics_server.errors import ApiError
-from adanalytics_server.exports.byte_ranges import asked_range
-from adanalytics_server.exports.file_answer import file_answer
-from adanalytics_server.exports.preconditions import check_match, is_known
+from adanalytics_server.exports import ExportJob, download_answer
 from adanalytics_server.local import LocalServer
 
 API = "/api/partners/acme/ad-analytics"
 ORDER = {"start_date": "2026-01-31", "end_date": "2026-02-01", "format": "csv"}
-ETAG = '"abc"'
+
+
+@pytest.fixture(scope="module")
+def urls() -> Iterator[dict[str, str]]:
+    """The addresses of two exports without events: a csv has its header, jsonl is empty."""
+    with LocalServer() as server:
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        yield {
+            form: httpx.post(
+                f"{server.url}{API}/bulk-export", json={**ORDER, "format": form}, headers=headers
+            ).json()["download_url"]
+            for form in ("csv", "jsonl")
+        }
+
+
+@pytest.fixture(scope="module")
+def url(urls: dict[str, str]) -> str:
+    return urls["csv"]
+
+
+@pytest.fixture(scope="module")
+def whole(url: str) -> httpx.Response:
+    return httpx.get(url)
 
 
 @pytest.mark.parametrize(
     ("wanted", "part"),
     [
-        ("bytes=0-0", range(1)),
-        ("bytes=5-", range(5, 10)),
-        ("bytes=5-99", range(5, 10)),
-        ("BYTES=2-3", range(2, 4)),
-        ("bytes=-3", range(7, 10)),
-        ("bytes=-99", range(10)),
-        # The whole file, for all that is no single range of bytes.
-        (None, None),
-        ("", None),
-        ("bytes=", None),
-        ("bytes=-", None),
-        ("bytes=3-2", None),
-        ("bytes=a-b", None),
-        ("bytes=0-1,4-5", None),
-        ("lines=0-1", None),
-        ("bytes=" + "9" * 5000 + "-", None),
-        ("bytes=٣-٤", None),
+        ("bytes=0-0", slice(1)),
+        ("bytes=5-", slice(5, None)),
+        ("bytes=5-9999", slice(5, None)),
+        ("BYTES=2-3", slice(2, 4)),
+        ("bytes=-3", slice(-3, None)),
+        ("bytes=-9999", slice(None)),
     ],
 )
-def test_one_range_is_understood(wanted: str | None, part: range | None) -> None:
-    assert asked_range(wanted, if_range=None, etag=ETAG, size=10) == part
-
-
-@pytest.mark.parametrize("wanted", ["bytes=10-", "bytes=10-12", "bytes=-0"])
-def test_a_range_behind_the_end_is_refused(wanted: str) -> None:
-    with pytest.raises(ApiError) as caught:
-        asked_range(wanted, if_range=None, etag=ETAG, size=10)
-    assert caught.value.status == 416
-    assert caught.value.headers == {"Content-Range": "bytes */10"}
-
-
-def test_an_empty_file_has_no_range() -> None:
-    with pytest.raises(ApiError):
-        asked_range("bytes=0-", if_range=None, etag=ETAG, size=0)
+def test_one_range_is_understood(url: str, whole: httpx.Response, wanted: str, part: slice) -> None:
+    answer = httpx.get(url, headers={"Range": wanted})
+    assert (answer.status_code, answer.content) == (206, whole.content[part])
 
 
 @pytest.mark.parametrize(
-    ("if_range", "part"),
+    "wanted",
     [
-        (ETAG, range(3, 5)),
-        ('"abd"', None),
-        ("abc", None),
-        (f"W/{ETAG}", None),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+        "",
+        "bytes=",
+        "bytes=-",
+        "bytes=3-2",
+        "bytes=a-b",
+        "bytes=0-1,4-5",
+        "bytes=9-1,x",
+        "lines=0-1",
+        "bytes=" + "9" * 5000 + "-",
+        "bytes=\xb2-\xb3",
     ],
 )
-def test_if_range_takes_the_same_file_only(if_range: str, part: range | None) -> None:
-    assert asked_range("bytes=3-4", if_range=if_range, etag=ETAG, size=10) == part
-    # Also a range that could not be satisfied in the new file is not an error then.
-    if part is None:
-        assert asked_range("bytes=99-", if_range=if_range, etag=ETAG, size=10) is None
+def test_what_is_no_single_range_of_bytes_is_answered_with_the_whole_file(
+    url: str, whole: httpx.Response, wanted: str
+) -> None:
+    answer = httpx.get(url, headers={b"Range": wanted.encode("latin-1")})
+    assert (answer.status_code, answer.content) == (200, whole.content)
 
 
-@pytest.fixture
-def url(http: httpx.Client) -> str:
-    return str(http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"])
+@pytest.mark.parametrize("wanted", ["bytes={}-", "bytes={}-99999", "bytes=-0"])
+def test_a_range_behind_the_end_is_refused(url: str, whole: httpx.Response, wanted: str) -> None:
+    size = len(whole.content)
+    refused = httpx.get(url, headers={"Range": wanted.format(size)})
+    assert (refused.status_code, refused.json()) == (416, {"error": "Range Not Satisfiable"})
+    assert refused.headers["content-range"] == f"bytes */{size}"
 
 
-def test_a_part_says_where_it_is(url: str) -> None:
-    whole = httpx.get(url)
+def test_an_empty_file_has_no_range(urls: dict[str, str]) -> None:
+    assert httpx.get(urls["jsonl"]).content == b""
+    assert httpx.get(urls["jsonl"], headers={"Range": "bytes=0-"}).status_code == 416
+
+
+def test_if_range_takes_the_same_file_only(url: str, whole: httpx.Response) -> None:
+    etag = whole.headers["etag"]
+    same = httpx.get(url, headers={"Range": "bytes=3-4", "If-Range": etag})
+    assert (same.status_code, same.content) == (206, whole.content[3:5])
+    for other in ('"abd"', "abc", f"W/{etag}", "Wed, 21 Oct 2015 07:28:00 GMT"):
+        # Also a range that could not be satisfied in the new file is not an error then.
+        for wanted in ("bytes=3-4", "bytes=99999-"):
+            answer = httpx.get(url, headers={"Range": wanted, "If-Range": other})
+            assert (answer.status_code, answer.content) == (200, whole.content)
+
+
+def test_a_part_says_where_it_is(url: str, whole: httpx.Response) -> None:
     assert whole.headers["accept-ranges"] == "bytes"
     part = httpx.get(url, headers={"Range": "bytes=-4"})
     size = len(whole.content)
@@ -95,50 +117,41 @@ def test_a_part_says_where_it_is(url: str) -> None:
 @pytest.mark.parametrize(
     ("tags", "known"),
     [
-        (ETAG, True),
-        (f"W/{ETAG}", True),
-        (f'"x", {ETAG}', True),
+        ("{etag}", True),
+        ("W/{etag}", True),
+        ('"x", {etag}', True),
         ("*", True),
         ('"x"', False),
         ("abc", False),
         ("", False),
     ],
 )
-def test_if_none_match_is_a_list_of_what_is_there_already(tags: str, known: bool) -> None:
-    assert is_known([tags], etag=ETAG) is known
-    assert is_known(['"x"', tags], etag=ETAG) is (known and tags != "*")
+def test_who_has_the_file_is_not_sent_it_again(
+    url: str, whole: httpx.Response, tags: str, known: bool
+) -> None:
+    etag = whole.headers["etag"]
+    again = httpx.get(url, headers={"If-None-Match": tags.format(etag=etag)})
+    assert (again.status_code, again.content) == ((304, b"") if known else (200, whole.content))
+    assert again.headers["etag"] == etag
 
 
-@pytest.mark.parametrize("tags", [f"W/{ETAG}", '"x"', "abc", ""])
-def test_if_match_takes_the_same_file_only(tags: str) -> None:
-    check_match([], etag=ETAG)
-    check_match([f'"x",{ETAG}'], etag=ETAG)
-    check_match(["*"], etag=ETAG)
-    with pytest.raises(ApiError) as caught:
-        check_match([tags], etag=ETAG)
-    assert caught.value.status == 412
+def test_if_none_match_may_come_in_several_headers(url: str, whole: httpx.Response) -> None:
+    headers = [("If-None-Match", '"x"'), ("If-None-Match", whole.headers["etag"])]
+    assert httpx.get(url, headers=headers).status_code == 304
 
 
-def test_who_has_the_file_is_not_sent_it_again(url: str) -> None:
-    etag = httpx.get(url).headers["etag"]
-    again = httpx.get(url, headers={"If-None-Match": etag})
-    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
-    assert httpx.get(url, headers={"If-None-Match": '"x"'}).status_code == 200
-
-
-def test_a_part_of_another_file_is_not_sent(url: str) -> None:
-    headers = {"Range": "bytes=1-2", "If-Match": '"x"'}
-    refused = httpx.get(url, headers=headers)
-    assert (refused.status_code, refused.json()) == (412, {"error": "Precondition Failed"})
-    same = httpx.get(url, headers={**headers, "If-Match": refused.headers["etag"]})
-    assert (same.status_code, len(same.content)) == (206, 2)
+def test_if_match_takes_the_same_file_only(url: str, whole: httpx.Response) -> None:
+    etag = whole.headers["etag"]
+    for tags in (etag, f'"x",{etag}', "*"):
+        same = httpx.get(url, headers={"Range": "bytes=1-2", "If-Match": tags})
+        assert (same.status_code, same.content) == (206, whole.content[1:3])
+    for tags in (f"W/{etag}", '"x"', "abc", ""):
+        refused = httpx.get(url, headers={"Range": "bytes=1-2", "If-Match": tags})
+        assert (refused.status_code, refused.json()) == (412, {"error": "Precondition Failed"})
+        assert refused.headers["etag"] == etag
 
 
 def test_errors_of_a_download_have_the_one_shape(url: str) -> None:
-    beyond = httpx.get(url, headers={"Range": "bytes=99999999-"})
-    assert (beyond.status_code, beyond.json()) == (416, {"error": "Range Not Satisfiable"})
-    assert beyond.headers["content-range"].startswith("bytes */")
-    assert httpx.get(url, headers={"Range": "bytes=9-1,x"}).status_code == 200
     assert httpx.get(url.replace("signature=", "signature=x")).json() == {"error": "Forbidden"}
     refused = httpx.get(url, headers={"Authorization": "Bearer x"})
     assert (refused.status_code, set(refused.json())) == (400, {"error"})
@@ -146,8 +159,9 @@ def test_errors_of_a_download_have_the_one_shape(url: str) -> None:
 
 
 def test_a_deleted_file_is_said_to_be_gone_and_written_again(
-    url: str, http: httpx.Client, server: LocalServer
+    http: httpx.Client, server: LocalServer
 ) -> None:
+    url = http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"]
     whole = httpx.get(url).content
     (file,) = (server.settings.data / "exports").iterdir()
     file.unlink()
@@ -164,6 +178,22 @@ def test_a_deleted_file_is_said_to_be_gone_and_written_again(
 def test_a_client_that_leaves_at_once_leaves_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"0123456789")
+    day = date(2026, 1, 31)
+    job = ExportJob(
+        id="1",
+        partner=1,
+        status="completed",
+        format="csv",
+        compression="none",
+        start_date=day,
+        end_date=day,
+        created_at=0,
+        expires_at=0,
+        row_count=1,
+        size_bytes=10,
+        sha256="abc",
+        error=None,
+    )
 
     async def ask(turns: int) -> None:
         async def leave() -> Message:
@@ -175,7 +205,8 @@ def test_a_client_that_leaves_at_once_leaves_no_file_open(tmp_path: Path) -> Non
             pass
 
         scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
-        await file_answer(path, size=10, part=None, headers={})(scope, leave, send)
+        answer = await download_answer(Headers({}), job, path)
+        await answer(scope, leave, send)
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,7 +1,5 @@
 """Downloads of export files by signed address, as from an object store: no credential."""
 
-import asyncio
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,17 +9,9 @@ from adanalytics_server.api.openapi_responses import DOWNLOAD, DOWNLOAD_PARAMETE
 from adanalytics_server.api.parameters import only
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError
-from adanalytics_server.exports.byte_ranges import asked_range
-from adanalytics_server.exports.file_answer import file_answer
-from adanalytics_server.exports.job import ExportJob
-from adanalytics_server.exports.preconditions import check_match, is_known
+from adanalytics_server.exports import ExportJob, download_answer
 
 RETRY_SECONDS = 1
-_MEDIA_TYPES = {
-    ".csv": "text/csv; charset=utf-8",
-    ".jsonl": "application/x-ndjson",
-    ".parquet": "application/vnd.apache.parquet",
-}
 
 router = APIRouter()
 
@@ -44,28 +34,7 @@ async def download(request: Request, export_id: str) -> Response:
         raise ApiError(403, "Forbidden")
     if job.status != "completed":
         raise ApiError(410, f"The export {job.status}: {job.error or 'order it again'}")
-    path = context.exports.path(job)
-    try:
-        size = (await asyncio.to_thread(path.stat)).st_size
-    except FileNotFoundError as error:
-        raise ApiError(410, "The file was deleted: order the export again") from error
-    etag = f'"{job.sha256}"'
-    about_file = {"ETag": etag, "Cache-Control": "private, no-transform"}
-    check_match(request.headers.getlist("if-match"), etag=etag)
-    if is_known(request.headers.getlist("if-none-match"), etag=etag):
-        return Response(status_code=304, headers=about_file)
-    part = asked_range(
-        request.headers.get("range"),
-        if_range=request.headers.get("if-range"),
-        etag=etag,
-        size=size,
-    )
-    headers = {
-        "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
-        "Content-Disposition": f'attachment; filename="{job.filename}"',
-        **about_file,
-    }
-    return file_answer(path, size=size, part=part, headers=headers)
+    return await download_answer(request.headers, job, context.exports.path(job))
 
 
 async def _signed_job(request: Request, export_id: str) -> ExportJob:

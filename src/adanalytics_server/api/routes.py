@@ -26,8 +26,7 @@ from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
-from adanalytics_server.exports.job import ExportJob
-from adanalytics_server.exports.parquet_file import parquet_is_available
+from adanalytics_server.exports import ExportJob, parquet_is_available
 from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from adanalytics_server.exports.csv import CSV_HEADER, csv_rows
-from adanalytics_server.exports.parquet_file import ParquetEvents
+from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.joined_rows import as_lines
 from adanalytics_server.storage.pages import read_in_parts, read_spans

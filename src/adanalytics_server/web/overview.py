@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from adanalytics_server.accounts import Allowance, ApiKey, Partner, User
 from adanalytics_server.context import Context, context_of
-from adanalytics_server.exports.job import ExportJob
+from adanalytics_server.exports import ExportJob
 from adanalytics_server.web.errors import PageError
 from adanalytics_server.web.login import login_page
 from adanalytics_server.web.month import MonthView, parse_month, read_month

@@ -16,8 +16,7 @@ from pathlib import Path
 from adanalytics_server.answers import Outcome
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportStopped, write_export
-from adanalytics_server.exports.job import ExportJob, ExportRequest
-from adanalytics_server.exports.table import ExportTable
+from adanalytics_server.exports.table import ExportJob, ExportRequest, ExportTable
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import read_spans

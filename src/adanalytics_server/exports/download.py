@@ -1,0 +1,128 @@
+"""The answer to a download: its conditions, one range of bytes, and the file in pieces.
+
+Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` knows no ``If-Match`` and no
+``If-None-Match``, refuses ranges that section 14.2 says to ignore, and writes its errors as text.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from adanalytics_server.errors import ApiError
+from adanalytics_server.exports.table import ExportJob
+
+# Bytes in memory at a time for one download.
+CHUNK_BYTES = 1 << 18
+
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".jsonl": "application/x-ndjson",
+    ".parquet": "application/vnd.apache.parquet",
+}
+_TAG = re.compile(r'(W/)?("[^"]*")')
+# Eighteen digits, because no file is longer and Python refuses to read very long numbers.
+_ONE_RANGE = re.compile(
+    r"bytes=\s*(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))\s*", re.IGNORECASE
+)
+
+
+async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Response:
+    """Answer a request for the file of a completed job.
+
+    The answer is 200 with the whole file, 206 with the range that was asked for, or 304 when the
+    client has the file already. A file that gets shorter meanwhile gives a body that is shorter
+    than announced, which clients notice.
+
+    Args:
+        asked: the headers of the request.
+        job: the completed job; the SHA-256 of its file is the entity tag.
+        path: its file.
+
+    Raises:
+        ApiError: 410, the file was deleted; 412, ``If-Match`` names another file only; 416, the
+            range begins behind the end or has no byte.
+    """
+    try:
+        size = (await asyncio.to_thread(path.stat)).st_size
+    except FileNotFoundError as error:
+        raise ApiError(410, "The file was deleted: order the export again") from error
+    etag = f'"{job.sha256}"'
+    headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
+    # Before the range, so that a resumed download gets no part of another file (section 13.2.2).
+    wanted = asked.getlist("if-match")
+    if wanted and not _names(wanted, etag, weak=False):
+        raise ApiError(412, "Precondition Failed", headers={"ETag": etag})
+    if _names(asked.getlist("if-none-match"), etag, weak=True):
+        return Response(status_code=304, headers=headers)
+    part = _asked_range(asked.get("range"), asked.get("if-range"), etag=etag, size=size)
+    headers |= {
+        "Content-Type": _MEDIA_TYPES.get(job.suffix, "application/gzip"),
+        "Content-Disposition": f'attachment; filename="{job.filename}"',
+        "Content-Length": str(size if part is None else len(part)),
+        "Accept-Ranges": "bytes",
+    }
+    if part is None:
+        return _FileResponse(_pieces(path, range(size)), headers=headers)
+    headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+    return _FileResponse(_pieces(path, part), 206, headers=headers)
+
+
+def _names(values: list[str], etag: str, *, weak: bool) -> bool:
+    """Tell whether a list of entity tags, or ``*`` for any file, names the file.
+
+    Sections 13.1.1 and 13.1.2; ``weak`` accepts weak tags, too.
+    """
+    listed = ",".join(values)
+    if listed.strip() == "*":
+        return True
+    return any(tag == etag and (weak or not mark) for mark, tag in _TAG.findall(listed))
+
+
+def _asked_range(wanted: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
+    """Return the bytes to send with status 206, or ``None`` for the whole file.
+
+    Several ranges, other units and what cannot be read are answered with the whole file, which
+    section 14.2 allows; object stores do the same. So is a range of another version of the file:
+    a date in ``If-Range`` never fits, because no date is sent with the file.
+    """
+    found = _ONE_RANGE.fullmatch(wanted or "")
+    if found is None or (if_range is not None and if_range.strip() != etag):
+        return None
+    first, last, suffix = found.groups()
+    if suffix is not None:
+        part = range(max(size - int(suffix), 0), size)
+    elif last and int(last) < int(first):
+        # Not a range at all, says section 14.1.1.
+        return None
+    else:
+        part = range(int(first), min(int(last) + 1, size) if last else size)
+    if not part:
+        raise ApiError(416, "Range Not Satisfiable", headers={"Content-Range": f"bytes */{size}"})
+    return part
+
+
+class _FileResponse(StreamingResponse):
+    """Closes the file also when the client goes away in the middle, and not some time later."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pieces = self.body_iterator
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
+
+
+async def _pieces(path: Path, wanted: range) -> AsyncGenerator[bytes, None]:
+    # Opened here, which takes microseconds: a thread whose wait is cancelled leaves its file open.
+    with path.open("rb") as file:
+        file.seek(wanted.start)
+        left = len(wanted)
+        while left and (piece := await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))):
+            left -= len(piece)
+            yield piece
