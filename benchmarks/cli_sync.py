@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adanalytics_cli.sync.arrow_events import EventTables
-from adanalytics_cli.sync.csv_events import read_csv
-from adanalytics_cli.sync.hour_file import HourFile
-from adanalytics_cli.sync.spill import HourSpill
 from adanalytics_client import Client
+from adanalytics_client.dataset.arrow_events import EventTables
+from adanalytics_client.dataset.csv_events import read_csv
+from adanalytics_client.dataset.hour_file import HourFile
+from adanalytics_client.dataset.partition import HourSpill
 from adanalytics_server.local import LocalServer, Sample
 
 PAGES_A_SECOND = 100_000

@@ -39,6 +39,8 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, _LATER),
     "adanalytics_client.ProtocolError": (ExitCode.DAMAGED, _DAMAGED),
     "adanalytics_client.DownloadError": (ExitCode.DAMAGED, _DAMAGED),
+    "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
+    "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
     "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
     "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
     "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
@@ -90,6 +92,7 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
         remedy = sign_in_again
     if isinstance(error, OSError) and error.errno is not None:
         remedy = _OF_SYSTEM.get(error.errno, remedy)
+    remedy = getattr(error, "remedy", "") or remedy
     return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
 
 
@@ -110,6 +113,9 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}"
+    if getattr(error, "remedy", ""):
+        # The client's own text of an error ends with the remedy, which has a line of its own here.
+        return str(getattr(error, "message", error))
     return str(error)
 
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
         AuthenticationError,
         ChecksumMismatch,
         ConfigurationError,
+        DatasetDamaged,
+        DatasetError,
+        DatasetInUse,
         DownloadError,
         ExportError,
         ExportExpired,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         ServerError,
         StatusError,
         TransportError,
+        UnsuitablePlace,
     )
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
@@ -75,6 +79,9 @@ __all__ = [
     "Client",
     "Clock",
     "ConfigurationError",
+    "DatasetDamaged",
+    "DatasetError",
+    "DatasetInUse",
     "DownloadError",
     "Event",
     "EventQuery",
@@ -115,6 +122,7 @@ __all__ = [
     "SummaryRow",
     "TextPage",
     "TransportError",
+    "UnsuitablePlace",
     "WaitStarted",
     "__version__",
 ]

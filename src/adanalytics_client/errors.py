@@ -18,8 +18,12 @@ AdAnalyticsError
 │   ├── ExportFailed
 │   ├── ExportTimeout
 │   └── ExportExpired
-└── DownloadError               a file did not arrive whole
-    └── ChecksumMismatch
+├── DownloadError               a file did not arrive whole
+│   └── ChecksumMismatch
+└── DatasetError                a dataset cannot be read or written
+    ├── DatasetDamaged          its own notes are not what was written
+    ├── DatasetInUse            another process works on it
+    └── UnsuitablePlace         a place that cannot hold a dataset
 ```
 """
 
@@ -70,6 +74,9 @@ __all__ = [
     "AuthenticationError",
     "ChecksumMismatch",
     "ConfigurationError",
+    "DatasetDamaged",
+    "DatasetError",
+    "DatasetInUse",
     "DownloadError",
     "ExportError",
     "ExportExpired",
@@ -85,6 +92,7 @@ __all__ = [
     "ServerError",
     "StatusError",
     "TransportError",
+    "UnsuitablePlace",
 ]
 
 
@@ -370,4 +378,58 @@ class ChecksumMismatch(DownloadError):
     Examples:
         >>> str(ChecksumMismatch("day.csv has another checksum.", part=None, attempts=2))
         'day.csv has another checksum. (2 attempts)'
+    """
+
+
+class DatasetError(AdAnalyticsError):
+    """A dataset cannot be read or written, or is a copy of something else.
+
+    Attributes:
+        remedy: what to do about it; `message` says what happened.
+
+    Examples:
+        >>> str(DatasetError("there is no dataset at events", remedy="Make one with a sync."))
+        'there is no dataset at events. Make one with a sync.'
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        request_id: str | None = None,
+        attempts: int = 0,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}. {self.remedy}" if self.remedy else super().__str__()
+
+
+class DatasetDamaged(DatasetError):
+    """A dataset does not say what it is a copy of: the file that does is damaged.
+
+    Examples:
+        >>> print(DatasetDamaged("dataset.json is damaged", remedy="Delete this one file."))
+        dataset.json is damaged. Delete this one file.
+    """
+
+
+class DatasetInUse(DatasetError):
+    """Another process works on the dataset.
+
+    Examples:
+        >>> print(DatasetInUse("another process works on events", remedy="Wait for its end."))
+        another process works on events. Wait for its end.
+    """
+
+
+class UnsuitablePlace(DatasetError):
+    """A place that cannot hold a dataset: a file, or a folder with other files in it.
+
+    Examples:
+        >>> print(UnsuitablePlace("events is a file", remedy="Name a folder."))
+        events is a file. Name a folder.
     """

@@ -27,6 +27,8 @@ ARROWS: dict[str, set[str]] = {
     "_exports": {"_base", "_call", "_json"},
     "_outputs": {"_base", "_json"},
 }
+# A program on top of the client: it may import all of it, and nothing of the client imports it.
+ON_TOP = {"dataset"}
 
 
 class Import(NamedTuple):
@@ -66,7 +68,12 @@ FOUND = list(imports())
 
 def test_every_folder_has_its_arrows() -> None:
     folders = {each.name for each in SOURCE.iterdir() if (each / "__init__.py").exists()}
-    assert folders == ARROWS.keys()
+    assert folders == ARROWS.keys() | ON_TOP
+
+
+def test_nothing_of_the_client_imports_what_stands_on_top() -> None:
+    users = {home(each.module) for each in FOUND if home(each.name) in ON_TOP}
+    assert users == ON_TOP
 
 
 def test_folders_import_only_what_is_below_them() -> None:

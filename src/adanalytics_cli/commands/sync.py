@@ -14,8 +14,8 @@ from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
-    from adanalytics_cli.sync.layout import PartFormat
-    from adanalytics_cli.sync.planning import Via
+    from adanalytics_client.dataset.layout import PartFormat
+    from adanalytics_client.dataset.planning import Via
 
 
 @click.pass_context
@@ -31,14 +31,16 @@ def run(
     deadline: float | None,
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
+    from adanalytics_cli.commands.memory import share_memory
+    from adanalytics_cli.commands.sync_messages import again, closing, partly_done, warn
     from adanalytics_cli.core.limits import Limits
-    from adanalytics_cli.sync.dataset import Dataset
-    from adanalytics_cli.sync.identity import check_place, settle_identity
-    from adanalytics_cli.sync.outcome import Order
-    from adanalytics_cli.sync.run import Sync
-    from adanalytics_cli.sync.store import open_store
-    from adanalytics_cli.sync.telling import again, closing, partly_done, warn
+    from adanalytics_client.dataset.dataset import Dataset
+    from adanalytics_client.dataset.identity import check_place, settle_identity
+    from adanalytics_client.dataset.run import Sync
+    from adanalytics_client.dataset.store import open_store
+    from adanalytics_client.dataset.sync_report import Order
 
+    share_memory()
     invocation = current_invocation(context)
     order = Order(Period(*period(start, end)) if start else None, repull, via)
     service = find_place(invocation, os.environ)

@@ -8,14 +8,14 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import CommandError, DatasetDamaged
+from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adanalytics_cli.sync.verify import Problem
+    from adanalytics_client.dataset.verify import Problem
 
 # More commands than this are no help; one for everything is then shorter.
 _MOST_RUNS = 3
@@ -24,11 +24,11 @@ _MOST_RUNS = 3
 @click.pass_context
 def run(context: click.Context, place: str, deep: bool) -> None:
     """Check everything, name what is wrong on stdout, and say how to mend it."""
-    from adanalytics_cli.sync.dataset import Dataset
-    from adanalytics_cli.sync.identity import Identity, settle_identity
-    from adanalytics_cli.sync.service import ServiceView
-    from adanalytics_cli.sync.store import open_store
-    from adanalytics_cli.sync.verify import Verification
+    from adanalytics_client.dataset.dataset import Dataset
+    from adanalytics_client.dataset.day_states import ServiceView
+    from adanalytics_client.dataset.identity import Identity, settle_identity
+    from adanalytics_client.dataset.store import open_store
+    from adanalytics_client.dataset.verify import Verification
 
     service = find_place(current_invocation(context), os.environ)
     store = open_store(place)
@@ -47,7 +47,7 @@ def run(context: click.Context, place: str, deep: bool) -> None:
         view = ServiceView(client, None, dataset.manifest.days())
         problems += verification.against(view)
         if deep:
-            from adanalytics_cli.sync.deep import compare_with_export
+            from adanalytics_client.dataset.compare_export import compare_with_export
 
             broken = frozenset(problem.day for problem in problems)
             problems += compare_with_export(client, dataset, broken)
@@ -59,17 +59,17 @@ def run(context: click.Context, place: str, deep: bool) -> None:
     remark(f"{told}, {progress.requests} requests, {progress.seconds():.1f} s", context)
 
 
-def _damaged(place: str, problems: "Sequence[Problem]") -> DatasetDamaged:
+def _damaged(place: str, problems: "Sequence[Problem]") -> ProblemsFound:
     """Print what is wrong, a line each, and give the error that ends the command."""
     for problem in problems:
         click.echo(str(problem))
     count = f"{len(problems):,} problem{'' if len(problems) == 1 else 's'}"
-    return DatasetDamaged(f"{count} in {place}", remedy=_mending(place, problems))
+    return ProblemsFound(f"{count} in {place}", remedy=_mending(place, problems))
 
 
 def _mending(place: str, problems: "Sequence[Problem]") -> str:
     """What to do: the command lines that pull every day anew that has a problem."""
-    from adanalytics_cli.sync.verify import NO_DAY, runs_of_days
+    from adanalytics_client.dataset.verify import NO_DAY, runs_of_days
 
     runs = runs_of_days(problem.day for problem in problems if problem.day != NO_DAY)
     if len(runs) > _MOST_RUNS:

@@ -74,8 +74,8 @@ class Unreachable(CommandError):
     code = ExitCode.UNREACHABLE
 
 
-class DatasetDamaged(CommandError):
-    """Files of a dataset are not what was written."""
+class ProblemsFound(CommandError):
+    """A dataset is not what was written, or not what the service has."""
 
     code = ExitCode.DAMAGED
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adanalytics_cli.console.calendar_chart import Coverage
 from adanalytics_cli.core.settings import Place
-from adanalytics_cli.sync.layout import IDENTITY
+from adanalytics_client.dataset.layout import IDENTITY
 
 
 def held_coverage(
@@ -25,9 +25,9 @@ def held_coverage(
     """
     if not (folder / IDENTITY).is_file():
         return None
-    from adanalytics_cli.sync.identity import Identity
-    from adanalytics_cli.sync.local_store import LocalStore
-    from adanalytics_cli.sync.manifest import Manifest
+    from adanalytics_client.dataset.identity import Identity
+    from adanalytics_client.dataset.local_store import LocalStore
+    from adanalytics_client.dataset.manifest import Manifest
 
     store = LocalStore(folder, str(folder))
     identity = Identity.read(store)

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
-from adanalytics_cli.sync import pages
 from adanalytics_client import Client
+from adanalytics_client.dataset import pages
 from adanalytics_server.local import LocalServer, Sample
 
 Row = dict[str, Any]

@@ -4,9 +4,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from adanalytics_cli.sync.hours import Hour, hours_of
-from adanalytics_cli.sync.planning import DAYS_OF_AN_EXPORT, Outlook, Via, plan_queries
 from adanalytics_client import QuotaState
+from adanalytics_client.dataset.hours import Hour, hours_of
+from adanalytics_client.dataset.planning import DAYS_OF_AN_EXPORT, Outlook, Via, plan_queries
 
 FIRST = date(2026, 1, 1)
 PLENTY = QuotaState(1000, 1000, None)

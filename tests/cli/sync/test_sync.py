@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from adanalytics_cli.sync import pages
-from adanalytics_cli.sync.dataset import Dataset
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client.dataset import pages
+from adanalytics_client.dataset.dataset import Dataset
 from adanalytics_server.faults.fault import Fault
 
 Shop = Any

@@ -1,1 +1,0 @@
-"""A dataset of hourly files that is kept equal to the service."""

@@ -1,0 +1,109 @@
+"""Which queries bring the hours that are needed, for the fewest requests; no I/O."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from typing import Literal
+
+from adanalytics_client import QuotaState
+from adanalytics_client.dataset.hours import Hour
+from adanalytics_client.dataset.query import Query
+from adanalytics_client.layout import DEEPEST, lay_out
+from adanalytics_client.pricing import Estimate, choose, prices
+
+Via = Literal["auto", "pages", "export"]
+"""How hours may be asked for; auto takes a bulk export where pages would wait for quota longer."""
+
+DAYS_OF_AN_EXPORT = 31
+"""The most days of one bulk export, which bounds the disk space for its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known before anything is asked.
+
+    Attributes:
+        counts: events of each day that has data, about; 0 where nobody says.
+        whole: days of which every hour is needed, as far as they have begun.
+        page: events of a full page.
+    """
+
+    counts: Mapping[date, int]
+    whole: Collection[date]
+    page: int
+
+
+def plan_queries(
+    asked: Iterable[Hour], outlook: Outlook, *, via: Via, quota: QuotaState
+) -> list[Query]:
+    """The queries for all hours that are asked for, in the order of their days."""
+    by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
+    runs = list(_runs([day for day in by_day if day in outlook.whole], outlook.counts))
+    if via == "auto":
+        via = "export" if _export_is_faster(runs, outlook, quota) else "pages"
+    if via == "export":
+        runs = list(_runs(list(by_day), outlook.counts))
+        queries = [each for run in runs for each in _by_export(run, by_day)]
+    else:
+        queries = [each for run in runs for each in _by_pages(run, by_day, outlook)]
+        for day in by_day.keys() - outlook.whole:
+            queries += _of_some_hours(by_day[day], outlook)
+    return sorted(queries, key=lambda query: (query.first, query.hour or 0))
+
+
+def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
+    """Days in order that one query can span: between them lies no other day with data."""
+    run: list[date] = []
+    for day in days:
+        if run and any(run[-1] < other < day for other in counts):
+            yield run
+            run = []
+        run.append(day)
+    if run:
+        yield run
+
+
+def _export_is_faster(runs: list[list[date]], outlook: Outlook, quota: QuotaState) -> bool:
+    days = [day for run in runs for day in run]
+    counts = {day: outlook.counts.get(day, 0) for day in days}
+    if not sum(counts.values()):
+        return False
+    estimate = Estimate(days[0], days[-1], counts)
+    return choose(estimate, prices(estimate, quota)).way == "export"
+
+
+def _by_pages(
+    run: list[date], by_day: Mapping[date, tuple[Hour, ...]], outlook: Outlook
+) -> Iterator[Query]:
+    """Small days together in one query, large ones and those of unknown size by the hour."""
+    known = [day for day in run if outlook.counts.get(day)]
+    for day in run:
+        if day not in known:
+            yield from map(Query.of_hour, by_day[day])
+    for stretch in lay_out(known, outlook.counts, size=outlook.page, hour=None):
+        inside = [day for day in known if stretch.start <= day <= stretch.end]
+        wanted = tuple(hour for day in inside for hour in by_day[day])
+        if stretch.cut == "whole":
+            yield Query("pages", inside[0], inside[-1], None, wanted)
+        else:
+            yield from map(Query.of_hour, wanted)
+
+
+def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[Query]:
+    for begin in range(0, len(run), DAYS_OF_AN_EXPORT):
+        days = run[begin : begin + DAYS_OF_AN_EXPORT]
+        wanted = tuple(hour for day in days for hour in by_day[day])
+        yield Query("export", days[0], days[-1], None, wanted)
+
+
+def _of_some_hours(hours: tuple[Hour, ...], outlook: Outlook) -> Iterator[Query]:
+    """A few hours of a day: each by itself, unless all of the day takes fewer requests."""
+    day = hours[0].day
+    count = outlook.counts.get(day, 0)
+    by_hour = len(hours) * max(1, -(-count // (24 * outlook.page)))
+    pages = max(1, -(-count // outlook.page))
+    if count and pages < by_hour and pages <= DEEPEST:
+        yield Query("pages", day, day, None, hours)
+    else:
+        yield from map(Query.of_hour, hours)
