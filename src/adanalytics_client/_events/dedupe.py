@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from adanalytics_client._base.validation import is_whole
-from adanalytics_client._events.page import EventId, FetchedPage, id_bytes, is_id
+from adanalytics_client._events.page import EventId, FetchedPage, is_id
 from adanalytics_client.errors import ConfigurationError
 
 # Two different ids in a billion agree by chance less than once in 10^20 times.
@@ -187,4 +187,9 @@ def check_seen(seen: object) -> None:
 
 
 def _digest(event_id: EventId) -> bytes:
-    return hashlib.blake2b(id_bytes(event_id), digest_size=_DIGEST).digest()
+    # No other id has the same bytes: no text in UTF-8 begins with byte 255.
+    if isinstance(event_id, int):
+        text = b"\xff%d" % event_id
+    else:
+        text = event_id.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=_DIGEST).digest()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
-from adanalytics_client._events.page import EventId, FetchedPage, ids_of, mark_of
+from adanalytics_client._events.page import EventId, FetchedPage, ids_of, keys_of, mark_of
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client.errors import ProtocolError
 
@@ -88,12 +88,13 @@ class SliceHistory:
         """
         moved, alike, known = False, False, [False] * len(page)
         if page.ids:
-            self.mark = mark_of(page.rows, page.ids)
-            known = self._known(cursor, page, page.ids)
+            keys = keys_of(page.rows, page.ids)
+            self.mark = mark_of(keys)
+            known = self._known(cursor, page, page.ids, keys)
             alike = self._looks_alike(page, page.ids)
         if cursor.handed:
             front = page.rows.first(cursor.handed)
-            moved = mark_of(front, ids_of(front)) != cursor.front
+            moved = mark_of(keys_of(front, ids_of(front))) != cursor.front
             known[: cursor.handed] = [False] * len(front)
         repeated = sum(known)
         known[: cursor.handed] = [True] * min(cursor.handed, len(page))
@@ -121,7 +122,11 @@ class SliceHistory:
         return page.without(known), drift
 
     def _known(
-        self, cursor: Cursor, page: FetchedPage, ids: Sequence[EventId | None]
+        self,
+        cursor: Cursor,
+        page: FetchedPage,
+        ids: Sequence[EventId | None],
+        keys: Sequence[EventId | bytes],
     ) -> list[bool]:
         """Return for each event whether it came before, and remember the others."""
         if self.mark in self._marks:
@@ -134,11 +139,7 @@ class SliceHistory:
                 )
             )
         self._marks.append(self.mark)
-        self._all_have_ids &= None not in ids
-        keys = [
-            hash(bytes(text)) if each is None else each
-            for text, each in zip(page.rows.texts, ids, strict=True)
-        ]
+        self._all_have_ids &= keys is ids
         known = self._handed.add(keys)
         stale = known if self._attempt is self._handed else self._attempt.add(keys)
         self._stale = self._stale + 1 if all(stale) else 0
@@ -150,6 +151,8 @@ class SliceHistory:
                     "service repeats its pages. Pull it with another split."
                 )
             )
+        if keys is ids:
+            return known
         # An event without an id may be one that was handed out, or another one with the same text.
         return [
             cursor.attempt > 0 if each is None else came
@@ -175,9 +178,10 @@ class _Ids:
         self._older: set[int] = set()
         self._newer: set[int] = set()
 
-    def add(self, ids: Sequence[EventId]) -> list[bool]:
-        """Return for each id whether it is known or comes twice, and remember the others."""
-        hashes = [_hash(each) for each in ids]
+    def add(self, keys: Sequence[EventId | bytes]) -> list[bool]:
+        """Return for each key whether it is known or comes twice, and remember the others."""
+        # In C, for 10,000 keys a page. The hash of a whole number alone is that number.
+        hashes = [*map(hash, zip(keys))]
         fresh = {*hashes}
         if (
             len(fresh) == len(hashes)
@@ -195,11 +199,6 @@ class _Ids:
             self.forgotten |= bool(self._older)
             self._older, self._newer = self._newer, set()
         return known
-
-
-def _hash(event_id: EventId) -> int:
-    # The hash of a whole number is the number, except for -1.
-    return hash(event_id if isinstance(event_id, str) else (event_id,))
 
 
 def _says_more(cursor: Cursor, last: FetchedPage) -> bool:

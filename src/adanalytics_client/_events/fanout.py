@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from adanalytics_client._base.observer import PageDrift
 from adanalytics_client._events.drift import MOST_ATTEMPTS, OnDrift, SliceHistory
-from adanalytics_client._events.page import FetchedPage, ids_of, mark_of
+from adanalytics_client._events.page import FetchedPage, ids_of, keys_of, mark_of
 from adanalytics_client._events.paging import Cursor, following
 from adanalytics_client._events.plan import Plan
 from adanalytics_client._events.resume import Position
@@ -279,7 +279,7 @@ def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
 def _inside(cursor: Cursor, page: FetchedPage, handed: int) -> Cursor:
     """Place a cursor inside a page, behind the first `handed` of its events."""
     front = page.rows.first(handed)
-    return replace(cursor, handed=handed, front=mark_of(front, ids_of(front)))
+    return replace(cursor, handed=handed, front=mark_of(keys_of(front, ids_of(front))))
 
 
 def _moved(cursor: Cursor) -> ProtocolError:

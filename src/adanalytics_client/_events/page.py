@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -20,11 +20,11 @@ EventId = str | int
 _DIGEST = 8
 
 
-class _Identified(msgspec.Struct):
+class _Identified(msgspec.Struct, gc=False):
     event_id: Any = None
 
 
-_IDENTIFIED = msgspec.json.Decoder(_Identified)
+_IDENTIFIED = msgspec.json.Decoder(list[_Identified])
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
@@ -34,24 +34,24 @@ def is_id(value: object) -> TypeGuard[EventId]:
 
 def ids_of(rows: RawRows) -> list[EventId | None]:
     """Read the ids of events; None for an event without one."""
-    found = (_IDENTIFIED.decode(text).event_id for text in rows.texts)
+    found = [each.event_id for part in rows.parts() for each in _IDENTIFIED.decode(part.array())]
+    # Events with ids need no look at each of these: that would cost as much as reading them.
+    if {*map(type, found)} <= {str, int}:
+        return found
     return [each if is_id(each) else None for each in found]
 
 
-def mark_of(rows: RawRows, ids: Sequence[EventId | None]) -> str:
-    """Digest the ids of events in their order; of an event without an id its text."""
-    texts = (
-        bytes(text) if each is None else id_bytes(each)
-        for text, each in zip(rows.texts, ids, strict=True)
-    )
-    return hashlib.blake2b(b"\n".join(texts), digest_size=_DIGEST).hexdigest()
+def keys_of(rows: RawRows, ids: Sequence[EventId | None]) -> Sequence[EventId | bytes]:
+    """Return the ids of events, and the text of each event without one."""
+    if None not in ids:
+        return cast("Sequence[EventId]", ids)
+    pairs = zip(rows.texts, ids, strict=True)
+    return [bytes(text) if each is None else each for text, each in pairs]
 
 
-def id_bytes(event_id: EventId) -> bytes:
-    """Encode an id so that no other id has the same bytes: no text begins with byte 255."""
-    if isinstance(event_id, int):
-        return b"\xff%d" % event_id
-    return event_id.encode("utf-8", "surrogatepass")
+def mark_of(keys: Sequence[EventId | bytes]) -> str:
+    """Digest the keys of events in their order."""
+    return hashlib.blake2b(msgspec.json.encode(keys), digest_size=_DIGEST).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

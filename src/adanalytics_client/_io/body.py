@@ -15,6 +15,7 @@ from adanalytics_client._base.effects import (
 )
 
 ACCEPT_ENCODING = "gzip"
+_LONGEST_SIZE = 12
 
 
 class Receiver:
@@ -29,16 +30,18 @@ class Receiver:
     def __init__(self, head: ResponseHead, sink: Sink | None) -> None:
         self._head = head
         self._content = bytearray()
-        self._empty = True
+        self._size = 0
         self._gunzip: Gunzip | None = None
         self._failure: Failure | None = None
         accepted = False if sink is None else sink.accept(head)
         self._sink = sink if accepted else None
         self.unread = accepted is None
-        encoding = head.get("content-encoding") or "identity"
-        if accepted is not False or (name := encoding.strip().lower()) in {"identity", ""}:
+        if accepted is not False:
             return
-        if name in {"gzip", "x-gzip"}:
+        encoding = head.get("content-encoding") or "identity"
+        if (name := encoding.strip().lower()) in {"identity", ""}:
+            self._content = bytearray(_stated_size(head))
+        elif name in {"gzip", "x-gzip"}:
             self._gunzip = Gunzip()
         else:
             # Unchanged, so that a secret in it is found and redacted.
@@ -52,9 +55,12 @@ class Receiver:
         pieces = [piece] if self._gunzip is None else self._gunzip.pieces(piece, UNPACKED_AT_ONCE)
         try:
             for plain in pieces:
-                if len(self._content) + len(plain) > LARGEST_BODY:
+                end = self._size + len(plain)
+                if end > LARGEST_BODY:
                     return self._fail(FailureKind.TOO_LARGE)
-                self._content += plain
+                # Past the end of the buffer this appends.
+                self._content[self._size : end] = plain
+                self._size = end
         except DamagedBody as error:
             return self._fail(FailureKind.UNREADABLE, str(error))
         return True
@@ -66,8 +72,16 @@ class Receiver:
                 self._gunzip.finish()
             except DamagedBody as error:
                 self._fail(FailureKind.TRUNCATED, str(error))
+        del self._content[self._size :]
         return self._failure or Reply(self._head, self._content)
 
     def _fail(self, kind: FailureKind, detail: str = "") -> bool:
         self._failure, self.unread = Failure(kind, arrived=True, detail=detail), True
         return False
+
+
+def _stated_size(head: ResponseHead) -> int:
+    """The size that a body will have, as far as it may: a buffer that grows is copied each time."""
+    text = head.get("content-length") or ""
+    size = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_SIZE else 0
+    return size if size <= LARGEST_BODY else 0

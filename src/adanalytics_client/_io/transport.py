@@ -121,8 +121,10 @@ class _Stream(httpcore.NetworkStream):
             return self._stream.read(max(max_bytes, self._most), left)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        with EXCHANGE.get().stop.ends(self._socket):
-            self._stream.write(buffer, timeout)
+        # httpcore also writes the empty body of a request, and its end.
+        if buffer:
+            with EXCHANGE.get().stop.ends(self._socket):
+                self._stream.write(buffer, timeout)
 
     def start_tls(
         self,

@@ -92,10 +92,10 @@ class RawRows:
         texts = [*compress(self.texts, kept)]
         return replace(self, texts=texts, before=self.before + in_front)
 
-    def parts(self) -> Iterator["RawRows"]:
-        """The same events, up to `PART` at a time."""
-        for at in range(0, len(self), PART):
-            yield replace(self, texts=self.texts[at : at + PART], before=self.before + at)
+    def parts(self, most: int = PART) -> Iterator["RawRows"]:
+        """The same events, up to `most` at a time."""
+        for at in range(0, len(self), most):
+            yield replace(self, texts=self.texts[at : at + most], before=self.before + at)
 
     def jsonl(self) -> bytes:
         """The events, each on a line of its own."""

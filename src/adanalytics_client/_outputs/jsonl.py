@@ -5,6 +5,8 @@ from adanalytics_client._outputs.files import Target
 from adanalytics_client.columns import Columns
 from adanalytics_client.encoding import json_text, utf8
 
+_WRITTEN_AT_ONCE = 1000
+
 
 class JsonlOutput:
     """One event a line, each as the text that the service sent unless columns are chosen."""
@@ -17,7 +19,7 @@ class JsonlOutput:
         """Write the events, one a line."""
         if self._columns is None:
             # In parts: the kernel would have to clear new memory for a copy of the whole page.
-            for part in events.parts():
+            for part in events.parts(_WRITTEN_AT_ONCE):
                 self._target.file.write(part.jsonl())
             return len(events)
         rows = events.rows()
