@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 
 from adanalytics_server.accounts import (
     Accounts,
@@ -17,20 +15,14 @@ from adanalytics_server.accounts import (
     SignIns,
     Tokens,
 )
-from adanalytics_server.api import downloads
 from adanalytics_server.api import routes as api
-from adanalytics_server.api.bodies import message_of
 from adanalytics_server.api.openapi import DocumentedApp, operation_id
+from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
 from adanalytics_server.control import api as control_api
 from adanalytics_server.control.controls import Controls
-from adanalytics_server.errors import (
-    ApiError,
-    Detail,
-    answer_api_error,
-    error_response,
-)
+from adanalytics_server.errors import ApiError, answer_api_error
 from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.faults.layer import FaultLayer
 from adanalytics_server.serving import health
@@ -108,13 +100,11 @@ def create_app(
         exception_handlers={
             ApiError: answer_api_error,
             HTTPException: answer_unrouted,
-            RequestValidationError: _answer_bad_parameters,
+            RequestValidationError: answer_bad_parameters,
         },
     )
     app.state.answers = settings.dialect
-    app.include_router(api.login_router)
-    app.include_router(api.partner_router)
-    app.include_router(downloads.router)
+    app.include_router(api.router)
     app.include_router(health.router)
     app.include_router(web.router)
     if controls is not None:
@@ -126,13 +116,3 @@ def create_app(
     app.add_middleware(AnswerHeaders)
     app.add_middleware(RequestLog, metrics=metrics)
     return app
-
-
-async def _answer_bad_parameters(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
-    details = [
-        Detail(str(problem["loc"][-1]), message_of(problem["type"], problem["msg"]))
-        for problem in error.errors()
-    ]
-    return error_response(ApiError(400, "Bad Request", details=details))

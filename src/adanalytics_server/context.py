@@ -1,8 +1,9 @@
 """What the endpoints of one application share, handed to them through its state."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, cast
 
+from fastapi import Depends
 from starlette.requests import Request
 
 from adanalytics_server.accounts import (
@@ -43,3 +44,11 @@ class Context:
 def context_of(request: Request) -> Context:
     """Return the parts of the server that received a request."""
     return cast("Context", request.app.state.context)
+
+
+# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+async def _context(request: Request) -> Context:
+    return context_of(request)
+
+
+ContextDep = Annotated[Context, Depends(_context)]

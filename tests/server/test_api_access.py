@@ -148,8 +148,9 @@ def test_a_token_with_the_right_signature_needs_the_right_claims(
 def test_without_a_good_credential_nothing_is_told(
     server: LocalServer, headers: dict[str, str]
 ) -> None:
-    # Unknown parameters and unknown partners look no different.
-    for path in (f"{API}/events?nonsense=1", "/api/partners/other/ad-analytics/dates"):
+    # Bad parameters and unknown partners look no different.
+    paths = [f"{API}/events?{query}" for query in ("nonsense=1", "page=1&page=1", "")]
+    for path in (*paths, "/api/partners/other/ad-analytics/dates"):
         answer = httpx.get(server.url + path, headers=headers)
         assert answer.status_code == 401
         assert answer.content == b'{"error":"Unauthorized"}'

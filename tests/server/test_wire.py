@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from adanalytics_server.api import bodies as requests
+from adanalytics_server.api import requests
 from adanalytics_server.local import LocalServer
 from adanalytics_server.serving import protocol
 

@@ -7,7 +7,7 @@ two together.
 from datetime import date
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from adanalytics_server.api.model_types import (
     Address,
@@ -28,16 +28,6 @@ from adanalytics_server.api.model_types import (
     TimeZone,
     Uuid,
 )
-from adanalytics_server.api.parameters import StrictDate
-
-
-class LoginRequest(BaseModel):
-    """E-mail and password of a user."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    email: str = Field(min_length=1, max_length=320)
-    password: str = Field(min_length=1, max_length=1024)
 
 
 class LoginUser(BaseModel):
@@ -53,17 +43,6 @@ class LoginAnswer(BaseModel):
 
     token: str
     user: LoginUser
-
-
-class BulkExportRequest(BaseModel):
-    """What to export: both dates included, in UTC."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    start_date: StrictDate
-    end_date: StrictDate
-    format: Literal["csv", "jsonl", "parquet"]
-    compression: Literal["none", "gzip"] = "none"
 
 
 class BulkExportAnswer(BaseModel):

@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 _PARTNER_PATHS = "/api/partners/"
@@ -31,6 +32,12 @@ class DocumentedApp(FastAPI):
                 document["components"]["schemas"].pop(name, None)
             document["components"]["securitySchemes"] = {"bearer": _BEARER}
         return super().openapi()
+
+
+def json_body(model: type[BaseModel]) -> dict[str, Any]:
+    """Describe a body that the operation reads itself."""
+    content = {"application/json": {"schema": model.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def operation_id(route: APIRoute) -> str:

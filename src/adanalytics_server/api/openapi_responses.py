@@ -160,13 +160,3 @@ DOWNLOAD: Responses = {
     416: _response("no such range", headers=_NO_PART),
     500: _FAILED,
 }
-DOWNLOAD_PARAMETERS = [
-    {
-        "name": name,
-        "in": "query",
-        "required": True,
-        "description": "part of the signed address, to be used as it came",
-        "schema": {"type": "string"},
-    }
-    for name in ("expires", "signature")
-]

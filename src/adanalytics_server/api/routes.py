@@ -1,42 +1,61 @@
-"""The Partner API: login, events, summary, dates and bulk export."""
+"""The Partner API: login, events, summary, dates, bulk export, and downloads of its files."""
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.accounts import Partner, TooManyAttempts
 from adanalytics_server.answers import add_headers, answers_of, note_credential
-from adanalytics_server.api.bodies import read_body
-from adanalytics_server.api.models import BulkExportRequest, LoginRequest
+from adanalytics_server.api.openapi import json_body
 from adanalytics_server.api.openapi_responses import (
     DATES,
+    DOWNLOAD,
     EVENTS,
     EXPORT_STATUS,
     LOGIN,
     START_EXPORT,
     SUMMARY,
 )
-from adanalytics_server.api.parameters import Hour, PageNumber, PerPage, StrictDate, day_range, only
-from adanalytics_server.api.parts_answer import PartsResponse
+from adanalytics_server.api.requests import (
+    ApiRoute,
+    BulkExportRequest,
+    DownloadQuery,
+    EventsQuery,
+    LoginRequest,
+    NoParameters,
+    SummaryQuery,
+    read_body,
+    refuse_repeated,
+)
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
-from adanalytics_server.context import context_of
+from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
-from adanalytics_server.exports import ExportJob, parquet_is_available
+from adanalytics_server.exports import ExportJob, download_answer, parquet_is_available
 from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
+# Up to about this size, a call for each part costs more than joining it with its neighbours.
+_MOST_JOINED_BYTES = 1 << 16
 
-login_router = APIRouter()
+router = APIRouter(route_class=ApiRoute)
 
 
-async def readable_partner(request: Request, partner_id: str) -> Partner:
+async def readable_partner(
+    request: Request,
+    context: ContextDep,
+    partner_id: Annotated[
+        str, Path(description="Id of a partner that the credential may read.", examples=["acme"])
+    ],
+) -> Partner:
     """Authenticate, count the request against the limit, and check the access; in this order."""
-    context = context_of(request)
     authorizations = request.headers.getlist("authorization")
     # Of two of them, a proxy in front may have looked at the other one.
     caller = await context.authenticator.caller(
@@ -54,26 +73,25 @@ async def readable_partner(request: Request, partner_id: str) -> Partner:
 
 
 ReadablePartner = Annotated[Partner, Depends(readable_partner)]
-# Named here too, so that it runs before a route looks at its parameters.
+ExportId = Annotated[str, Path(description="The `export_id` of the answer to the order.")]
+NoQuery = Annotated[NoParameters, Query()]
+
+# The partner is named here too, so that the credential is checked before the parameters.
 partner_router = APIRouter(
-    prefix="/api/partners/{partner_id}/ad-analytics", dependencies=[Depends(readable_partner)]
+    prefix="/api/partners/{partner_id}/ad-analytics",
+    route_class=ApiRoute,
+    dependencies=[Depends(readable_partner), Depends(refuse_repeated)],
 )
 
 
-@login_router.post(
+@router.post(
     "/api/auth/login",
     responses=LOGIN,
-    dependencies=[only()],
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": LoginRequest.model_json_schema()}},
-        }
-    },
+    dependencies=[Depends(refuse_repeated)],
+    openapi_extra=json_body(LoginRequest),
 )
-async def login(request: Request) -> Response:
+async def login(request: Request, context: ContextDep, _query: NoQuery) -> Response:
     """Exchange an e-mail and a password for a token that is good for seven days."""
-    context = context_of(request)
     body = await read_body(request, LoginRequest)
     try:
         user = await context.sign_ins.sign_in(body.email, body.password)
@@ -91,120 +109,154 @@ async def login(request: Request) -> Response:
     )
 
 
-@partner_router.get(
-    "/events",
-    responses=EVENTS,
-    dependencies=[only("start_date", "end_date", "hour", "page", "per_page")],
-)
+@partner_router.get("/events", responses=EVENTS)
 def events(
     request: Request,
+    context: ContextDep,
     partner: ReadablePartner,
-    start_date: StrictDate,
-    end_date: StrictDate,
-    hour: Hour = None,
-    page: PageNumber = 1,
-    per_page: PerPage = 1000,
+    query: Annotated[EventsQuery, Query()],
 ) -> Response:
     """Return one page of the events of a range of days, in the order of their storage."""
-    days = day_range(start_date, end_date, hour)
     answers = answers_of(request)
-    per_page = answers.rows_per_page(per_page)
-    store = context_of(request).stores.of(partner.number)
-    found = read_page(store, days, page=page, per_page=per_page, shift=answers.moved_rows)
+    per_page = answers.rows_per_page(query.per_page)
+    store = context.stores.of(partner.number)
+    found = read_page(
+        store,
+        query.days(query.hour),
+        page=query.page,
+        per_page=per_page,
+        shift=answers.moved_rows,
+    )
     total = found.total + answers.moved_rows
     total_pages = math.ceil(total / per_page)
     pagination = {
-        "page": page,
+        "page": query.page,
         "per_page": per_page,
         "total": total,
         "total_pages": total_pages,
-        "has_more": page < total_pages,
+        "has_more": query.page < total_pages,
     }
     body, headers = answers.page(pagination)
     # The events are JSON already: they are put between the brackets of the empty list.
     before, after = msgspec.json.encode(body).split(b"[]")
     events = [part for piece in found.pieces for part in (b",", piece)]
-    return PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
+    return _PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
 
 
-@partner_router.get(
-    "/summary",
-    responses=SUMMARY,
-    dependencies=[only("start_date", "end_date", "group_by")],
-)
+@partner_router.get("/summary", responses=SUMMARY)
 def summary(
     request: Request,
+    context: ContextDep,
     partner: ReadablePartner,
-    start_date: StrictDate,
-    end_date: StrictDate,
-    group_by: Literal["day", "campaign", "demand_tag"] | None = None,
+    query: Annotated[SummaryQuery, Query()],
 ) -> Response:
     """Return aggregated metrics of a range of days; one row in all without ``group_by``."""
-    days = day_range(start_date, end_date)
-    store = context_of(request).stores.of(partner.number)
-    found = read_summary(store, days, group_by=group_by, currency=partner.currency)
+    store = context.stores.of(partner.number)
+    found = read_summary(store, query.days(), group_by=query.group_by, currency=partner.currency)
     return _json(answers_of(request).summary(found))
 
 
-@partner_router.get("/dates", responses=DATES, dependencies=[only()])
-def dates(request: Request, partner: ReadablePartner) -> Response:
+@partner_router.get("/dates", responses=DATES)
+def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Response:
     """List the days that have data."""
-    return _json({"dates": read_dates(context_of(request).stores.of(partner.number))})
+    return _json({"dates": read_dates(context.stores.of(partner.number))})
 
 
 @partner_router.post(
-    "/bulk-export",
-    responses=START_EXPORT,
-    dependencies=[only()],
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": BulkExportRequest.model_json_schema()}},
-        }
-    },
+    "/bulk-export", responses=START_EXPORT, openapi_extra=json_body(BulkExportRequest)
 )
-async def start_export(request: Request, partner: ReadablePartner) -> Response:
+async def start_export(
+    request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
+) -> Response:
     """Order a file with all events of a range; asking again for the same data is the same job."""
     body = await read_body(request, BulkExportRequest)
-    days = day_range(body.start_date, body.end_date)
     if body.format == "parquet" and not parquet_is_available():
         message = 'needs pyarrow on the server, install it with: pip install "adanalytics[arrow]"'
         raise bad_parameter("format", message)
-    job = await context_of(request).exports.order(
+    job = await context.exports.order(
         partner.number,
-        days,
+        body.days(),
         form=body.format,
         compression=body.compression,
         outcome=answers_of(request).outcome,
     )
-    return _export_answer(request, partner, job)
+    return _export_answer(request, context, partner, job)
 
 
-@partner_router.get(
-    "/bulk-export/{export_id}",
-    responses=EXPORT_STATUS,
-    dependencies=[only()],
-)
-async def export_status(request: Request, partner: ReadablePartner, export_id: str) -> Response:
+@partner_router.get("/bulk-export/{export_id}", responses=EXPORT_STATUS)
+async def export_status(
+    request: Request,
+    context: ContextDep,
+    partner: ReadablePartner,
+    export_id: ExportId,
+    _query: NoQuery,
+) -> Response:
     """Tell how far an export is."""
-    job = await context_of(request).exports.table.job(export_id)
+    job = await context.exports.table.job(export_id)
     if job is None or job.partner != partner.number:
         raise ApiError(404, "Not Found")
-    return _export_answer(request, partner, job, status=200)
+    return _export_answer(request, context, partner, job, status=200)
+
+
+@router.get(
+    "/exports/{export_id}",
+    response_class=Response,
+    responses=DOWNLOAD,
+    dependencies=[Depends(refuse_repeated)],
+)
+async def download(
+    request: Request,
+    context: ContextDep,
+    export_id: ExportId,
+    query: Annotated[DownloadQuery, Query()],
+) -> Response:
+    """Send a finished file, whole or in ranges; 202 while it is in work, 403 when expired.
+
+    As from an object store, the signed address is all that is needed, and all that may be sent.
+    """
+    if "authorization" in request.headers:
+        raise ApiError(400, "A signed address takes no Authorization header")
+    now = context.clock.now()
+    if not context.signer.opens(
+        request.url.path, expires=query.expires, signature=query.signature, now=now // 1000
+    ):
+        raise ApiError(403, "Forbidden")
+    job = await context.exports.table.job(export_id)
+    if job is None:
+        raise ApiError(404, "Not Found")
+    if job.is_waiting:
+        return Response(
+            status_code=202, headers=answers_of(request).retry_after(RETRY_SECONDS, now)
+        )
+    if job.status == "expired":
+        raise ApiError(403, "Forbidden")
+    if job.status != "completed":
+        raise ApiError(410, f"The export {job.status}: {job.error or 'order it again'}")
+    return await download_answer(request.headers, job, context.exports.path(job))
+
+
+router.include_router(partner_router)
 
 
 def _export_answer(
-    request: Request, partner: Partner, job: ExportJob, *, status: int | None = None
+    request: Request,
+    context: Context,
+    partner: Partner,
+    job: ExportJob,
+    *,
+    status: int | None = None,
 ) -> Response:
+    answers, now = answers_of(request), context.clock.now()
     status_url = str(request.url_for("export_status", partner_id=partner.id, export_id=job.id))
-    answers = answers_of(request)
+    url = request.url_for("download", export_id=job.id)
+    expires = now if answers.is_expired else job.expires_at
     export = {
         "export_id": job.id,
         "status": job.status,
         "format": job.format,
         "start_date": job.start_date,
         "end_date": job.end_date,
-        "download_url": _download_url(request, job),
+        "download_url": f"{url}?{context.signer.query(url.path, expires=expires // 1000)}",
         "status_url": status_url,
         "created_at": rfc3339(job.created_at),
         "expires_at": rfc3339(job.expires_at),
@@ -215,19 +267,43 @@ def _export_answer(
     }
     body, headers = answers.export(export, status_url if job.is_waiting else None)
     if job.is_waiting:
-        headers |= answers.retry_after(RETRY_SECONDS, context_of(request).clock.now())
+        headers |= answers.retry_after(RETRY_SECONDS, now)
     return _json(body, status=status or (202 if job.is_waiting else 200), headers=headers)
-
-
-def _download_url(request: Request, job: ExportJob) -> str:
-    url = request.url_for("download", export_id=job.id)
-    context = context_of(request)
-    expires = context.clock.now() if answers_of(request).is_expired else job.expires_at
-    query = context.signer.query(url.path, expires=expires // 1000)
-    return f"{url}?{query}"
 
 
 def _json(body: object, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(
         msgspec.json.encode(body), status, headers=headers, media_type="application/json"
     )
+
+
+class _PartsResponse(Response):
+    """JSON in parts: large ones are sent as they are, and the length of all is announced."""
+
+    media_type = "application/json"
+
+    def __init__(self, parts: list[bytes], *, headers: dict[str, str]) -> None:
+        self._parts = list(_with_small_ones_joined(parts))
+        length = sum(map(len, parts))
+        super().__init__(headers={**headers, "content-length": str(length)})
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send the head and then the parts."""
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        last = len(self._parts) - 1
+        for number, part in enumerate(self._parts):
+            await send({"type": "http.response.body", "body": part, "more_body": number < last})
+
+
+def _with_small_ones_joined(parts: list[bytes]) -> Iterator[bytes]:
+    for is_small, group in groupby(parts, key=lambda part: len(part) <= _MOST_JOINED_BYTES):
+        if is_small:
+            yield b"".join(group)
+        else:
+            yield from group

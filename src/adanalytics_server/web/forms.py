@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from adanalytics_server.api.bodies import read_bytes
+from adanalytics_server.api.requests import read_bytes
 from adanalytics_server.web.errors import PageError
 
 FORM_TYPE = "application/x-www-form-urlencoded"

@@ -1,0 +1,279 @@
+"""What the API reads: query parameters and JSON bodies; what is not exactly right is a 400.
+
+The models here describe it and refuse what they do not know. Every error names its parameter.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlencode
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from adanalytics_server.answers import MOST_PER_PAGE
+from adanalytics_server.context import context_of
+from adanalytics_server.errors import ApiError, Detail, bad_parameter, error_response
+from adanalytics_server.storage.days import DayRange, parse_date
+
+LARGEST_INTEGER = 2**63 - 1
+MOST_BYTES = 1 << 20
+MOST_DISCARDED_BYTES = 64 << 20
+# A zero has no sign.
+_INTEGER = re.compile(r"(?!-0+$)-?[0-9]{1,40}")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _strict_integer(value: object) -> object:
+    if isinstance(value, str):
+        if not _INTEGER.fullmatch(value):
+            raise ValueError("must be a whole number")
+        return int(value)
+    return value
+
+
+def _strict_date(value: object) -> date:
+    if not isinstance(value, str):
+        raise ValueError("must be a string in the form YYYY-MM-DD")  # noqa: TRY004  # pydantic reports ValueError
+    return parse_date(value)
+
+
+StrictDate = Annotated[date, BeforeValidator(_strict_date)]
+# The bounds come first: a validator in front of them would hide them from the OpenAPI document.
+Hour = Annotated[Annotated[int, Field(ge=0, le=23)] | None, BeforeValidator(_strict_integer)]
+PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_strict_integer)]
+
+
+class NoParameters(BaseModel):
+    """The query of an operation without parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RangeQuery(NoParameters):
+    """Days, both ends included."""
+
+    start_date: StrictDate = Field(description="The first day, in UTC.", examples=["2026-01-15"])
+    end_date: StrictDate = Field(
+        description="The last day, in UTC; it is included. Not before `start_date`.",
+        examples=["2026-01-15"],
+    )
+
+    @field_validator("end_date")
+    @classmethod
+    def _in_order(cls, end: date, info: ValidationInfo) -> date:
+        start = info.data.get("start_date")
+        if start is not None and end < start:
+            raise ValueError(f"must not be before start_date ({start})")
+        return end
+
+    def days(self, hour: int | None = None) -> DayRange:
+        """Return the range, or one hour of each of its days."""
+        return DayRange(self.start_date, self.end_date, hour)
+
+
+class EventsQuery(RangeQuery):
+    """One page of the events of a range."""
+
+    hour: Hour = Field(
+        None, description="Only this hour of each day, in UTC; all hours without it.", examples=[13]
+    )
+    page: PositiveInteger = Field(1, description="The page to send, counted from 1.")
+    # The maximum is documented here and kept by the endpoint, where a dialect may cut instead.
+    per_page: PositiveInteger = Field(
+        1000,
+        description="Events on a page. More than 10,000 are refused, not cut.",
+        json_schema_extra={"maximum": MOST_PER_PAGE},
+    )
+
+
+class SummaryQuery(RangeQuery):
+    """The summary of a range."""
+
+    group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
+        None, description="One row for each of these; one row in all without it.", examples=["day"]
+    )
+
+
+class DownloadQuery(NoParameters):
+    """What makes an address signed; to be used as it came."""
+
+    expires: str = Field(
+        "", description="Until when the address is good, in seconds since 1970; else a 403."
+    )
+    signature: str = Field("", description="Proof that this server made the address; else a 403.")
+
+
+class LoginRequest(BaseModel):
+    """E-mail and password of a user."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    email: str = Field(
+        min_length=1,
+        max_length=320,
+        description="E-mail address of the user, in any case of letters.",
+        examples=["admin@example.com"],
+    )
+    password: str = Field(
+        min_length=1,
+        max_length=1024,
+        description="Password of the user. Five wrong ones close the account for 15 minutes.",
+        examples=["correct-horse-battery"],
+    )
+
+
+class BulkExportRequest(RangeQuery):
+    """What to export: both dates included, in UTC."""
+
+    format: Literal["csv", "jsonl", "parquet"] = Field(
+        description="`parquet` needs pyarrow on the server, or it is a 400."
+    )
+    compression: Literal["none", "gzip"] = Field(
+        "none",
+        description="`gzip` packs a csv or jsonl file, and the pages inside a parquet file.",
+    )
+
+
+def parameters_of(request: Request) -> list[str]:
+    """Name the query parameters of the operation that a request was routed to."""
+    models = [
+        field.field_info.annotation for field in request.scope["route"].dependant.query_params
+    ]
+    return [name for model in models for name in model.model_fields]
+
+
+class ApiRoute(APIRoute):
+    """A route that hides unknown query parameters from its model on a loose server."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the endpoint and its dependencies."""
+        answer = super().get_route_handler()
+
+        async def answer_known(request: Request) -> Response:
+            if not context_of(request).settings.loose:
+                return await answer(request)
+            sent = request.scope["query_string"]
+            pairs = QueryParams(sent).multi_items()
+            known = {*parameters_of(request), *_repeated(pairs)}
+            kept = urlencode([(name, value) for name, value in pairs if name in known])
+            request.scope["query_string"] = kept.encode()
+            try:
+                return await answer(request)
+            finally:
+                # The log has the address that was sent.
+                request.scope["query_string"] = sent
+
+        return answer_known
+
+
+def _repeated(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+
+
+# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+async def refuse_repeated(request: Request) -> None:
+    """Refuse repeated query parameters: a model sees only the last one of a name."""
+    if repeated := _repeated(request.query_params.multi_items()):
+        details = [Detail(name, "must not be repeated") for name in repeated]
+        raise ApiError(400, "Bad Request", details=details)
+
+
+async def answer_bad_parameters(request: Request, error: Exception) -> Response:
+    """Answer a query that does not fit the model of its operation with a 400."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    known = ", ".join(parameters_of(request)) or "none"
+    details = [
+        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter; there is: {known}")
+        for problem in error.errors()
+    ]
+    return error_response(ApiError(400, "Bad Request", details=details))
+
+
+def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
+    """Say what is wrong as a phrase that follows the field's name; the value stays out of it."""
+    field = ".".join(map(str, place)) or "body"
+    if problem["type"] == "missing":
+        return Detail(field, "is required")
+    if problem["type"] == "extra_forbidden":
+        return Detail(field, unknown)
+    text = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return Detail(field, text[:1].lower() + text[1:])
+
+
+async def read_body(request: Request, model: type[Model]) -> Model:
+    """Read and validate a request's body.
+
+    Raises:
+        ApiError: 415 for another content type or a packed body, 413 above 1 MiB, 400 for
+            malformed JSON, or fields that do not fit or are there twice.
+    """
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise ApiError(415, "Unsupported Media Type")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise ApiError(415, "Unsupported Media Type", headers={"Accept-Encoding": "identity"})
+    body = await read_bytes(request)
+    try:
+        found = model.model_validate_json(body)
+    except ValidationError as error:
+        details = [
+            _detail(problem["loc"], problem, unknown="is not a field of this request")
+            for problem in error.errors(include_url=False, include_input=False)
+        ]
+        raise ApiError(400, "Bad Request", details=details) from error
+    _refuse_repeated_names(body)
+    return found
+
+
+def _refuse_repeated_names(body: bytes) -> None:
+    """Refuse a name that is there twice: RFC 8259 leaves open which of the two counts."""
+
+    def check(pairs: list[tuple[str, object]]) -> None:
+        for name, count in Counter(name for name, _ in pairs).items():
+            if count > 1:
+                raise bad_parameter(name, "must not be repeated")
+
+    json.loads(body, object_pairs_hook=check)
+
+
+async def read_bytes(request: Request) -> bytes:
+    """Read a body of at most :data:`MOST_BYTES`, or raise :class:`ApiError` 413.
+
+    A longer one is read on and discarded, up to :data:`MOST_DISCARDED_BYTES`: to close a
+    connection that has unread bytes resets it, and the sender would not see the answer.
+    """
+    too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > MOST_BYTES and "expect" in request.headers:
+        # RFC 9110, section 10.1.1: the sender waits to be asked for the body.
+        raise too_long
+    body, size = bytearray(), 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > MOST_DISCARDED_BYTES:
+                raise too_long
+            if size <= MOST_BYTES:
+                body += chunk
+    except ClientDisconnect as error:
+        raise ApiError(400, "Bad Request") from error
+    if size > MOST_BYTES:
+        raise too_long
+    return bytes(body)
