@@ -13,27 +13,14 @@ from typing import IO, Any
 
 import msgspec
 
-from adanalytics_server.storage.events import EVENT_FIELDS
+from adanalytics_server.storage.events import EVENT_FIELDS, FIELDS, Kind
 from adanalytics_server.storage.joined_rows import as_lines
 
 # Rows of one row group, and the most that are held as Arrow columns at a time: about 5 MB.
 ROWS_PER_GROUP = 16_384
 
-_INTEGERS = ("event_hour", "supply_tag_id", "demand_tag_id", "campaign_id", "error_code")
-_TIMES = ("event_time", "received_at")
-_MONEY = ("revenue", "cost")
-_NULLABLE = (
-    "demand_tag_id",
-    "campaign_id",
-    "creative_id",
-    "deal_id",
-    "country",
-    "os",
-    "cost",
-    "domain",
-    "app_bundle",
-    "error_code",
-)
+_DATE_AT = EVENT_FIELDS.index("event_date")
+_KEY_VALUES_AT = EVENT_FIELDS.index("key_values")
 
 
 class _KeyValues(msgspec.Struct, frozen=True):
@@ -63,20 +50,28 @@ class ParquetEvents:
         self._arrow: Any = import_module("pyarrow")
         self._json: Any = import_module("pyarrow.json")
         arrow = self._arrow
-        kinds = dict.fromkeys(EVENT_FIELDS, arrow.string())
-        kinds |= dict.fromkeys(_INTEGERS, arrow.int64())
-        kinds |= dict.fromkeys(_TIMES, arrow.timestamp("ms", tz="UTC"))
-        kinds |= dict.fromkeys(_MONEY, arrow.decimal128(38, 9))
-        kinds["is_filtered"] = arrow.bool_()
-        # A date is read as text first: Arrow's JSON has them as numbers only.
-        texts = arrow.schema([(name, kinds[name]) for name in EVENT_FIELDS[:-1]])
-        self._parsing: Any = self._json.ParseOptions(
-            explicit_schema=texts, unexpected_field_behavior="ignore"
-        )
-        kinds["event_date"] = arrow.date32()
-        kinds["key_values"] = arrow.map_(arrow.string(), arrow.string())
+        types = {
+            Kind.HOUR: arrow.int64(),
+            Kind.INTEGER: arrow.int64(),
+            Kind.ERROR_CODE: arrow.int64(),
+            Kind.INSTANT: arrow.timestamp("ms", tz="UTC"),
+            Kind.DATE: arrow.date32(),
+            Kind.MONEY: arrow.decimal128(38, 9),
+            Kind.BOOLEAN: arrow.bool_(),
+            Kind.STRINGS: arrow.map_(arrow.string(), arrow.string()),
+        }
         self._schema: Any = arrow.schema(
-            [arrow.field(name, kind, nullable=name in _NULLABLE) for name, kind in kinds.items()]
+            [
+                arrow.field(field.name, types.get(field.kind, arrow.string()), field.nullable)
+                for field in FIELDS.values()
+            ]
+        )
+        # Without the map, and with the date as text: Arrow's JSON has dates as numbers only.
+        readable = self._schema.remove(_KEY_VALUES_AT).set(
+            _DATE_AT, arrow.field("event_date", arrow.string())
+        )
+        self._parsing: Any = self._json.ParseOptions(
+            explicit_schema=readable, unexpected_field_behavior="ignore"
         )
 
     def write(self, parts: Iterator[list[bytes]], out: IO[bytes], *, compression: str) -> None:
@@ -100,12 +95,12 @@ class ParquetEvents:
         # One block, so that no row is cut, and this thread only: the other ones have work.
         reading = self._json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
         read = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
-        place = EVENT_FIELDS.index("event_date")
         columns = read.columns
-        columns[place] = columns[place].cast(self._arrow.date32())
+        columns[_DATE_AT] = columns[_DATE_AT].cast(self._arrow.date32())
         # What a pool keeps for later, after reading and after writing, is more than what is used.
         self._arrow.default_memory_pool().release_unused()
-        return self._arrow.table([*columns, self._key_values(pieces)], schema=self._schema)
+        columns.insert(_KEY_VALUES_AT, self._key_values(pieces))
+        return self._arrow.table(columns, schema=self._schema)
 
     def _key_values(self, pieces: list[bytes]) -> object:
         events = _decode_key_values(b"[" + b",".join(pieces) + b"]")
