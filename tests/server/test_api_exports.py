@@ -85,6 +85,18 @@ def test_the_same_order_is_the_same_job_until_the_data_change(
     assert (changed["row_count"], first.json()["row_count"]) == (2, 1)
 
 
+def test_a_stored_job_is_found_by_a_text_of_plain_numbers(
+    http: httpx.Client, server: LocalServer, make_record: MakeRecord, add_records: AddRecords
+) -> None:
+    """A later version of the server has to find the jobs of this one."""
+    add_records([make_record(START, 1), make_record(START, 2), make_record(START + 3_600_000, 3)])
+    http.post(f"{API}/bulk-export", json=ORDER)
+    with closing(sqlite3.connect(server.settings.data / "state.db")) as state:
+        ((fingerprint,),) = state.execute("SELECT fingerprint FROM exports")
+    hour = START // 3_600_000
+    assert fingerprint == hashlib.sha256(f"{hour} 0 2\n{hour + 1} 0 1".encode()).hexdigest()
+
+
 def test_a_signed_address_takes_no_credential_and_no_change(http: httpx.Client) -> None:
     url = http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"]
     assert http.get(url).status_code == 400
