@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import io
 import warnings
 from collections.abc import Iterator
 from datetime import date
@@ -178,6 +179,7 @@ def test_a_deleted_file_is_said_to_be_gone_and_written_again(
 def test_a_client_that_leaves_at_once_leaves_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"0123456789")
+    left_open: list[io.FileIO] = []
     day = date(2026, 1, 31)
     job = ExportJob(
         id="1",
@@ -202,15 +204,21 @@ def test_a_client_that_leaves_at_once_leaves_no_file_open(tmp_path: Path) -> Non
             return {"type": "http.disconnect"}
 
         async def send(_message: Message) -> None:
-            pass
+            await asyncio.sleep(0)
 
         scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
         answer = await download_answer(Headers({}), job, path)
         await answer(scope, leave, send)
+        left_open.extend(
+            each
+            for each in gc.get_objects()
+            if isinstance(each, io.FileIO) and each.name == str(path) and not each.closed
+        )
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for turns in range(20):
             asyncio.run(ask(turns))
         gc.collect()
+    assert not left_open
     assert [str(warning.message) for warning in caught] == []
