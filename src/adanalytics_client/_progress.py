@@ -71,7 +71,7 @@ class _Display(Observer):
         self._observer.retry(info)
 
     def wait(self, info: WaitStarted) -> None:
-        self._show(f"{info.reason}; resuming at {info.resumes_at:%H:%M:%S} UTC", at_once=True)
+        self._show(str(info), at_once=True)
         self._observer.wait(info)
 
     def page(self, info: PageReceived) -> None:

@@ -24,7 +24,7 @@ _VARYING = (
     (re.compile(r"127\.0\.0\.1:\d{2,5}"), "127.0.0.1:PORT"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "REQUEST-ID"),
     (re.compile(r"exports/[0-9a-f-]{36}"), "exports/ID"),
-    (re.compile(r"\d{8}T\d{6}Z|20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "MOMENT"),
+    (re.compile(r"\d{8}T\d{6}Z|(20\d\d-\d\d-\d\d )?\d\d:\d\d:\d\d UTC"), "MOMENT"),
     # click before 8.3 says it otherwise.
     (re.compile(r"No such option: (--[a-z-]+)"), r"No such option '\1'."),
     (re.compile(r"/\S*/(?=config/|state/)"), "HOME/"),

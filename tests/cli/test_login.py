@@ -149,7 +149,7 @@ def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, lo
         "base_url": f"{place.url},ADANALYTICS_BASE_URL",
         "partner": "acme,ADANALYTICS_PARTNER",
         "signed_in_as": f"{place.email},{logins}",
-        "quota_left": '999 requests,"of 1,000 an hour"',
+        "quota_left": '"1,000 requests","of 1,000 an hour"',
     }
     assert until.endswith(" UTC")
 
@@ -165,15 +165,19 @@ def test_status_without_anything(run: Run) -> None:
     assert "adanalytics login" in shown.stderr
 
 
-def test_status_of_a_refused_login(
-    run: Run, sign_in: Callable[..., Result], place: LocalServer
+def test_status_of_an_expired_login(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path
 ) -> None:
     sign_in()
-    place.faults.add("401 on dates")
+    kept = json.loads(logins.read_text())
+    kept["logins"]["default"]["expires_at"] = 1_750_000_000
+    logins.write_text(json.dumps(kept))
+    place.journal.clear()
     shown = run("status")
     assert shown.exit_code == 4
-    assert "signed_in_as" in shown.stdout
-    assert "quota_left" not in shown.stdout
+    assert "until,2025-06-15 15:06 UTC,expired\n" in shown.stdout
+    assert shown.stderr.splitlines()[1] == "Run: adanalytics login"
+    assert not list(place.journal.entries())
 
 
 def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:

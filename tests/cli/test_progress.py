@@ -89,7 +89,7 @@ def test_why_it_waits(progress: Progress, screen: io.StringIO) -> None:
     progress.wait(WaitStarted("quota used up", 1200.0, resumes))
     progress.retry(RetryPlanned("http://h/", 1, 0.5, "status 503"))
     assert drawn(screen)[1:] == [
-        "quota used up, going on at 14:05:00 UTC",
+        "Quota used up; resuming at 14:05:00 UTC (in 20 min)",
         "trying again in 0.5 s: status 503",
     ]
 

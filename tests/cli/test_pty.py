@@ -130,12 +130,12 @@ def test_the_reason_of_a_wait_stays_in_sight(
     faulty.faults.add("429 retry-after 900 on events after 6")
     target = str(tmp_path / "day.jsonl")
     screen = terminal("events", "2026-01-15", "-o", target, columns=columns)
-    screen.wait_for(" UTC")
+    screen.wait_for(" min)")
     screen.type("\x03")
     assert screen.finish()[0] == 130
     drawn = screen.drawings()
     assert drawn[0].startswith("0 events  quota ")
-    assert ", going on at " in next(each for each in drawn if each.endswith(" UTC"))
+    assert next(each for each in drawn if each.endswith(" UTC (in 15 min)"))
     assert max(map(len, drawn)) < columns
 
 

@@ -87,6 +87,20 @@ def test_quiet_leaves_warnings_only(spawn: Spawn, tmp_path: Path) -> None:
     assert stop(process) == ""
 
 
+def test_quiet_shows_how_to_sign_in_to_the_demo(spawn: Spawn, tmp_path: Path) -> None:
+    process = spawn("-q", "serve", "--demo", "--port", "0", "--data", str(tmp_path))
+    assert process.stderr is not None
+    url, _, key, _, web, email, password = (
+        process.stderr.readline().decode().strip() for _ in range(7)
+    )
+    url = url.removeprefix("export ADANALYTICS_BASE_URL=")
+    assert web == f"Web area: {url}/"
+    account = {"email": email.split()[1], "password": password.split()[1]}
+    assert httpx.post(f"{url}/api/auth/login", json=account).status_code == httpx.codes.OK
+    assert key.startswith("export ADANALYTICS_API_KEY=aak_")
+    assert stop(process) == ""
+
+
 def test_sigterm_lets_a_request_finish_and_takes_no_other(spawn: Spawn, tmp_path: Path) -> None:
     process, url = start(spawn, tmp_path)
     assert process.stderr is not None

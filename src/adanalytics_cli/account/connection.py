@@ -1,4 +1,4 @@
-"""Open the client that a command works with, watched by the progress of the run."""
+"""Open the client that a command works with, watched by the progress and the budget of the run."""
 
 import os
 from collections.abc import Iterator
@@ -13,20 +13,30 @@ from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.progress import Progress
+    from adanalytics_cli.core.budget import Budget
     from adanalytics_client import Client
 
 
 @contextmanager
-def connect(context: click.Context, *, live: bool = True) -> Iterator[tuple["Client", "Progress"]]:
+def connect(
+    context: click.Context,
+    *,
+    live: bool = True,
+    waits: bool = True,
+    budget: "Budget | None" = None,
+) -> Iterator[tuple["Client", "Progress"]]:
     """A client for the service that option, environment or profile name, and its progress.
 
-    Without `live` no line is redrawn, because the data themselves go to the terminal.
+    Without `live` no line is redrawn, because the data themselves go to the terminal. Without
+    `waits` a quota that is used up is an error at once. `budget` may end the run by its errors.
     Raises SettingsError and NoCredential before anything is sent.
     """
     place = find_place(current_invocation(context), os.environ)
     base_url, partner = base_url_of(place), partner_of(place)
     credential = find_credential(place, current_invocation(context), os.environ)
-    with open_client(context, base_url, partner, credential, live=live) as opened:
+    with open_client(
+        context, base_url, partner, credential, live=live, waits=waits, budget=budget
+    ) as opened:
         yield opened
 
 
@@ -38,9 +48,11 @@ def open_client(
     credential: Credential,
     *,
     live: bool = True,
+    waits: bool = True,
+    budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client that is already known to be for this service and with this credential."""
-    from adanalytics_cli.console.progress import show_progress
+    """A client for this service and with this credential; the rest is as for `connect`."""
+    from adanalytics_cli.console.progress import Observers, show_progress
     from adanalytics_client import Client
 
     with (
@@ -52,7 +64,8 @@ def open_client(
             token=credential.of_kind("token"),
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
-            observer=progress,
+            on_limit="wait" if waits else "raise",
+            observer=Observers(budget, progress) if budget else progress,
         ) as client,
     ):
         progress.quota_left = lambda: client.quota.remaining

@@ -38,12 +38,17 @@ def in_environment(place: Place, environment: Mapping[str, str]) -> Credential |
 
 
 def find_credential(
-    place: Place, invocation: Invocation, environment: Mapping[str, str]
+    place: Place,
+    invocation: Invocation,
+    environment: Mapping[str, str],
+    *,
+    may_ask: bool = True,
 ) -> Credential:
     """The strongest credential for the service of `place`.
 
     An API key in the environment, then an e-mail with a password in the environment, then what
-    `login` stored for this address, then a password typed in by a person at the terminal.
+    `login` stored for this address, then a password typed in by a person at the terminal, if it
+    `may_ask`.
 
     Raises NoCredential when there is none, or when the one that was stored cannot be used.
     """
@@ -57,7 +62,7 @@ def find_credential(
             source = str(store.path) if stored.place == "file" else "keyring"
             found = Credential(stored.kind, secret, source, stored.email, stored.until())
         else:
-            found = _asked(place, stored)
+            found = _asked(place, stored, may_ask=may_ask)
     invocation.secrets.add(found.secret)
     return found
 
@@ -75,8 +80,8 @@ def _revealed(store: LoginStore, stored: StoredLogin, place: Place) -> str:
         raise
 
 
-def _asked(place: Place, stored: StoredLogin | None) -> Credential:
-    if place.email and can_ask():
+def _asked(place: Place, stored: StoredLogin | None, *, may_ask: bool) -> Credential:
+    if place.email and may_ask and can_ask():
         email = place.email.value
         password = ask_secret(f"Password of {email}")
         return Credential("password", password, "prompt", email)

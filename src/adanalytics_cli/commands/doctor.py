@@ -170,6 +170,7 @@ def check_service(
         Client,
         NotFound,
         PermissionDenied,
+        QuotaExceeded,
         RetryPolicy,
         TransportError,
     )
@@ -196,6 +197,11 @@ def check_service(
         try:
             days = client.dates()
             login = Check("ok", "login", f"accepted; {len(days):,} days of {partner} have data")
+        except QuotaExceeded as error:
+            yield Check(
+                "warn", "quota", error.message, "The service was not asked. Try again then."
+            )
+            return
         except TransportError as error:
             yield Check("fail", "service", f"{base_url}: {error.message}", "Check --base-url.")
             return

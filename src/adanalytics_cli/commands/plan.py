@@ -24,7 +24,7 @@ def run(
 ) -> None:
     """Estimate the events of each day, price the ways, and say which to take."""
     first, last = begun_period(context, start, end)
-    with connect(context) as (client, progress):
+    with connect(context, waits=False) as (client, progress):
         estimate = _estimate(client, first, last)
         quota, spent = client.quota, progress.requests
 

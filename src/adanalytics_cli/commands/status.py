@@ -3,6 +3,7 @@
 import os
 import sys
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +15,15 @@ from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.settings import Place, Setting, base_url_of, find_place, partner_of
 from adanalytics_cli.output.row_output import csv_line
 
+if TYPE_CHECKING:
+    from adanalytics_client import QuotaState
+
 _NAMES = ("setting", "value", "source")
 
 
 @click.pass_context
 def run(context: click.Context) -> None:
-    """Show every setting with its source, then try the credential with one request."""
+    """Show every setting with its source, and the quota as this machine counts it."""
     invocation = current_invocation(context)
     place = find_place(invocation, os.environ)
     show = _Rows()
@@ -29,15 +33,23 @@ def run(context: click.Context) -> None:
         base_url, partner = base_url_of(place), partner_of(place)
     except SettingsError as missing:
         raise NoCredential(str(missing), remedy=missing.remedy) from missing
-    credential = find_credential(place, invocation, os.environ)
-    for name, setting in _credential(credential, invocation.clock()):
+    credential = find_credential(place, invocation, os.environ, may_ask=False)
+    now = invocation.clock()
+    for name, setting in _credential(credential, now):
         show.add(name, setting)
-    with open_client(context, base_url, partner, credential) as (client, progress):
-        client.dates()
-        progress.finish()
-        quota = client.quota
-        left = "not counted" if quota.remaining is None else f"{quota.remaining:,} requests"
-        show.add("quota left", Setting(left, f"of {quota.limit:,} an hour" if quota.limit else ""))
+    with open_client(context, base_url, partner, credential) as (client, _progress):
+        show.add("quota left", _left(client.quota))
+    if credential.until is not None and credential.until <= now:
+        raise NoCredential("The sign-in has expired", remedy=f"Run: {place.login_command}")
+
+
+def _left(quota: "QuotaState") -> Setting:
+    if quota.remaining is None:
+        return Setting("not counted", "")
+    source = f"of {quota.limit:,} an hour"
+    if quota.resumes_at is not None:
+        source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
+    return Setting(f"{quota.remaining:,} requests", source)
 
 
 class _Rows:
@@ -67,11 +79,11 @@ def _credential(found: Credential, now: datetime) -> list[tuple[str, Setting]]:
 
 def _until(found: Credential, now: datetime) -> Setting:
     if found.kind == "api_key":
-        return Setting("it is deleted", "an API key does not expire")
+        return Setting("deleted", "an API key does not expire")
     if found.until is None:
         return Setting("the command ends", "a password is not stored")
     moment = f"{found.until:%Y-%m-%d %H:%M} UTC"
-    return Setting(moment, "" if found.until > now else "that is over")
+    return Setting(moment, "" if found.until > now else "expired")
 
 
 status = ExampleCommand(
@@ -79,7 +91,10 @@ status = ExampleCommand(
     callback=run,
     params=[],
     summary="Who is signed in, where, until when, and what is left of the quota.",
-    details="Sends one request. Exit status 4 when there is nothing usable to sign in with.",
+    details=(
+        "Sends no request and never waits: the quota is as counted on this machine, and doctor "
+        "tries the credential. Exit status 4 when there is no credential, or it has expired."
+    ),
     examples=["adanalytics status", "adanalytics status --profile night"],
     connects=True,
 )

@@ -33,7 +33,7 @@ def run(
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
     from adanalytics_cli.commands.memory import share_memory
     from adanalytics_cli.commands.sync_messages import again, closing, partly_done, warn
-    from adanalytics_cli.core.limits import Limits
+    from adanalytics_cli.core.budget import Budget
     from adanalytics_client.dataset.dataset import Dataset
     from adanalytics_client.dataset.identity import check_place, settle_identity
     from adanalytics_client.dataset.run import Sync
@@ -46,14 +46,14 @@ def run(
     service = find_place(invocation, os.environ)
     store = open_store(place)
     check_place(store)
-    with store.lock(), connect(context) as (client, progress):
+    budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
+    with store.lock(), connect(context, budget=budget) as (client, progress):
         identity = settle_identity(
             store,
             partner=partner_of(service),
             origin=base_url_of(service),
             form=part_format,
         )
-        progress.limits = Limits(requests=max_requests, seconds=deadline, clock=invocation.clock)
         sync = Sync(client, Dataset(store, identity), order, invocation.clock, progress.expect)
         outcome = sync.outcome
         try:

@@ -16,7 +16,6 @@ from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.quantities import in_bytes, in_minutes
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.limits import Limits
 from adanalytics_client import (
     BytesReceived,
     Observer,
@@ -32,11 +31,10 @@ _SETTLED_SECONDS = 0.5
 
 
 class Progress(Observer):
-    """An observer of the client: one live line on a terminal, or with `-v` a line a step.
+    """An observer that displays: one live line on a terminal, or with `-v` a line a step.
 
     Its methods are called from the threads that fetch, so the counts are kept under a lock.
     `clock` gives seconds that only grow; `quota_left` is asked whenever the line is drawn.
-    `limits` is asked before each request and each wait, and may raise to end the run.
     """
 
     def __init__(
@@ -49,7 +47,6 @@ class Progress(Observer):
         self.requests = 0
         self.events = 0
         self.quota_left: Callable[[], int | None] = lambda: None
-        self.limits: Limits | None = None
         self._line = line
         self._say_step = say_step
         self._clock = clock
@@ -81,11 +78,6 @@ class Progress(Observer):
         if line:
             line.erase()
 
-    def due(self, _info: RequestDue) -> None:
-        """See that the run may send another request."""
-        if self.limits:
-            self.limits.before_request()
-
     def request(self, info: RequestSent) -> None:
         """Count an answer."""
         with self._lock:
@@ -99,10 +91,7 @@ class Progress(Observer):
 
     def wait(self, info: WaitStarted) -> None:
         """Say why nothing happens, and until when."""
-        if self.limits:
-            self.limits.before_wait(info.resumes_at)
-        told = f"{info.reason}, going on at {info.resumes_at:%H:%M:%S} UTC"
-        self._say_now(told, keep_end=True)
+        self._say_now(str(info), keep_end=True)
 
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
@@ -166,28 +155,64 @@ class Progress(Observer):
         return parts
 
 
+class Observers(Observer):
+    """Passes each report on to several observers, in their order."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def due(self, info: RequestDue) -> None:
+        """Before a request."""
+        for each in self._observers:
+            each.due(info)
+
+    def request(self, info: RequestSent) -> None:
+        """After an answer."""
+        for each in self._observers:
+            each.request(info)
+
+    def retry(self, info: RetryPlanned) -> None:
+        """Before a repeat."""
+        for each in self._observers:
+            each.retry(info)
+
+    def wait(self, info: WaitStarted) -> None:
+        """Before a wait."""
+        for each in self._observers:
+            each.wait(info)
+
+    def page(self, info: PageReceived) -> None:
+        """After a page."""
+        for each in self._observers:
+            each.page(info)
+
+    def bytes(self, info: BytesReceived) -> None:
+        """After a piece of a file."""
+        for each in self._observers:
+            each.bytes(info)
+
+
 @contextmanager
 def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
-    """A progress that fits stderr: a live line on a terminal, lines with `-v`, else nothing."""
+    """A progress that fits stderr: a live line on a terminal, lines with `-v`, else long waits."""
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     line = None
     if live and terminal.interactive and not (invocation.quiet or invocation.verbose):
         line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
     say = _print_step if invocation.verbose and not invocation.quiet else None
-    client_log = logging.getLogger("adanalytics_client")
+    # The client warns of a wait of more than 5 s, and of pages that moved.
+    warnings = logging.StreamHandler(sys.stderr)
+    warnings.setLevel(logging.WARNING)
     if line or say or invocation.quiet:
-        client_log.addFilter(_is_no_wait)
+        warnings.addFilter(lambda record: not hasattr(record, "resumes_at"))
+    client_log = logging.getLogger("adanalytics_client")
+    client_log.addHandler(warnings)
     progress = Progress(line=line, say_step=say, clock=time.monotonic)
     try:
         yield progress
     finally:
         progress.finish()
-        client_log.removeFilter(_is_no_wait)
-
-
-def _is_no_wait(record: logging.LogRecord) -> bool:
-    """Whether the client warns of something else than a wait, which the progress shows itself."""
-    return not hasattr(record, "resumes_at")
+        client_log.removeHandler(warnings)
 
 
 def _print_step(text: str) -> None:

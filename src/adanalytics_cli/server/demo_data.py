@@ -34,10 +34,10 @@ class DemoAccess:
 
     def commands(self, url: str) -> Iterator[str]:
         """Lines for a shell that set everything up, and one to try."""
-        yield f"export ADANALYTICS_BASE_URL={url}"
-        yield f"export ADANALYTICS_PARTNER={self.partner}"
-        yield f"export ADANALYTICS_API_KEY={self.api_key}"
-        yield f"adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
+        yield f"  export ADANALYTICS_BASE_URL={url}"
+        yield f"  export ADANALYTICS_PARTNER={self.partner}"
+        yield f"  export ADANALYTICS_API_KEY={self.api_key}"
+        yield f"  adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
 
     def sign_in(self, url: str) -> Iterator[str]:
         """Lines that tell how to sign in to the web area, each short enough to be copied whole."""

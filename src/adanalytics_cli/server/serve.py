@@ -206,7 +206,7 @@ serve = ExampleCommand(
 
 
 class Ready:
-    """Tells people and programs where the server is, once it answers."""
+    """Prints the address once the server answers, and writes it to a file for programs."""
 
     def __init__(
         self,
@@ -227,17 +227,22 @@ class Ready:
         self._as_record = as_record
 
     def announce(self) -> None:
-        """Say it on stderr and write the file that programs wait for."""
+        """Print the address and how to sign in, and write the file."""
         self.announced = True
-        if not self._quiet:
-            place, *commands = self._lines()
-            if self._as_record:
-                logging.getLogger(__name__).info(place)
-            else:
-                click.echo(place, err=True)
-            # With the demo's secrets in them, so they are for a terminal and no part of the log.
-            for line in commands:
-                click.echo(line, err=True)
+        place = f"Serving {self._url} from {self._data}."
+        if not self._access:
+            create = f"adanalytics server key create --user EMAIL --name NAME --data {self._data}"
+            place += f" Get a key: {create}"
+        if self._as_record:
+            logging.getLogger(__name__).info(place)
+        elif not self._quiet:
+            click.echo(place, err=True)
+        if self._access:
+            # Nothing else shows the demo's secrets: printed also with -q, and never logged.
+            lines = [*self._access.commands(self._url), *self._access.sign_in(self._url)]
+            if not self._quiet:
+                lines = ["In another terminal:", *lines]
+            click.echo("\n".join(lines), err=True)
         if self._ready_file:
             with open_output(self._ready_file) as stream:
                 stream.write(f"{self._url}\n".encode())
@@ -246,12 +251,3 @@ class Ready:
         """Take the file away again."""
         if self._ready_file and self.announced:
             self._ready_file.unlink(missing_ok=True)
-
-    def _lines(self) -> list[str]:
-        place = f"Serving {self._url} from {self._data}."
-        if self._access:
-            commands = [f"  {each}" for each in self._access.commands(self._url)]
-            sign_in = self._access.sign_in(self._url)
-            return [place, "In another terminal:", *commands, *sign_in]
-        create = f"adanalytics server key create --user EMAIL --name NAME --data {self._data}"
-        return [f"{place} Get a key: {create}"]

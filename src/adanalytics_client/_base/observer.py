@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import TypeVar
 
 Info = TypeVar("Info")
+
+_TWO_MINUTES = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +80,22 @@ class WaitStarted:
     Examples:
         >>> class Waits(Observer):
         ...     def wait(self, info: WaitStarted) -> None:
-        ...         print(f"{info.reason}: going on at {info.resumes_at:%H:%M} UTC")
+        ...         print(info)
         >>> noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
         >>> Waits().wait(WaitStarted("quota used up", 90.0, noon))
-        quota used up: going on at 12:00 UTC
+        Quota used up; resuming at 12:00:00 UTC (in 90 s)
     """
 
     reason: str
     seconds: float
     resumes_at: datetime
+
+    def __str__(self) -> str:
+        left = f"{ceil(self.seconds)} s"
+        if self.seconds >= _TWO_MINUTES:
+            left = f"{ceil(self.seconds / 60)} min"
+        reason = f"{self.reason[:1].upper()}{self.reason[1:]}"
+        return f"{reason}; resuming at {self.resumes_at:%H:%M:%S} UTC (in {left})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import ceil
 
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import (
@@ -21,7 +20,6 @@ _LOG = logging.getLogger("adanalytics_client")
 _SHORTEST_PAUSE = 0.001
 # Seconds; a person wonders about a longer wait.
 _SILENT_WAIT = 5.0
-_TWO_MINUTES = 120
 
 
 def pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
@@ -126,13 +124,8 @@ def _moment(session: Session, seconds: float) -> datetime:
 def _announce(session: Session, hold: Hold) -> None:
     """Report a wait to the observer and, once for each moment of resuming, to the log."""
     reason = "the service asked to slow down" if hold.asked else "quota used up"
-    notify(session.observer.wait, WaitStarted(reason, hold.seconds, hold.resumes_at))
+    started = WaitStarted(reason, hold.seconds, hold.resumes_at)
+    notify(session.observer.wait, started)
     if hold.news and hold.seconds > _SILENT_WAIT:
-        until, left = f"{hold.resumes_at:%H:%M:%S} UTC", _in_words(hold.seconds)
-        text = f"{reason.capitalize()}; resuming at {until} (in {left})"
         # Whoever shows waits in another way can leave out the records that have this field.
-        _LOG.warning(text, extra={"resumes_at": hold.resumes_at})
-
-
-def _in_words(seconds: float) -> str:
-    return f"{ceil(seconds)} s" if seconds < _TWO_MINUTES else f"{ceil(seconds / 60)} min"
+        _LOG.warning("%s", started, extra={"resumes_at": hold.resumes_at})

@@ -201,7 +201,7 @@ def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
-    assert "the requests of --max-requests 12 are used up; " in result.stderr
+    assert "--max-requests 12 is used up; " in result.stderr
     assert " of 48 hours are done" in result.stderr
     assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
     assert sum(shop.asked().values()) == 12

@@ -1,14 +1,15 @@
-"""What a run may spend: so many requests, and so much time."""
+"""An observer that ends a run when it has spent its requests or its time."""
 
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from adanalytics_cli.core.errors import UsedUp
+from adanalytics_client import Observer, RequestDue, WaitStarted
 
 
-class Limits:
-    """Counts requests before they are sent, and ends the run when it may not go on.
+class Budget(Observer):
+    """Counts requests before they are sent, and raises UsedUp before one too many.
 
     Args:
         requests: how many may be sent, or None for any number.
@@ -26,17 +27,20 @@ class Limits:
         self._until = None if seconds is None else clock() + timedelta(seconds=seconds)
         self._lock = threading.Lock()
 
-    def before_request(self) -> None:
-        """Account for a request that is about to be sent. Raises UsedUp when it may not be."""
-        self.before_wait(self._clock())
+    def due(self, _info: RequestDue) -> None:
+        """Count a request that is about to be sent."""
+        self._check(self._clock())
         with self._lock:
             if self._left is None:
                 return
             if not self._left:
-                raise UsedUp(f"the requests of --max-requests {self._allowed} are used up")
+                raise UsedUp(f"--max-requests {self._allowed} is used up")
             self._left -= 1
 
-    def before_wait(self, until: datetime) -> None:
-        """See that the run may still go on at a moment. Raises UsedUp when not."""
-        if self._until is not None and until >= self._until:
-            raise UsedUp(f"the {self._seconds:g} s of --deadline do not suffice")
+    def wait(self, info: WaitStarted) -> None:
+        """See that a wait ends within the time of the run."""
+        self._check(info.resumes_at)
+
+    def _check(self, moment: datetime) -> None:
+        if self._until is not None and moment >= self._until:
+            raise UsedUp(f"--deadline {self._seconds:g} leaves no more time")

@@ -1,0 +1,93 @@
+"""A quota that is used up: which commands wait for it, which never do, and what stderr shows."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from click.testing import Result
+
+from adanalytics_client import Client, QuotaExceeded, RateLimited
+from adanalytics_client._base.clock import SystemClock
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def used_up(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    """The service, whose quota is used up for a quarter of an hour; to wait for it is an error."""
+    service.faults.add("429 retry-after 900 always")
+    with Client.from_env(on_limit="raise") as client, pytest.raises((RateLimited, QuotaExceeded)):
+        client.dates()
+    service.faults.clear()
+    service.journal.clear()
+
+    def sleeping(_clock: SystemClock, seconds: float) -> float:
+        raise AssertionError(f"waits {seconds} s")
+
+    monkeypatch.setattr(SystemClock, "sleeping", sleeping)
+    yield service
+    service.faults.clear()
+
+
+def test_status_neither_waits_nor_sends(run: Run, used_up: LocalServer) -> None:
+    result = run("status")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "quota_left,0 requests," in result.stdout
+    assert "resuming at " in result.stdout
+    assert not list(used_up.journal.entries())
+
+
+def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalServer) -> None:
+    result = run("doctor")
+    assert result.exit_code == 0
+    assert "warn  quota" in result.stdout
+    assert "service" not in result.stdout.partition("quota  ")[0].splitlines()[-1]
+    assert not list(used_up.journal.entries())
+
+
+def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
+    result = run("plan", "2026-01-15")
+    assert result.exit_code == 5
+    assert "slow down; go on at" in result.stderr
+    assert not list(used_up.journal.entries())
+
+
+def test_completion_answers(run: Run, used_up: LocalServer) -> None:
+    assert run("completion", "bash").exit_code == 0
+    assert not list(used_up.journal.entries())
+
+
+@pytest.fixture
+def limited(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
+    """The service, which asks once for a pause of 900 s; the clock passes it at once."""
+    skipped = 0.0
+    time, steady = SystemClock.time, SystemClock.monotonic
+
+    def sleeping(_clock: SystemClock, seconds: float) -> float:
+        nonlocal skipped
+        skipped += seconds
+        return 0.0
+
+    monkeypatch.setattr(SystemClock, "sleeping", sleeping)
+    monkeypatch.setattr(SystemClock, "time", lambda clock: time(clock) + skipped)
+    monkeypatch.setattr(SystemClock, "monotonic", lambda clock: steady(clock) + skipped)
+    service.faults.add("429 retry-after 900 once")
+    yield service
+    service.faults.clear()
+
+
+def test_a_long_wait_is_one_line_without_a_terminal(run: Run, limited: LocalServer) -> None:
+    result = run("dates")
+    assert (result.exit_code, result.stdout) == (0, "date\n2026-01-15\n2026-01-16\n")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("The service asked to slow down; resuming at ")
+    assert line.endswith(" UTC (in 15 min)")
+
+
+def test_quiet_silences_it(run: Run, limited: LocalServer) -> None:
+    result = run("-q", "dates")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_a_step_says_it_once(run: Run, limited: LocalServer) -> None:
+    assert run("-v", "dates").stderr.count("resuming at ") == 1
