@@ -25,11 +25,7 @@ from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import ApiError, answer_api_error
 from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.faults.layer import FaultLayer
-from adanalytics_server.serving import health
-from adanalytics_server.serving.hosts import OwnHosts
-from adanalytics_server.serving.metrics import Metrics
-from adanalytics_server.serving.request_id import AnswerHeaders
-from adanalytics_server.serving.request_log import RequestLog
+from adanalytics_server.serving import HostCheck, Metrics, RequestLayer, monitoring_router
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.folder_lock import folder_lock
 from adanalytics_server.storage.state import open_state
@@ -80,7 +76,6 @@ def create_app(
                 stores=stores,
                 exports=exports,
                 signer=Signer(await state.secret("download")),
-                metrics=metrics,
             )
             app.state.context = context
             if controls is not None:
@@ -105,14 +100,12 @@ def create_app(
     )
     app.state.answers = settings.dialect
     app.include_router(api.router)
-    app.include_router(health.router)
+    app.include_router(monitoring_router(metrics))
     app.include_router(web.router)
     if controls is not None:
         app.state.controls = controls
         app.include_router(control_api.router)
         app.add_middleware(FaultLayer, levers=controls.levers, answers=settings.dialect)
-    if not settings.any_host:
-        app.add_middleware(OwnHosts)
-    app.add_middleware(AnswerHeaders)
-    app.add_middleware(RequestLog, metrics=metrics)
+    app.add_middleware(HostCheck, any_host=settings.any_host)
+    app.add_middleware(RequestLayer, metrics=metrics)
     return app

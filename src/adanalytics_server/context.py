@@ -16,7 +16,6 @@ from adanalytics_server.accounts import (
 )
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports import Exports, Signer
-from adanalytics_server.serving.metrics import Metrics
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.stores import Stores
 from adanalytics_server.web.session import Sessions
@@ -38,7 +37,6 @@ class Context:
     stores: Stores
     exports: Exports
     signer: Signer
-    metrics: Metrics
 
 
 def context_of(request: Request) -> Context:

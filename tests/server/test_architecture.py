@@ -31,7 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "control": {"answers", "api", "clock", "errors", "faults", "serving", "storage"},
 }
 # They put the folders together, so they may import all of them.
-JOINING = {"admin", "app", "local", "local_data", "pytest_plugin"}
+JOINING = {"admin", "app", "local", "pytest_plugin"}
 # To go: the parts of a server in one value, which only the modules that join folders may know.
 LEFT_OVER = {"context"}
 OWNERS = {"uvicorn": "serving", "jinja2": "web"}

@@ -14,7 +14,7 @@ from adanalytics_server.clock import Clock
 from adanalytics_server.faults.journal import MOST_ENTRIES, Journal
 from adanalytics_server.faults.layer import CONTROL_PREFIX
 from adanalytics_server.local import LocalServer
-from adanalytics_server.serving.thread import ServerThread
+from adanalytics_server.serving import ServerThread
 from adanalytics_server.settings import Settings
 
 DATES = "/api/partners/acme/ad-analytics/dates"

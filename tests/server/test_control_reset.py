@@ -30,7 +30,7 @@ MakeRecord = Callable[..., Record]
 
 # Not state: counts of the process for monitoring, which begin with it; open files; and the
 # worker's queue, which passes over jobs that are gone.
-STATELESS = frozenset({"Metrics", "State", "PartnerStore", "Connection", "Queue"})
+STATELESS = frozenset({"State", "PartnerStore", "Connection", "Queue"})
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def memory(value: object, seen: set[int]) -> object:
 
 
 def everything(server: LocalServer) -> dict[str, Any]:
-    app: Any = server._thread._watched._app  # type: ignore[union-attr]  # it is running
+    app: Any = server._thread._app  # type: ignore[union-attr]  # it is running
     context: Context = app.state.context
     levers = server._controls.levers
     parts = {field.name: getattr(context, field.name) for field in fields(context)}
@@ -164,7 +164,7 @@ def test_every_part_of_the_server_has_its_line(server: LocalServer) -> None:
     resettable = {"clock", "limiter", "sign_ins"}
     in_the_tables = {"accounts", "api_keys", "sessions", "authenticator", "exports"}
     in_files = {"stores", "exports"}
-    never_changes = {"settings", "tokens", "signer", "metrics"}
+    never_changes = {"settings", "tokens", "signer"}
     parts = {field.name for field in fields(Context)}
     assert parts == resettable | in_the_tables | in_files | never_changes
     assert [part.name for part in server._controls._parts] == [

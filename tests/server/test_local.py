@@ -15,9 +15,14 @@ from adanalytics_server.accounts import hash_password
 from adanalytics_server.clock import Clock
 from adanalytics_server.control.controls import ControlError
 from adanalytics_server.faults.fault import FaultError
-from adanalytics_server.local import LocalServer, LocalServerError, Sample
-from adanalytics_server.local_data import ADMIN_HASH, ADMIN_PASSWORD
-from adanalytics_server.serving import thread as local_thread
+from adanalytics_server.local import (
+    ADMIN_HASH,
+    ADMIN_PASSWORD,
+    LocalServer,
+    LocalServerError,
+    Sample,
+)
+from adanalytics_server.serving import ServerThread, running
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 
@@ -82,12 +87,12 @@ def test_a_start_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch
         await asyncio.to_thread(released.wait, 20)
         raise RuntimeError("released")
 
-    monkeypatch.setattr(local_thread, "START_SECONDS", 0.01)
+    monkeypatch.setattr(running, "START_SECONDS", 0.01)
     # Servers that other tests share run for as long as these.
     others = set(threading.enumerate())
     try:
         with pytest.raises(LocalServerError, match=r"did not start within"):
-            local_thread.ServerThread(endless)
+            ServerThread(endless)
     finally:
         released.set()
         for thread in set(threading.enumerate()) - others:

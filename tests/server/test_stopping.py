@@ -11,12 +11,11 @@ from typing import Literal, NamedTuple
 
 import httpx
 import pytest
-import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.local import LocalServer
-from adanalytics_server.serving import stopping
-from adanalytics_server.serving.running import NotifyingServer, listen, make_server
+from adanalytics_server.serving import Server, listen
+from adanalytics_server.serving import running as serving
 
 TIMEOUT = 20
 ASKING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -28,7 +27,6 @@ class Held:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
-        self.closes = True
         self._loop: asyncio.AbstractEventLoop | None = None
         self._free = asyncio.Event()
 
@@ -37,8 +35,6 @@ class Held:
             await receive()
             await send({"type": "lifespan.startup.complete"})
             await receive()
-            if not self.closes:
-                await asyncio.Event().wait()
             self.steps.append("closed")
             await send({"type": "lifespan.shutdown.complete"})
             return
@@ -63,7 +59,7 @@ class Held:
 
 class Running(NamedTuple):
     app: Held
-    server: NotifyingServer
+    server: Server
     thread: threading.Thread
     connect: Callable[[], socket.socket]
 
@@ -79,7 +75,7 @@ def running_server(loop: Literal["auto", "asyncio"] = "auto") -> Iterator[Runnin
     with closing(listen("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
         app = Held()
-        server = make_server(app, ready=ready.set)
+        server = Server(app, ready=ready.set)
         server.config.loop = loop
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -87,7 +83,8 @@ def running_server(loop: Literal["auto", "asyncio"] = "auto") -> Iterator[Runnin
         try:
             yield Running(app, server, thread, lambda: socket.create_connection(address, TIMEOUT))
         finally:
-            server.stop(by_force=True)
+            server.force_exit = True
+            server.stop()
             thread.join(TIMEOUT)
 
 
@@ -115,33 +112,6 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [
         each.getMessage() for each in caplog.records if each.name == "adanalytics_server.stopping"
     ]
-
-
-@pytest.fixture
-def _no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing look every now and then whether the server is to stop."""
-
-    async def forever(_server: uvicorn.Server) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(uvicorn.Server, "main_loop", forever)
-
-
-@pytest.mark.usefixtures("_no_ticks")
-@pytest.mark.parametrize(
-    "order",
-    [
-        lambda server: server.stop(),
-        lambda server: server.handle_exit(signal.SIGTERM, None),
-        lambda server: server.handle_exit(signal.SIGINT, None),
-    ],
-    ids=["stop", "SIGTERM", "Ctrl-C"],
-)
-def test_an_order_is_heard_between_two_ticks(order: Callable[[NotifyingServer], None]) -> None:
-    with running_server() as running:
-        order(running.server)
-        running.wait()
-        assert running.app.steps == ["closed"]
 
 
 def test_a_server_that_has_ended_may_be_stopped_again(running: Running) -> None:
@@ -186,44 +156,22 @@ def test_what_was_sent_before_the_order_is_answered(running: Running) -> None:
     assert running.app.steps == ["answered", "closed"]
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        lambda server: server.stop(by_force=True),
-        lambda server: server.handle_exit(signal.SIGINT, None),
-    ],
-    ids=["stop", "Ctrl-C"],
-)
-def test_a_second_order_does_not_wait(
-    running: Running,
-    monkeypatch: pytest.MonkeyPatch,
-    order: Callable[[NotifyingServer], None],
-) -> None:
-    monkeypatch.setattr(stopping, "GRACE_SECONDS", 10 * TIMEOUT)
+def test_a_second_ctrl_c_does_not_wait(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "GRACE_SECONDS", 10 * TIMEOUT)
     with closing(running.connect()) as idle, closing(running.connect()) as busy:
         busy.sendall(ASKING)
         read_until(busy, b"begun")
-        running.server.handle_exit(signal.SIGINT, None)
-        assert idle.recv(1) == b""
-        order(running.server)
+        for _ in range(2):
+            running.server.handle_exit(signal.SIGINT, None)
+            assert idle.recv(1) == b""
         running.wait()
     assert running.app.steps == ["given up", "closed"]
-
-
-def test_by_force_an_application_that_does_not_close_is_not_waited_for(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stopping, "FORCED_SECONDS", 0)
-    running.app.closes = False
-    running.server.stop(by_force=True)
-    running.wait()
-    assert running.app.steps == []
 
 
 def test_a_request_without_an_end_is_given_up(
     running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0)
+    monkeypatch.setattr(serving, "GRACE_SECONDS", 0)
     with closing(running.connect()) as busy:
         busy.sendall(ASKING)
         read_until(busy, b"begun")
@@ -231,7 +179,7 @@ def test_a_request_without_an_end_is_given_up(
         assert not read_all(busy).endswith(b"0\r\n\r\n")
         running.wait()
     assert running.app.steps == ["given up", "closed"]
-    assert said(caplog) == ["Given up after 0 s: requests under way 1, open connections 1"]
+    assert said(caplog) == ["Stopped after 0 s with requests under way: 1"]
 
 
 @pytest.mark.parametrize("fault", ["reset", "empty reply", "truncated body"])

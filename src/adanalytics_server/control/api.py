@@ -16,7 +16,7 @@ from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.errors import ApiError, bad_parameter
 from adanalytics_server.faults.fault import Fault
 from adanalytics_server.faults.text import parse_fault
-from adanalytics_server.serving.origin import comes_from_elsewhere
+from adanalytics_server.serving import comes_from_elsewhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A year is left for what is counted from now on, such as the end of a token.

@@ -11,7 +11,7 @@ from typing import cast
 
 from starlette.types import Receive, Scope
 
-from adanalytics_server.serving.protocol import CONNECTION
+from adanalytics_server.serving import CONNECTION
 
 
 class NoConnection(RuntimeError):

@@ -1,6 +1,5 @@
 """What every route of the web area does around its own work."""
 
-import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 from urllib.parse import quote
@@ -14,14 +13,12 @@ from adanalytics_server.accounts import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError
-from adanalytics_server.serving.origin import is_cross_origin
-from adanalytics_server.serving.security_headers import PAGE_HEADERS
+from adanalytics_server.serving import is_cross_origin, log_failure
 from adanalytics_server.web.errors import PageError, error_page, from_api_error
+from adanalytics_server.web.pages import PAGE_HEADERS
 from adanalytics_server.web.session import COOKIE
 
 _CROSS_ORIGIN = PageError(403, "This form was sent by another site, so nothing was done.")
-
-_log = logging.getLogger("adanalytics_server.web")
 
 
 class PageRoute(APIRoute):
@@ -40,9 +37,9 @@ class PageRoute(APIRoute):
                 return error_page(error)
             except ApiError as error:
                 return error_page(from_api_error(error))
-            except Exception:  # noqa: BLE001  # the last resort; logged, and a page for the reader
+            except Exception as error:  # noqa: BLE001  # the last resort; logged, and a page for the reader
                 request_id = request_id_of(request)
-                _log.exception("request %s failed: %s", request_id, request.url.path)
+                log_failure(request, error)
                 text = f"The server failed; its log says why, under request {request_id}."
                 return error_page(PageError(500, text))
 

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adanalytics_server.errors import ApiError
-from adanalytics_server.serving.security_headers import ASSET_HEADERS
 
 _FOLDER = Path(__file__).parent / "static"
 _A_YEAR = 365 * 86_400
@@ -53,7 +52,7 @@ async def static(request: Request, name: str) -> Response:
     versioned = request.query_params.get("v") == asset.version
     etag = f'"{asset.version}"'
     headers = {
-        **ASSET_HEADERS,
+        "X-Content-Type-Options": "nosniff",
         "ETag": etag,
         "Cache-Control": f"public, max-age={_A_YEAR}, immutable" if versioned else "no-cache",
     }

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.serving import hosts as security_hosts
+from adanalytics_server.serving import middleware
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.money import text_from_nanos
@@ -25,7 +25,7 @@ from adanalytics_server.web.coverage import Coverage, read_coverage
 from adanalytics_server.web.format import exact_amount, hour_list
 
 
-@pytest.mark.parametrize("module", [security_hosts, web_chart, web_coverage, web_format])
+@pytest.mark.parametrize("module", [middleware, web_chart, web_coverage, web_format])
 def test_the_examples_in_the_docstrings_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module).attempted > 0
     assert doctest.testmod(module).failed == 0
