@@ -252,7 +252,10 @@ def test_a_large_export_is_worked_off_and_all_four_ways_of_waiting_work(
 
 
 def test_a_failed_export_says_why_and_leaves_no_file(
-    http: httpx.Client, server: LocalServer, monkeypatch: pytest.MonkeyPatch
+    http: httpx.Client,
+    server: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def full(*_values: object, **_options: object) -> ExportedFile:
         raise OSError(28, "No space left on device")
@@ -261,6 +264,11 @@ def test_a_failed_export_says_why_and_leaves_no_file(
         patch.setattr("adanalytics_server.exports.jobs.write_export", full)
         job = http.post(f"{API}/bulk-export", json=ORDER).json()
     assert (job["status"], job["error"]) == ("failed", "No space left on device")
+    (line,) = [each for each in caplog.records if each.name == "adanalytics_server.exports"]
+    assert line.getMessage().endswith(
+        f"{job['export_id']} failed: [Errno 28] No space left on device"
+    )
+    assert line.exc_info is None
     assert httpx.get(job["download_url"]).status_code == 410
     assert list((server.settings.data).glob("exports/*")) == []
     assert http.post(f"{API}/bulk-export", json=ORDER).json()["status"] == "completed"

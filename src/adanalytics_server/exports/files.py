@@ -1,4 +1,4 @@
-"""Write the events of a range into one file: streaming, hashed on the way, renamed when whole."""
+"""Write the events of a range to one file: streamed, hashed on the way, renamed when whole."""
 
 import gzip
 import hashlib
@@ -24,7 +24,7 @@ _ATTEMPTS = 3
 
 
 class ExportStopped(Exception):
-    """The server is going down; the job is taken up again when it comes back."""
+    """The server is stopping; the job begins again after its restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ExportedFile:
 
 
 class _HashingFile(io.RawIOBase):
-    """A file to write to that hashes and counts what goes through."""
+    """Hashes and counts the bytes that are written to a file."""
 
     def __init__(self, target: IO[bytes]) -> None:
         self._target = target
@@ -68,21 +68,21 @@ def write_export(
 
     Args:
         store: the partner's files.
-        days: the range; a snapshot of it is taken when writing begins.
-        target: the final path; what is unfinished is beside it, with ``.part`` at the end.
+        days: the range; the file has the events that it holds when writing begins.
+        target: the final path; the unfinished file is beside it, with ``.part`` at the end.
         form: ``csv``, ``jsonl`` or ``parquet``.
         compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no time
             stamp in it), of the pages inside a parquet file.
-        stopping: asked every :data:`PART_ROWS` rows whether to give up.
+        stopping: called every :data:`PART_ROWS` rows; true makes the writer give up.
 
     Raises:
         OSError: the disk is full or cannot be written; no file is left behind.
-        ExportStopped: ``stopping`` said so; no file is left behind.
+        ExportStopped: ``stopping`` returned true; no file is left behind.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     try:
-        finished = _write_once_more(store, days, part, form, compression, stopping)
+        finished = _write_with_retries(store, days, part, form, compression, stopping)
         part.replace(target)
         _sync_folder(target.parent)
     finally:
@@ -90,7 +90,7 @@ def write_export(
     return finished
 
 
-def _write_once_more(
+def _write_with_retries(
     store: PartnerStore,
     days: DayRange,
     part: Path,
@@ -98,7 +98,7 @@ def _write_once_more(
     compression: str,
     stopping: Callable[[], bool],
 ) -> ExportedFile:
-    """Write, and begin again when an hour was replaced under the hands of the writer."""
+    """Write a file, and begin again when an hour was replaced while it was read."""
     attempts = 0
     while True:
         spans = read_spans(store, days)
@@ -153,7 +153,7 @@ def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterat
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last: without this the name can be gone after a loss of power."""
+    """Make a rename durable: without this the name can be lost with the power."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,10 @@
-"""Bulk exports as jobs: pending, processing, then completed or failed; expired in the end.
+"""Bulk exports as jobs.
 
-A job is a row of ``state.db``, so it survives a restart; its file appears under its own name
-only when it is whole. The same request, while the data are the same, is the same job.
+    pending -> processing -> completed -> expired
+                          -> failed
+
+A job is a row of ``state.db``, so it survives a restart. Its file appears under its own name only
+when it is whole. The same request is the same job while the data are the same.
 """
 
 import asyncio
@@ -24,7 +27,7 @@ from adanalytics_server.storage.state import State
 from adanalytics_server.storage.stores import Stores
 from adanalytics_server.storage.text_reading import HourReplaced, Span
 
-# Exports within their requests that are written at the same time; others wait for their turn.
+# Small exports that are written at the same time, each within its request; others wait.
 MOST_INLINE = 2
 CLEANING_SECONDS = 60.0
 
@@ -32,7 +35,7 @@ _log = logging.getLogger("adanalytics_server.exports")
 
 
 class Exports:
-    """Takes orders for exports, works large ones off one at a time, and finds their files."""
+    """Creates export jobs, writes their files, large ones one at a time, and removes old ones."""
 
     def __init__(self, state: State, stores: Stores, settings: Settings, clock: Clock) -> None:
         self.table = ExportTable(state, clock, lifetime_seconds=settings.export_lifetime)
@@ -47,7 +50,7 @@ class Exports:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Run the worker for the time of a block, beginning with what a restart left over."""
+        """Run the worker during a block; it begins with the jobs that a restart interrupted."""
         await self._remove_expired()
         await self._remove_strays()
         await self.take_up()
@@ -58,14 +61,14 @@ class Exports:
         try:
             yield
         finally:
-            # A thread cannot be cancelled: it is asked to stop, and its job begins again later.
+            # A thread cannot be cancelled: ask it to stop. Its job begins again after a restart.
             self._stopping.set()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, *self._inline.values(), return_exceptions=True)
 
     async def take_up(self) -> None:
-        """Queue all jobs that wait; one that is queued already is worked off only once."""
+        """Queue all waiting jobs; the worker skips those that it finished meanwhile."""
         for export_id in await self.table.waiting():
             self._queue.put_nowait(export_id)
 
@@ -78,10 +81,10 @@ class Exports:
         compression: str,
         outcome: Outcome | None = None,
     ) -> ExportJob:
-        """Return the job of a request: the one that is there for the same data, or a new one.
+        """Return the job of a request: an existing one for the same data, or a new one.
 
-        Up to ``export_inline_max`` rows the job comes back finished. With an ``outcome``, which
-        only tests ask for, it is a new job that nobody works off.
+        Up to ``export_inline_max`` rows the job is finished when it is returned. With an
+        ``outcome``, which only tests ask for, it is a new job that the worker ignores.
         """
         await self._remove_expired()
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
@@ -91,12 +94,12 @@ class Exports:
             if job is None:
                 job = await self.table.create(request)
                 if outcome is not None:
-                    await self._meet(job, outcome)
+                    await self._pretend(job, outcome)
                 elif sum(span.n for span in spans) <= self._inline_max:
                     self._begin_inline(job)
                 else:
                     self._queue.put_nowait(job.id)
-        # Outside the lock: nobody waits for a file of somebody else.
+        # Outside the lock, so that an order waits for its own file only.
         if (writing := self._inline.get(job.id)) is not None:
             await asyncio.shield(writing)
         return await self.table.job(job.id) or job
@@ -106,7 +109,7 @@ class Exports:
         return self._folder / f"{job.id}{job.suffix}"
 
     async def _remove_strays(self) -> None:
-        """Delete files without a finished job: what a killed server was writing, for one."""
+        """Delete files without a finished job, such as one that a killed server was writing."""
         known = {self.path(job) for job in await self.table.with_files(expired=False)}
 
         def remove() -> None:
@@ -117,14 +120,14 @@ class Exports:
         await asyncio.to_thread(remove)
 
     async def _remove_expired(self) -> None:
-        """Delete files that nobody can download any more; their jobs stay a while, as expired."""
+        """Delete the files of expired jobs; the jobs stay for a while, as expired."""
         for job in await self.table.with_files(expired=True):
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
             await self.table.set_status(job, "expired")
         await self.table.forget_old()
 
     async def _clean(self) -> None:
-        """Remove what expired also from a server that nobody orders anything from."""
+        """Remove expired files also when no orders come."""
         while True:
             await asyncio.sleep(CLEANING_SECONDS)
             try:
@@ -136,18 +139,18 @@ class Exports:
         job = await self.table.newest(request)
         if job is None or job.status == "expired":
             return None
-        # A file that somebody deleted is not one to send people to.
+        # The file may have been deleted by hand.
         is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
         return job if is_there else None
 
-    async def _meet(self, job: ExportJob, outcome: Outcome) -> None:
+    async def _pretend(self, job: ExportJob, outcome: Outcome) -> None:
         if outcome == "stuck":
             await self.table.set_status(job, "processing")
         else:
             await self.table.fail(job, "No space left on device")
 
     def _begin_inline(self, job: ExportJob) -> None:
-        """Write a file in a task that the order, and every repetition of it, waits for."""
+        """Write a file in a task that its order waits for, and every repetition of the order."""
 
         async def write() -> None:
             async with self._inline_turns:
@@ -167,7 +170,7 @@ class Exports:
             try:
                 await self._run(export_id)
             except sqlite3.Error as error:
-                # Not even the failure could be noted. There may be room again later.
+                # Not even the failure could be stored. There may be room again later.
                 _log.error("export %s waits: %s", export_id, error)
                 await asyncio.sleep(CLEANING_SECONDS)
                 self._queue.put_nowait(export_id)
@@ -193,13 +196,13 @@ class Exports:
             _log.error("export %s failed: %s", job.id, error)
             await self.table.fail(job, getattr(error, "strerror", None) or str(error))
             return
-        except Exception:  # noqa: BLE001  # whatever it was, the worker lives on for the next job
+        except Exception:  # noqa: BLE001  # whatever it was, the worker goes on with the next job
             _log.exception("export %s failed", job.id)
             await self.table.fail(job, "the server could not write the file; its log says why")
             return
         await self.table.complete(job, finished)
         if await self.table.job(job.id) is None:
-            # Forgotten meanwhile: nobody can ask for the file, and no cleaning would find it.
+            # Its row was deleted meanwhile: no request and no cleaning would find the file.
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""The table of export jobs in ``state.db``: what is asked of it and what is written into it."""
+"""The export jobs, and their table in ``state.db``."""
 
 import sqlite3
 import sys
@@ -11,13 +11,13 @@ from adanalytics_server.exports.files import ExportedFile
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.state import State
 
-# A job can be asked for during so many lifetimes of its file; then its row goes.
+# The status of a job can be read for so many lifetimes of its file; then its row is deleted.
 LIFETIMES_REMEMBERED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What somebody wants a file of; ``fingerprint`` changes with the events of the range."""
+    """The order of an export; ``fingerprint`` changes with the events of the range."""
 
     partner: int
     days: DayRange
@@ -46,7 +46,7 @@ class ExportJob:
 
     @property
     def suffix(self) -> str:
-        """How the names of its file end; a parquet file is compressed inside and stays one."""
+        """The end of its file's names; parquet is compressed inside, so it gets no ``.gz``."""
         is_wrapped = self.compression == "gzip" and self.format != "parquet"
         return f".{self.format}.gz" if is_wrapped else f".{self.format}"
 
@@ -62,7 +62,7 @@ class ExportJob:
 
 
 class ExportTable:
-    """Keeps one row per job; a job whose time is over is expired whatever its row says."""
+    """One row per job; after its lifetime a job is expired whatever its row says."""
 
     def __init__(self, state: State, clock: Clock, *, lifetime_seconds: int) -> None:
         self._state = state
@@ -101,7 +101,7 @@ class ExportTable:
         return [row["id"] for row in rows]
 
     async def with_files(self, *, expired: bool) -> list[ExportJob]:
-        """List the jobs that have a file, all of them or those that expired meanwhile."""
+        """List the jobs that have a file: all of them, or only the expired ones."""
         limit = self._clock.now() - self._lifetime if expired else sys.maxsize
         rows = await self._state.rows(
             "SELECT * FROM exports WHERE status = 'completed' AND created_at <= ?", limit
@@ -109,12 +109,12 @@ class ExportTable:
         return [self._job(row) for row in rows]
 
     async def count_by_status(self) -> dict[str, int]:
-        """Count the jobs of all partners by the status that their rows have."""
+        """Count the jobs of all partners by the status in their rows."""
         rows = await self._state.rows("SELECT status, COUNT(*) AS n FROM exports GROUP BY status")
         return {row["status"]: row["n"] for row in rows}
 
     async def create(self, request: ExportRequest) -> ExportJob:
-        """Add a job that waits."""
+        """Add a pending job."""
         export_id = str(uuid4())
         async with self._state.writing() as connection:
             await connection.execute(
@@ -128,11 +128,11 @@ class ExportTable:
         return job
 
     async def set_status(self, job: ExportJob, status: str) -> None:
-        """Note that a job is in work, or expired."""
+        """Store that a job is processing, or expired."""
         await self._update(job, "status = ?", status)
 
     async def complete(self, job: ExportJob, file: ExportedFile) -> None:
-        """Note that the file of a job is there."""
+        """Store that the file of a job is complete."""
         await self._update(
             job,
             "status = 'completed', finished_at = ?, row_count = ?, size_bytes = ?, sha256 = ?",
@@ -143,7 +143,7 @@ class ExportTable:
         )
 
     async def fail(self, job: ExportJob, reason: str) -> None:
-        """Note why there will be no file."""
+        """Store why a job has no file."""
         await self._update(
             job, "status = 'failed', finished_at = ?, error = ?", self._clock.now(), reason
         )
@@ -152,7 +152,7 @@ class ExportTable:
         """Delete the rows of jobs that expired long ago; not while there may be a file."""
         limit = self._clock.now() - LIFETIMES_REMEMBERED * self._lifetime
         old = "FROM exports WHERE created_at <= ? AND status != 'completed'"
-        # Looked for first: a transaction for nothing would be one sync of the disk an order.
+        # Look first: a transaction without a change would cost each order a sync of the disk.
         if await self._state.row(f"SELECT 1 {old} LIMIT 1", limit):
             async with self._state.writing() as connection:
                 await connection.execute(f"DELETE {old}", (limit,))
