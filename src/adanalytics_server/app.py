@@ -16,7 +16,7 @@ from adanalytics_server.accounts import (
     Tokens,
 )
 from adanalytics_server.api import routes as api
-from adanalytics_server.api.openapi import DocumentedApp, operation_id
+from adanalytics_server.api.openapi import DESCRIPTION, SERVERS, TAGS, DocumentedApp, operation_id
 from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
@@ -86,7 +86,10 @@ def create_app(
     app = DocumentedApp(
         title="Partner ad analytics",
         summary="Event-level log data, summaries and bulk exports for partners of an ad platform.",
+        description=DESCRIPTION,
         version="1",
+        servers=SERVERS,
+        openapi_tags=TAGS,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.accounts import Partner, TooManyAttempts
 from adanalytics_server.answers import add_headers, answers_of, note_credential
-from adanalytics_server.api.openapi import json_body
-from adanalytics_server.api.openapi_responses import (
+from adanalytics_server.api.openapi import (
     DATES,
     DOWNLOAD,
     EVENTS,
@@ -22,6 +21,7 @@ from adanalytics_server.api.openapi_responses import (
     LOGIN,
     START_EXPORT,
     SUMMARY,
+    json_body,
 )
 from adanalytics_server.api.requests import (
     ApiRoute,
@@ -86,6 +86,7 @@ partner_router = APIRouter(
 
 @router.post(
     "/api/auth/login",
+    tags=["login"],
     responses=LOGIN,
     dependencies=[Depends(refuse_repeated)],
     openapi_extra=json_body(LoginRequest),
@@ -109,7 +110,7 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
     )
 
 
-@partner_router.get("/events", responses=EVENTS)
+@partner_router.get("/events", tags=["data"], responses=EVENTS)
 def events(
     request: Request,
     context: ContextDep,
@@ -143,7 +144,7 @@ def events(
     return _PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
 
 
-@partner_router.get("/summary", responses=SUMMARY)
+@partner_router.get("/summary", tags=["data"], responses=SUMMARY)
 def summary(
     request: Request,
     context: ContextDep,
@@ -156,14 +157,17 @@ def summary(
     return _json(answers_of(request).summary(found))
 
 
-@partner_router.get("/dates", responses=DATES)
+@partner_router.get("/dates", tags=["data"], responses=DATES)
 def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Response:
     """List the days that have data."""
     return _json({"dates": read_dates(context.stores.of(partner.number))})
 
 
 @partner_router.post(
-    "/bulk-export", responses=START_EXPORT, openapi_extra=json_body(BulkExportRequest)
+    "/bulk-export",
+    tags=["export"],
+    responses=START_EXPORT,
+    openapi_extra=json_body(BulkExportRequest),
 )
 async def start_export(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
@@ -183,7 +187,7 @@ async def start_export(
     return _export_answer(request, context, partner, job)
 
 
-@partner_router.get("/bulk-export/{export_id}", responses=EXPORT_STATUS)
+@partner_router.get("/bulk-export/{export_id}", tags=["export"], responses=EXPORT_STATUS)
 async def export_status(
     request: Request,
     context: ContextDep,
@@ -200,6 +204,7 @@ async def export_status(
 
 @router.get(
     "/exports/{export_id}",
+    tags=["export"],
     response_class=Response,
     responses=DOWNLOAD,
     dependencies=[Depends(refuse_repeated)],
