@@ -23,9 +23,9 @@ import msgspec
 
 from adanalytics_server.exports import write_export
 from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, decode_event
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 

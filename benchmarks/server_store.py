@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 
 from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Record, decode_facts
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
 

@@ -15,9 +15,8 @@ from adanalytics_server.app import create_app
 from adanalytics_server.exports import files as exportfiles
 from adanalytics_server.serving import listen, serve, url_of
 from adanalytics_server.settings import Settings
-from adanalytics_server.storage.pages import read_in_parts
+from adanalytics_server.storage.pages import Span, read_in_parts
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.storage.text_reading import Span
 
 
 def half(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:

@@ -133,10 +133,7 @@ def test_nothing_is_left_after_a_reset(server: LocalServer, make_record: MakeRec
     server.reset()
     found = everything(server)
     # A month that was not there has a file now, whose rows nobody can see.
-    assert {name for name in found if name not in before} == {
-        "partners/1/2026-03.db/chunks",
-        "partners/1/2026-03.db/text_file",
-    }
+    assert {name for name in found if name not in before} == {"partners/1/2026-03.db/chunks"}
     for name, value in before.items():
         assert found[name] == value, name
 

@@ -21,6 +21,7 @@ from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.loading.load import load_file
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.seed.generate import generate
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
     EVENT_FIELDS,
@@ -30,7 +31,6 @@ from adanalytics_server.storage.events import (
     encode_event,
 )
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 

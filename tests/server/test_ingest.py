@@ -1,20 +1,19 @@
 """Loads are idempotent and atomic, late data go to the end, a replaced hour is replaced whole."""
 
-import errno
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adanalytics_server.api.summaries import read_dates, read_summary
-from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage.chunks import CHUNK_ROWS, append_rows, split_pieces
+from adanalytics_server.storage.damage import DamagedFile, DiskFull
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
-from adanalytics_server.storage.month_text import appending
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore, first_key
 
@@ -129,22 +128,24 @@ def test_a_load_that_fails_half_way_shows_nothing(
     assert impressions(store) == 1
 
 
-def test_a_load_without_room_gives_back_what_it_took(
-    store: PartnerStore, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["2026-01", "ledger"])
+def test_a_load_without_room_changes_nothing(
+    store: PartnerStore, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     ingest(store, [make_record(START, 1)])
-    before = {file.name: file.stat().st_size for file in store.folder.glob("*.events")}
+    real = sqlite3.connect
 
-    def full(_file: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def full(path: str | Path, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = real(path, **options)
+        if Path(path).stem == name:
+            connection.execute("PRAGMA max_page_count = 1")
+        return connection
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        for at in (START + 1, START + 3 * HOUR):
-            with pytest.raises(OSError, match=r"No space left on device.*2026-0[12].1.events"):
-                ingest(store, [make_record(at, number) for number in range(2, 2000)])
-    after = {file.name: file.stat().st_size for file in store.folder.glob("*.events")}
-    assert after == {**before, "2026-02.1.events": 0}
+        patch.setattr(sqlite3, "connect", full)
+        with pytest.raises(DiskFull, match=r"no room on the disk: .*\.db"):
+            ingest(store, [make_record(START + 1, number) for number in range(2, 2000)])
+    assert len(bodies(store)) == 1
     assert ingest(store, [make_record(START + 1, 2)]).stored == 1
     assert len(bodies(store)) == 2
 
@@ -164,14 +165,14 @@ def test_what_a_killed_load_left_is_never_seen_and_later_removed(
 ) -> None:
     ingest(store, [make_record(START, 1)])
     hour = START // HOUR
-    with (
-        store.writing_month("2026-01") as connection,
-        appending(connection, store.folder, "2026-01") as texts,
-    ):
-        texts.append(first_key(hour, 1), [b"torn"])
+    torn = [make_record(START + 9, number).body for number in range(2, CHUNK_ROWS + 9)]
+    with store.writing_month("2026-01") as connection:
+        append_rows(connection, first_key(hour, 0), first_key(hour, 1), torn)
     assert bodies(store) == [make_record(START, 1).body]
     ingest(store, [make_record(START + 1, 2)])
     assert bodies(store) == [make_record(START, 1).body, make_record(START + 1, 2).body]
+    with store.reading_month("2026-01") as connection:
+        assert connection.execute("SELECT SUM(n) FROM chunks").fetchone() == (2,)
 
 
 def test_a_second_writer_is_refused_while_one_writes(

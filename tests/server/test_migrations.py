@@ -4,7 +4,10 @@
 was once written: do not bring them up to date.
 """
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +19,7 @@ from adanalytics_server.admin import list_partners
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
 from adanalytics_server.storage import schema
+from adanalytics_server.storage.damage import DamagedFile
 from adanalytics_server.storage.schema import NewerSchema, migrate
 
 TEXTS = Path(__file__).parent / "first_version"
@@ -123,3 +127,47 @@ def test_a_step_that_fails_leaves_the_version_before_it() -> None:
         connection.rollback()
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         assert {name for _, name, _ in layout(connection)} == {"a"}
+
+
+@pytest.fixture
+def month_of_texts(data: Path) -> Path:
+    """A month in the layout between: its texts in a file, and their places in the database."""
+    month = database(data, "2026-01")
+    with closing(sqlite3.connect(month, isolation_level=None)) as connection:
+        migrate(connection, schema.MONTH_STEPS[:2])
+    assert schema.text_files(month)
+    return month
+
+
+def test_a_month_of_texts_in_a_file_is_served(month_of_texts: Path, http: httpx.Client) -> None:
+    answer = http.get(f"{API}/events", params=RANGE)
+    assert answer.json()["pagination"]["total"] == len(answer.json()["events"]) == 10
+    assert not schema.text_files(month_of_texts)
+
+
+def test_a_migration_that_is_killed_is_repeated(month_of_texts: Path, data: Path) -> None:
+    script = (
+        "import os, signal, sqlite3, sys\n"
+        "from adanalytics_server.storage.schema import MONTH_STEPS, migrate\n"
+        "def last(connection):\n"
+        "    MONTH_STEPS[-1](connection)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "migrate(connection, (*MONTH_STEPS[:-1], last))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(month_of_texts)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with LocalServer(data=data) as server:
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        answer = httpx.get(f"{server.url}{API}/events", params=RANGE, headers=headers)
+    assert len(answer.json()["events"]) == 10
+
+
+def test_a_month_whose_texts_are_cut_is_damaged_and_stays(month_of_texts: Path) -> None:
+    (texts,) = schema.text_files(month_of_texts)
+    texts.write_bytes(texts.read_bytes()[:100])
+    with closing(sqlite3.connect(month_of_texts, isolation_level=None)) as connection:
+        with pytest.raises(DamagedFile, match=r"2026-01\.1\.events is damaged"):
+            migrate(connection, schema.MONTH_STEPS)
+        connection.rollback()
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)

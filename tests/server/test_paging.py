@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import (
+    HourReplaced,
+    Span,
     cut,
     read_in_parts,
     read_page,
@@ -22,7 +24,6 @@ from adanalytics_server.storage.pages import (
     read_spans,
 )
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.storage.text_reading import HourReplaced, Span
 
 HOUR = 3_600_000
 # Two hours before the end of January 2026, so that a range crosses a month.

@@ -13,6 +13,7 @@ from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.loading.progress import Progress
 from adanalytics_server.loading.timestamps import parse_timestamp
 from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
     DEVICE_TYPES,
@@ -23,7 +24,6 @@ from adanalytics_server.storage.events import (
     decode_event,
     encode_event,
 )
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 

@@ -7,12 +7,11 @@ from random import Random
 
 import pytest
 
-from adanalytics_server.storage import month_text
-from adanalytics_server.storage.damage import DamagedFile
+from adanalytics_server.storage import chunks as storage_chunks
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 
@@ -25,7 +24,7 @@ CHUNK = 4
 
 @pytest.fixture(autouse=True)
 def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(month_text, "CHUNK_ROWS", CHUNK)
+    monkeypatch.setattr(storage_chunks, "CHUNK_ROWS", CHUNK)
 
 
 def served(store: PartnerStore, *, per_page: int = 100_000) -> list[bytes]:
@@ -72,38 +71,10 @@ def test_rows_of_many_small_loads_stay_in_order_and_in_few_chunks(
         ingest(store, new)
         bodies = [record.body for record in expected[0] + expected[1]]
         assert served(store) == bodies
-        # For each hour: those that wait to be joined, and then two for each full one.
-        assert chunks(store) <= 2 * CHUNK + 2 * len(bodies) // CHUNK + 6
+        # The unseen row of a killed load may have a chunk until the next load of its hour.
+        full = sum(-(-len(records) // CHUNK) for records in expected)
+        assert chunks(store) in {full, full + 1}
     assert served(store, per_page=7) == bodies
     again = [make_record(START + n, 600_000 + n) for n in range(3)]
     ingest(store, again, replace_hours={START // HOUR})
     assert served(store) == [record.body for record in again + expected[1]]
-
-
-def test_loads_into_one_hour_are_joined_where_they_lie(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
-    records = [make_record(START + n, n) for n in range(40)]
-    for record in records:
-        ingest(store, [record])
-    (file,) = store.folder.glob("*.events")
-    assert file.read_bytes() == b",".join([record.body for record in records] + [b""])
-    assert chunks(store) < len(records)
-
-
-def test_texts_that_are_damaged_are_not_joined(
-    store: PartnerStore, make_record: MakeRecord
-) -> None:
-    for number in range(2 * CHUNK + 1):
-        hours = (START, START + HOUR)
-        ingest(store, [make_record(hour + number, hour + number) for hour in hours])
-    with store.reading_month("2026-01") as connection:
-        query = "SELECT position FROM chunks ORDER BY key DESC LIMIT 1 OFFSET 3"
-        (joined,) = connection.execute(query).fetchone()
-    (file,) = store.folder.glob("*.events")
-    with file.open("r+b") as texts:
-        texts.seek(joined)
-        texts.write(b"x")
-    ingest(store, [make_record(START + CHUNK, 99)])
-    with pytest.raises(DamagedFile, match="no events"):
-        ingest(store, [make_record(START + HOUR + CHUNK, 100)])

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_server.api.summaries import read_summary
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_TYPES, LogEvent, Record, decode_event
 from adanalytics_server.storage.ingest import ingest
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.rollups import CAMPAIGN
 from adanalytics_server.storage.schema import COUNTERS

@@ -43,7 +43,7 @@ from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
 # Up to about this size, a call for each part costs more than joining it with its neighbours.
-_MOST_JOINED_BYTES = 1 << 16
+_MOST_JOINED_BYTES = 1 << 20
 
 router = APIRouter(route_class=ApiRoute)
 

@@ -123,9 +123,6 @@ class EventFiles:
                 into.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):
                     _copy(file, into / file.name)
-                # These only grow, behind what the copied index knows: a second name is a copy.
-                for file in store.folder.glob("*.events"):
-                    os.link(file, into / file.name)
         except sqlite3.DatabaseError as error:
             # A damaged file is for the requests that need it to report, not a reason not to start.
             return Events(revision, reason=f"a file cannot be read ({error})")
@@ -134,9 +131,6 @@ class EventFiles:
 
 def _bring_back(store: PartnerStore, copy: Path) -> None:
     """Write the copies over the open files; the ledger last, for it says what is visible."""
-    for texts in copy.glob("*.events"):
-        if not (store.folder / texts.name).exists():
-            os.link(texts, store.folder / texts.name)
     for file in sorted(copy.glob("*.db"), key=lambda file: file.stem == "ledger"):
         _copy(file, store.folder / file.name)
 

@@ -12,11 +12,10 @@ from typing import IO, cast
 
 from adanalytics_server.exports.csv import CSV_HEADER, csv_rows
 from adanalytics_server.exports.parquet import ParquetEvents
+from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.joined_rows import as_lines
-from adanalytics_server.storage.pages import read_in_parts, read_spans
+from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.storage.text_reading import HourReplaced, Span
 
 # Rows in memory at a time, whatever the size of the export; a multiple of those in a chunk.
 PART_ROWS = 1_024

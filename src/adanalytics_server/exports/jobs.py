@@ -22,10 +22,9 @@ from adanalytics_server.exports.files import ExportStopped, write_export
 from adanalytics_server.exports.table import ExportJob, ExportRequest, ExportTable
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.pages import read_spans
+from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.stores import Stores
-from adanalytics_server.storage.text_reading import HourReplaced, Span
 
 # Small exports that are written at the same time, each within its request; others wait.
 MOST_INLINE = 2

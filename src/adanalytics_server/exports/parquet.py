@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import msgspec
 
+from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.events import EVENT_FIELDS, FIELDS, Kind
-from adanalytics_server.storage.joined_rows import as_lines
 
 # Rows of one row group, and the most that are held as Arrow columns at a time: about 5 MB.
 ROWS_PER_GROUP = 16_384

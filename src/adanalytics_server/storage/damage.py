@@ -2,6 +2,8 @@
 
 import errno
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -10,17 +12,36 @@ class DamagedFile(sqlite3.DatabaseError):
 
     def __init__(self, path: Path, reason: str) -> None:
         # Without the folders above: the text may end up in the answer to a client.
-        name = f"partners/{path.parent.name}/{path.name}"
         super().__init__(
-            f"{name} is damaged ({reason}): put its folder back from a backup, or remove the"
-            " folder and load its files again"
+            f"partners/{path.parent.name}/{path.name} is damaged ({reason}): put its folder back"
+            " from a backup, or remove the folder and load its files again"
         )
 
 
-def is_damage(error: BaseException) -> bool:
-    """Tell whether SQLite found that a file is none of its own, or no longer whole."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+class DiskFull(OSError):
+    """A file cannot grow: the disk, or the user's part of it, is full. Nothing was changed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.ENOSPC, "no room on the disk", f"{path.parent.name}/{path.name}")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what SQLite says of a file, damaged or without room to grow, into errors that name it.
+
+    Raises:
+        DamagedFile: the file is no database, or no longer a whole one.
+        DiskFull: the disk is full.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise DamagedFile(path, str(error)) from error
+        if is_no_room(error):
+            raise DiskFull(path) from error
+        raise
 
 
 def is_no_room(error: BaseException) -> bool:

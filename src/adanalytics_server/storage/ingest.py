@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from uuid import UUID
 
+from adanalytics_server.storage.chunks import append_rows, remove_rows, split_pieces
 from adanalytics_server.storage.damage import DamagedFile
 from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
-from adanalytics_server.storage.joined_rows import split_pieces
-from adanalytics_server.storage.month_text import TextWriter, appending, remove_rows, rewrite
-from adanalytics_server.storage.pages import read_in_parts
+from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts
 from adanalytics_server.storage.rollups import Rollups, remember_names
 from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
-from adanalytics_server.storage.text_reading import HourReplaced, Span
 
 # Records in memory at a time while they are written.
 BATCH = 5_000
@@ -81,11 +79,8 @@ def ingest(
         outcome.replaced_hours = sum(1 for before in replaced.values() if before.n)
         by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
         for month, month_records in by_month:
-            with (
-                store.writing_month(month) as index,
-                appending(index, store.folder, month) as texts,
-            ):
-                writer = _MonthWriter(ledger, index, texts, rollups, outcome, revision)
+            with store.writing_month(month) as chunks:
+                writer = _MonthWriter(ledger, chunks, rollups, outcome, revision)
                 for hour, hour_records in groupby(
                     month_records, key=lambda record: hour_of_time(record.time)
                 ):
@@ -102,15 +97,13 @@ class _MonthWriter:
     def __init__(
         self,
         ledger: sqlite3.Connection,
-        index: sqlite3.Connection,
-        texts: TextWriter,
+        chunks: sqlite3.Connection,
         rollups: Rollups,
         outcome: Ingested,
         revision: int,
     ) -> None:
         self._ledger = ledger
-        self._index = index
-        self._texts = texts
+        self._chunks = chunks
         self._rollups = rollups
         self._outcome = outcome
         self._revision = revision
@@ -119,20 +112,17 @@ class _MonthWriter:
         """Append the records of an hour behind its rows, or in place of the ``replaced`` ones."""
         before = replaced or _visible(self._ledger, hour)
         self._remove_unseen(hour, before)
-        if replaced is None:
-            self._texts.join_small_chunks(
-                first_key(hour, before.first), first_key(hour, before.end)
-            )
+        first = before.end if replaced else before.first
         end = before.end
         while batch := list(islice(records, BATCH)):
             fresh = self._without_known(batch)
             self._outcome.duplicates += len(batch) - len(fresh)
-            self._texts.append(first_key(hour, end), [record.body for record in fresh])
+            rows = [record.body for record in fresh]
+            append_rows(self._chunks, first_key(hour, first), first_key(hour, end), rows)
             self._rollups.add(hour // 24, fresh)
             end += len(fresh)
         if end == before.end:
             return
-        first = before.end if replaced else before.first
         self._outcome.stored += end - before.end
         self._outcome.days.add(hour // 24)
         self._ledger.execute(
@@ -142,8 +132,8 @@ class _MonthWriter:
 
     def _remove_unseen(self, hour: int, seen: _Hour) -> None:
         """Drop what a killed load or an unfinished replacement left beside the visible rows."""
-        remove_rows(self._index, first_key(hour, 0), first_key(hour, seen.first))
-        remove_rows(self._index, first_key(hour, seen.end), first_key(hour + 1, 0))
+        remove_rows(self._chunks, first_key(hour, 0), first_key(hour, seen.first))
+        remove_rows(self._chunks, first_key(hour, seen.end), first_key(hour + 1, 0))
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Write down the ids of a batch and return the records whose id was not there."""
@@ -220,7 +210,6 @@ def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None
     """Delete replaced rows once nobody can be sent to them any more."""
     obsolete = [(hour, before) for hour, before in replaced.items() if before.n]
     for month, hours in groupby(obsolete, key=lambda entry: month_of_hour(entry[0])):
-        with store.writing_ledger(), store.writing_month(month) as index:
+        with store.writing_ledger(), store.writing_month(month) as chunks:
             for hour, old in hours:
-                remove_rows(index, first_key(hour, old.first), first_key(hour, old.end))
-            rewrite(index, store.folder, month)
+                remove_rows(chunks, first_key(hour, old.first), first_key(hour, old.end))

@@ -4,16 +4,32 @@ The ledger says how many rows each hour has. A page is found by walking those co
 first row, then read as ranges of keys: no OFFSET. Adding the counts up gives the total.
 """
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
 
+from adanalytics_server.storage.chunks import BEGIN, END, count_rows, some_rows
+from adanalytics_server.storage.damage import DamagedFile
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.store import PartnerStore, month_of_hour
-from adanalytics_server.storage.text_reading import HourReplaced, Span, read_month
+from adanalytics_server.storage.store import PartnerStore, first_key, month_of_hour
 
 _ATTEMPTS = 5
+
+
+class HourReplaced(RuntimeError):
+    """Rows vanished while they were read, because their hour was replaced; read again."""
+
+
+class Span(NamedTuple):
+    """``n`` visible rows of an hour (since 1970), from sequence number ``first`` on."""
+
+    hour: int
+    first: int
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +105,55 @@ def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
     pieces: list[bytes] = []
     for month, of_month in groupby(spans, key=lambda span: month_of_hour(span.hour)):
         with store.reading_month(month) as connection:
-            pieces += read_month(connection, store.folder, month, of_month)
+            for run in _runs(of_month):
+                pieces += _read_run(connection, store.folder / f"{month}.db", run)
     return pieces
+
+
+def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """Group the spans of hours that follow each other: their chunks are one range of keys."""
+    run: list[Span] = []
+    for span in spans:
+        if run and span.hour != run[-1].hour + 1:
+            yield run
+            run = []
+        run.append(span)
+    if run:
+        yield run
+
+
+def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> Iterator[bytes]:
+    low, last = first_key(run[0].hour, run[0].first), run[-1]
+    # Plain tuples: a page has a hundred of them, and names would cost as much as reading it.
+    chunks: Iterator[tuple[int, int, bytes]] = connection.execute(
+        "SELECT key, n, texts FROM chunks"
+        " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
+        (low, first_key(last.hour, last.first) + last.n),
+    )
+    chunk = next(chunks, None)
+    for hour, first, count in run:
+        at = first_key(hour, first)
+        high = at + count
+        while at < high:
+            # What lies between was replaced, or is not yet visible.
+            while chunk is not None and chunk[0] + chunk[1] <= at:
+                chunk = next(chunks, None)
+            if chunk is None or chunk[0] > at:
+                raise HourReplaced(
+                    f"{path.name} has not all rows of hour {hour % 24}: they were replaced"
+                    " while they were read, or the file is damaged"
+                )
+            key, rows, texts = chunk
+            if not texts.startswith(BEGIN) or not texts.endswith(END):
+                raise DamagedFile(path, "what is in it are no events")
+            take = min(key + rows, high) - at
+            if take == rows:
+                yield texts
+            elif count_rows(texts) == rows:
+                yield some_rows(texts, at - key, take)
+            else:
+                raise DamagedFile(path, "a chunk has not as many rows as it should")
+            at += take
 
 
 def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:

@@ -4,10 +4,14 @@
 it has been released; a change of layout is a new step at the end.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from io import BytesIO
+from pathlib import Path
 
-from adanalytics_server.storage.month_text import move_texts_out
+from adanalytics_server.storage.damage import DamagedFile
 
 COUNTERS = (
     "ad_requests",
@@ -148,10 +152,68 @@ CREATE INDEX sends_by_credential ON sends (credential, at);
 Step = str | Callable[[sqlite3.Connection], None]
 Steps = tuple[Step, ...]
 
+
+def text_files(month: Path) -> list[Path]:
+    """List the files of texts that the second layout of a month had beside its database."""
+    return sorted(month.parent.glob(f"{month.stem}.*.events"))
+
+
+def _text_file(month: sqlite3.Connection, generation: int) -> Path:
+    (_, _, name) = month.execute("PRAGMA database_list").fetchone()
+    return Path(name).parent / f"{Path(name).stem}.{generation}.events"
+
+
+def _move_texts_out(month: sqlite3.Connection) -> None:
+    """Turn the first layout of a month, a row per event, into a file of texts and their places."""
+    month.execute(
+        "CREATE TABLE chunks (\n    key INTEGER PRIMARY KEY,\n    n INTEGER NOT NULL,\n"
+        "    position INTEGER NOT NULL,\n    length INTEGER NOT NULL\n) STRICT"
+    )
+    month.execute("CREATE TABLE text_file (generation INTEGER NOT NULL) STRICT")
+    month.execute("INSERT INTO text_file VALUES (1)")
+    if month.execute("SELECT COUNT(*) FROM events").fetchone() != (0,):
+        rows = month.execute("SELECT key, CAST(body AS BLOB) FROM events")
+        with closing(rows), _text_file(month, 1).open("wb") as file:
+            for key, body in rows:
+                place = (key, 1, file.tell(), len(body))
+                month.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", place)
+                file.write(body + b",")
+            file.flush()
+            os.fsync(file.fileno())
+    month.execute("DROP TABLE events")
+
+
+def _move_texts_in(month: sqlite3.Connection) -> None:
+    """Turn the second layout of a month, texts in a file, into chunks that hold their texts.
+
+    The file stays: until the commit it is all there is. Who opens the month removes it.
+
+    Raises:
+        DamagedFile: the texts are not where they should be.
+    """
+    (generation,) = month.execute("SELECT generation FROM text_file").fetchone()
+    month.execute("ALTER TABLE chunks RENAME TO places")
+    month.execute(
+        "CREATE TABLE chunks (\n    key INTEGER PRIMARY KEY,\n    n INTEGER NOT NULL,\n"
+        "    texts BLOB NOT NULL\n) STRICT"
+    )
+    path = _text_file(month, generation)
+    places = month.execute("SELECT key, n, position, length FROM places")
+    with closing(places), path.open("rb") if path.exists() else BytesIO() as file:
+        for key, n, position, length in places:
+            file.seek(position)
+            texts = file.read(length)
+            if len(texts) < length:
+                raise DamagedFile(path, "its end is missing")
+            month.execute("INSERT INTO chunks VALUES (?, ?, ?)", (key, n, texts))
+    month.execute("DROP TABLE places")
+    month.execute("DROP TABLE text_file")
+
+
 STATE_STEPS: Steps = (_STATE, _WEB_SESSIONS)
 LIMITS_STEPS: Steps = (_LIMITS,)
 LEDGER_STEPS: Steps = (_LEDGER,)
-MONTH_STEPS: Steps = (_MONTH, move_texts_out)
+MONTH_STEPS: Steps = (_MONTH, _move_texts_out, _move_texts_in)
 
 
 class NewerSchema(RuntimeError):

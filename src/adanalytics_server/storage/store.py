@@ -1,9 +1,8 @@
 """The files of one partner: where they are and how they are opened.
 
 A partner has ``ledger.db`` (which rows of which hour are visible, the ids, the rollups) and per
-month ``YYYY-MM.db``, the index of the texts in ``YYYY-MM.N.events``. A row of a month exists for
-readers only when the ledger says so: one commit of the ledger makes a whole load visible,
-however many months it touches.
+month ``YYYY-MM.db``, the rows in chunks. A row exists for readers only when the ledger says so:
+one commit of the ledger makes a whole load visible, however many months it touches.
 """
 
 import sqlite3
@@ -16,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.storage.damage import DamagedFile, is_damage
-from adanalytics_server.storage.schema import LEDGER_STEPS, MONTH_STEPS, migrate
+from adanalytics_server.storage.damage import naming
+from adanalytics_server.storage.schema import LEDGER_STEPS, MONTH_STEPS, migrate, text_files
 
 # Idle connections kept for reading, over all files of a partner.
 MOST_IDLE = 32
@@ -63,7 +62,7 @@ class PartnerStore:
 
     @contextmanager
     def reading_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Lend a read-only connection to the index of a month (``YYYY-MM``)."""
+        """Lend a read-only connection to the rows of a month (``YYYY-MM``)."""
         with self._reading(month) as connection:
             yield connection
 
@@ -79,7 +78,7 @@ class PartnerStore:
 
     @contextmanager
     def writing_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Open a month's index inside a write transaction; only under the ledger's."""
+        """Open a month's rows inside a write transaction; only under the ledger's."""
         with self._writing(month) as connection:
             yield connection
 
@@ -93,26 +92,22 @@ class PartnerStore:
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(self._open_for_writing(name)) as connection, transaction(connection):
-                yield connection
-        except sqlite3.DatabaseError as error:
-            if is_damage(error):
-                raise DamagedFile(self._path(name), str(error)) from error
-            raise
+        with (
+            naming(self._path(name)),
+            closing(self._open_for_writing(name)) as connection,
+            transaction(connection),
+        ):
+            yield connection
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[sqlite3.Connection]:
-        connection = None
-        try:
+        with naming(self._path(name)):
             connection = self._take(name) or self._open_for_reading(name)
-            yield connection
-        except BaseException as error:
-            if connection is not None:
+            try:
+                yield connection
+            except BaseException:
                 connection.close()
-            if is_damage(error):
-                raise DamagedFile(self._path(name), str(error)) from error
-            raise
+                raise
         self._give_back(name, connection)
 
     def _take(self, name: str) -> sqlite3.Connection | None:
@@ -159,7 +154,11 @@ class PartnerStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path(name), isolation_level=None)
         try:
+            # Of a new file only: a chunk of 80 KB on fewer pages is read a third faster.
+            connection.execute("PRAGMA page_size = 16384")
             migrate(connection, LEDGER_STEPS if name == "ledger" else MONTH_STEPS)
+            for texts in text_files(self._path(name)):
+                texts.unlink()
             # FULL, because the ledger must never be newer on disk than the bodies it names.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA cache_size = -65536")
@@ -176,6 +175,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        # A full disk has ended the transaction already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")

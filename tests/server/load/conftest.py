@@ -8,9 +8,9 @@ import pytest
 
 from adanalytics_server.loading.load import LoadReport, load_file
 from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import LogEvent, decode_event
-from adanalytics_server.storage.joined_rows import split_pieces
 from adanalytics_server.storage.pages import read_page
 from adanalytics_server.storage.store import PartnerStore
 

@@ -1,0 +1,104 @@
+"""Rows as they are stored and served: texts of events, in chunks of up to 128, each one BLOB.
+
+A chunk holds rows with commas between them, as they stand in a page, under the key of its first
+row. A page is therefore a range of keys, and no event is decoded to be served.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+
+# Rows of one chunk: what has to be read and cut for a page that begins or ends within it.
+CHUNK_ROWS = 128
+
+# Between two events, and nowhere else: in a JSON string a quote has a backslash before it, and
+# no field of an event is a list. The name of the first field makes it longer than it need be,
+# which makes it faster to find.
+BEGIN = b'{"event_id":"'
+END = b"}"
+_BETWEEN = b"}," + BEGIN
+
+
+def split_rows(text: bytes) -> list[bytes]:
+    """Cut joined rows apart.
+
+    >>> split_rows(b'{"event_id":"a"},{"event_id":"b"}')
+    [b'{"event_id":"a"}', b'{"event_id":"b"}']
+    """
+    inner = text.split(_BETWEEN)
+    if len(inner) == 1:
+        return inner if text else []
+    rows = [b'{"event_id":"%b}' % row for row in inner]
+    rows[0], rows[-1] = inner[0] + b"}", BEGIN + inner[-1]
+    return rows
+
+
+def count_rows(text: bytes) -> int:
+    """Count joined rows, of which there is one at least."""
+    return text.count(_BETWEEN) + 1
+
+
+def some_rows(text: bytes, skip: int, take: int) -> bytes:
+    """Return ``take`` of joined rows behind the first ``skip`` ones, still joined.
+
+    >>> some_rows(b'{"event_id":"a"},{"event_id":"b"},{"event_id":"c"}', 1, 1)
+    b'{"event_id":"b"}'
+    """
+    if skip:
+        text = BEGIN + text.split(_BETWEEN, skip)[-1]
+    behind = text.split(_BETWEEN, take)[take:]
+    return text[: -len(_BETWEEN) - len(behind[0])] + END if behind else text
+
+
+def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
+    """Cut several texts of joined rows apart, in order."""
+    return [row for piece in pieces for row in split_rows(piece)]
+
+
+def as_lines(text: bytes) -> bytes:
+    """Turn joined rows into lines; the end of the last one is left off, which saves a copy.
+
+    >>> as_lines(b'{"event_id":"a"},{"event_id":"b"}')
+    b'{"event_id":"a"}\\n{"event_id":"b"}'
+    """
+    return text.replace(_BETWEEN, b"}\n" + BEGIN)
+
+
+def append_rows(connection: sqlite3.Connection, first: int, key: int, rows: list[bytes]) -> None:
+    """Store rows of one hour under consecutive keys from ``key`` on.
+
+    The last chunk is filled up before another one begins: many small loads leave no more chunks
+    than one large load. Chunks before the key ``first`` belong to rows that are about to go.
+    """
+    last = connection.execute(
+        "SELECT key, n, texts FROM chunks WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1",
+        (first, key),
+    ).fetchone()
+    if last is not None and rows:
+        start, n, texts = last
+        added, rows = rows[: CHUNK_ROWS - n], rows[CHUNK_ROWS - n :]
+        joined = b",".join([texts, *added])
+        connection.execute(
+            "UPDATE chunks SET n = ?, texts = ? WHERE key = ?", (n + len(added), joined, start)
+        )
+        key += len(added)
+    for start in range(0, len(rows), CHUNK_ROWS):
+        chunk = rows[start : start + CHUNK_ROWS]
+        values = (key + start, len(chunk), b",".join(chunk))
+        connection.execute("INSERT INTO chunks VALUES (?, ?, ?)", values)
+
+
+def remove_rows(connection: sqlite3.Connection, low: int, high: int) -> None:
+    """Remove the rows of an hour with keys from ``low`` to below ``high``.
+
+    Only the rows of a killed load can share a chunk with rows that stay, which are before them.
+    """
+    last = connection.execute(
+        "SELECT key, texts FROM chunks"
+        " WHERE key = (SELECT MAX(key) FROM chunks WHERE key < ?) AND key + n > ?",
+        (low, low),
+    ).fetchone()
+    if last is not None:
+        key, texts = last
+        values = (low - key, some_rows(texts, 0, low - key), key)
+        connection.execute("UPDATE chunks SET n = ?, texts = ? WHERE key = ?", values)
+    connection.execute("DELETE FROM chunks WHERE key >= ? AND key < ?", (low, high))
