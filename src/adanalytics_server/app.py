@@ -20,11 +20,10 @@ from adanalytics_server.api.openapi import DESCRIPTION, SERVERS, TAGS, Documente
 from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
-from adanalytics_server.control import api as control_api
-from adanalytics_server.control.controls import Controls
+from adanalytics_server.control import Controls, control_router
 from adanalytics_server.errors import ApiError, answer_api_error
 from adanalytics_server.exports import Exports, Signer
-from adanalytics_server.faults.layer import FaultLayer
+from adanalytics_server.faults import FaultLayer
 from adanalytics_server.serving import HostCheck, Metrics, RequestLayer, monitoring_router
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.folder_lock import folder_lock
@@ -107,8 +106,13 @@ def create_app(
     app.include_router(web.router)
     if controls is not None:
         app.state.controls = controls
-        app.include_router(control_api.router)
-        app.add_middleware(FaultLayer, levers=controls.levers, answers=settings.dialect)
+        app.include_router(control_router)
+        app.add_middleware(
+            FaultLayer,
+            faults=controls.faults,
+            journal=controls.journal,
+            answers=settings.dialect,
+        )
     app.add_middleware(HostCheck, any_host=settings.any_host)
     app.add_middleware(RequestLayer, metrics=metrics)
     return app

@@ -21,11 +21,8 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(text, name=error.name) from error
 from adanalytics_server.accounts import AccountError, Accounts, ApiKeys, Partner
 from adanalytics_server.clock import Clock
-from adanalytics_server.control.controls import Controls
-from adanalytics_server.faults.armed import Faults
-from adanalytics_server.faults.dialects import dialect_of
-from adanalytics_server.faults.fault import Fault
-from adanalytics_server.faults.journal import Journal
+from adanalytics_server.control import Controls
+from adanalytics_server.faults import Fault, Faults, Journal, dialect_of
 from adanalytics_server.seed.generate import generate
 from adanalytics_server.serving import LocalServerError, ServerThread
 from adanalytics_server.settings import Settings
@@ -160,8 +157,7 @@ class LocalServer:
     def close(self) -> None:
         """Stop the server and remove the folder if it was made for it; may be called twice."""
         # Requests that a fault holds up would hold up the end as well.
-        self._controls.levers.faults.clear()
-        self._controls.levers.pauses.end()
+        self.faults.clear()
         thread, self._thread = self._thread, None
         try:
             if thread is not None:
@@ -173,12 +169,12 @@ class LocalServer:
     @property
     def faults(self) -> Faults:
         """The armed faults: ``add``, ``clear`` and ``counts`` work while the server runs."""
-        return self._controls.levers.faults
+        return self._controls.faults
 
     @property
     def journal(self) -> Journal:
         """What was asked of the server: ``entries`` lists the requests, ``clear`` forgets them."""
-        return self._controls.levers.journal
+        return self._controls.journal
 
     def reset(self) -> None:
         """Bring everything back to how it was after the start, in a few milliseconds.

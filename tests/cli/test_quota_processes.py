@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.client.told_time import HOUR, TOLD, Worker, most_in_an_hour, run_all
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.faults.journal import Entry
+from adanalytics_server.faults import Entry
 from adanalytics_server.local import LocalServer
 
 LIMIT = 1_000

@@ -14,9 +14,7 @@ import pytest
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy, errors
 from adanalytics_client.testing import MovableClock
-from adanalytics_server.faults.dialects import DIALECTS, dialect_of
-from adanalytics_server.faults.fault import EFFECTS, Fault
-from adanalytics_server.faults.text import parse_fault
+from adanalytics_server.faults import DIALECTS, EFFECTS, Fault, dialect_of, parse_fault
 from adanalytics_server.local import LocalServer, Sample
 
 FIRST, LAST = "2026-01-15", "2026-01-16"

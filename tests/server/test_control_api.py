@@ -11,8 +11,8 @@ from adanalytics_server.accounts import TOKEN_LIFETIME
 from adanalytics_server.api.operations import OPERATIONS, operation_of
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
-from adanalytics_server.faults.journal import MOST_ENTRIES, Journal
-from adanalytics_server.faults.layer import CONTROL_PREFIX
+from adanalytics_server.faults import CONTROL_PREFIX, Journal
+from adanalytics_server.faults.journal import MOST_ENTRIES
 from adanalytics_server.local import LocalServer
 from adanalytics_server.serving import ServerThread
 from adanalytics_server.settings import Settings
@@ -231,7 +231,7 @@ def test_a_request_that_fails_inside_is_in_the_journal_as_500(adanalytics: Local
 def test_the_journal_forgets_the_oldest(adanalytics: LocalServer) -> None:
     httpx.get(adanalytics.url + DATES)
     (entry,) = adanalytics.journal.entries()
-    journal = Journal()
+    journal = Journal(adanalytics.clock)
     for _ in range(MOST_ENTRIES + 5):
         journal.add(entry)
     assert len(journal.entries()) == MOST_ENTRIES

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.faults.armed import MOST_REQUESTS, Faults, Incoming
-from adanalytics_server.faults.fault import Fault
+from adanalytics_server.faults import Entry, Fault, Faults
+from adanalytics_server.faults.layer import MOST_REQUESTS
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"
@@ -158,7 +158,7 @@ def test_latency_holds_a_request_up_until_a_reset(server: LocalServer) -> None:
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while not server._controls.levers.pauses._held:
+    while not server.faults.counts()[0].struck:
         assert asking.is_alive()
     assert answers == []
     server.reset()
@@ -254,9 +254,24 @@ def test_the_first_fault_that_strikes_has_the_request_to_itself(
     assert [dates(http).status_code for _ in range(3)] == [500, 502, 200]
 
 
+def request(path: str) -> Entry:
+    return Entry(
+        number=1,
+        at=0,
+        method="GET",
+        path=path,
+        query=(),
+        operation=None,
+        key=None,
+        headers={},
+        status=None,
+        fault=None,
+        request_id="",
+    )
+
+
 def struck(faults: Faults, *paths: str) -> list[bool]:
-    requests = [Incoming("GET", path, b"", None, None) for path in paths]
-    return [faults.strike(request) is not None for request in requests]
+    return [faults.strike(request(path)) is not None for path in paths]
 
 
 def test_after_lets_so_many_pass(clock: Clock) -> None:

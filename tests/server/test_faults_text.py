@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError
-from adanalytics_server.faults.text import parse_fault
+from adanalytics_server.faults import EFFECTS, Fault, FaultError, parse_fault
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "test-controls.md"
 
@@ -79,7 +78,9 @@ def test_every_effect_has_its_words(effect: str) -> None:
         ("503 with probability 2", "a number from 0 to 1"),
         ("503 with probability 0", "above 0 and at most 1"),
         ("503 with probability .5 seed x", "a whole number"),
-        ("503 retry-after", "the value of Retry-After"),
+        ("503 retry-after", "the seconds of Retry-After are expected where 'it ends' is"),
+        ("429 retry-after x", "the seconds of Retry-After are expected where 'x' is"),
+        ("429 retry-after once", "the seconds of Retry-After are expected where 'once' is"),
         ("latency", "a time such as 200ms"),
         ("latency 5", "a time such as 200ms"),
         ("latency 0ms", "needs seconds"),

@@ -42,7 +42,7 @@ def run(
     with server_extra():
         from adanalytics_server.admin import list_partners
         from adanalytics_server.app import create_app
-        from adanalytics_server.faults.dialects import dialect_of
+        from adanalytics_server.faults import dialect_of
         from adanalytics_server.logs import set_up_logs
         from adanalytics_server.serving import listen, serve, url_of
         from adanalytics_server.settings import Settings

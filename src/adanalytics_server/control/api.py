@@ -14,8 +14,7 @@ from adanalytics_server.clock import rfc3339
 from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.errors import ApiError, bad_parameter
-from adanalytics_server.faults.fault import Fault
-from adanalytics_server.faults.text import parse_fault
+from adanalytics_server.faults import Fault, parse_fault
 from adanalytics_server.serving import comes_from_elsewhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,10 +77,10 @@ def controls_of(request: Request) -> Controls:
 
 
 ItsControls = Annotated[Controls, Depends(controls_of)]
-router = APIRouter(prefix="/_control", include_in_schema=False)
+control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 
-@router.post("/reset")
+@control_router.post("/reset")
 async def reset(controls: ItsControls) -> Response:
     """Bring the server back to its start."""
     try:
@@ -91,17 +90,17 @@ async def reset(controls: ItsControls) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/clock")
+@control_router.get("/clock")
 async def clock(controls: ItsControls) -> Response:
     """Tell the server's time and whether it stands still."""
     return _clock(controls)
 
 
-@router.post("/clock")
+@control_router.post("/clock")
 async def move_clock(request: Request, controls: ItsControls) -> Response:
     """Set, move, stop or start the server's time."""
     order = await read_body(request, ClockOrder)
-    moved = controls.levers.clock
+    moved = controls.clock
     at = moved.now() if order.now is None else _milliseconds(order.now)
     for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
         if not 0 <= reached <= _LATEST:
@@ -115,48 +114,47 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
     return _clock(controls)
 
 
-@router.get("/faults")
+@control_router.get("/faults")
 async def faults(controls: ItsControls) -> Response:
     """List the armed faults and how often each matched and struck."""
     return _faults(controls)
 
 
-@router.post("/faults")
+@control_router.post("/faults")
 async def arm_faults(request: Request, controls: ItsControls) -> Response:
     """Arm faults behind those that are there."""
     order = await read_body(request, FaultsOrder)
-    controls.levers.faults.add(*order.faults)
+    controls.faults.add(*order.faults)
     return _faults(controls)
 
 
-@router.delete("/faults")
+@control_router.delete("/faults")
 async def disarm_faults(controls: ItsControls) -> Response:
     """Disarm all faults and let go of the requests that they hold up."""
-    controls.levers.faults.clear()
-    controls.levers.pauses.end()
+    controls.faults.clear()
     return Response(status_code=204)
 
 
-@router.get("/requests")
+@control_router.get("/requests")
 async def requests(controls: ItsControls) -> Response:
     """List the requests that the server answered lately."""
-    return _json({"requests": controls.levers.journal.entries()})
+    return _json({"requests": controls.journal.entries()})
 
 
-@router.delete("/requests")
+@control_router.delete("/requests")
 async def forget_requests(controls: ItsControls) -> Response:
     """Empty the journal."""
-    controls.levers.journal.clear()
+    controls.journal.clear()
     return Response(status_code=204)
 
 
-@router.get("/snapshots")
+@control_router.get("/snapshots")
 async def snapshots(controls: ItsControls) -> Response:
     """List the names of the snapshots."""
     return _json({"snapshots": controls.snapshots()})
 
 
-@router.post("/snapshots")
+@control_router.post("/snapshots")
 async def take_snapshot(request: Request, controls: ItsControls) -> Response:
     """Remember everything as it is now."""
     order = await read_body(request, SnapshotOrder)
@@ -167,7 +165,7 @@ async def take_snapshot(request: Request, controls: ItsControls) -> Response:
     return _json({"snapshots": controls.snapshots()}, status=201)
 
 
-@router.post("/snapshots/{name}/restore")
+@control_router.post("/snapshots/{name}/restore")
 async def restore_snapshot(name: str, controls: ItsControls) -> Response:
     """Bring everything back to how it was at a snapshot."""
     try:
@@ -178,13 +176,13 @@ async def restore_snapshot(name: str, controls: ItsControls) -> Response:
 
 
 def _clock(controls: Controls) -> Response:
-    asked = controls.levers.clock
+    asked = controls.clock
     return _json({"now": rfc3339(asked.now()), "frozen": asked.is_frozen})
 
 
 def _faults(controls: Controls) -> Response:
     listed = []
-    for count in controls.levers.faults.counts():
+    for count in controls.faults.counts():
         fields = msgspec.to_builtins(count.fault).items()
         stated = {name: value for name, value in fields if value is not None}
         listed.append({"fault": stated, "matched": count.matched, "struck": count.struck})

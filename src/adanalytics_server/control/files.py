@@ -10,41 +10,9 @@ from pathlib import Path
 from adanalytics_server.storage.store import PartnerStore
 from adanalytics_server.storage.stores import Stores
 
-# A partner's events up to this size are copied when a state is captured.
-MOST_COPIED_BYTES = 64 << 20
-
 
 class CannotRestore(RuntimeError):
     """The events have changed and there is no copy; the text says what to do."""
-
-
-class ExportFiles:
-    """The finished files of exports. They never change, so that a second name is a copy."""
-
-    def __init__(self, data: Path) -> None:
-        self._folder = data / "exports"
-
-    def capture(self, into: Path) -> Path:
-        """Give every file a second name in a new folder and return that folder."""
-        kept = into / "exports"
-        kept.mkdir(parents=True)
-        for file in self._files():
-            os.link(file, kept / file.name)
-        return kept
-
-    def restore(self, captured: Path) -> None:
-        """Remove the files that came since and bring back those that went."""
-        kept = {file.name for file in captured.iterdir()}
-        for file in self._files():
-            if file.name not in kept:
-                file.unlink(missing_ok=True)
-        for name in kept:
-            if not (self._folder / name).exists():
-                os.link(captured / name, self._folder / name)
-
-    def _files(self) -> list[Path]:
-        # What is being written has another suffix and belongs to the worker.
-        return [file for file in self._folder.glob("*") if file.suffix != ".part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +30,64 @@ class Events:
     reason: str = ""
 
 
-class EventFiles:
-    """The partners' events. Only loads change them, and each load raises the revision."""
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a data folder at one time; of exports, a folder with second names of them."""
 
-    def __init__(self, data: Path, stores: Stores, *, at_most: int | None) -> None:
-        self._folder = data / "partners"
+    exports: Path
+    events: dict[int, Events]
+
+
+class DataFiles:
+    """Takes and brings back the files of exports, and the events of each partner.
+
+    The file of an export never changes, so that a second name is a copy. Only loads change events,
+    and each load raises the revision.
+    """
+
+    def __init__(self, data: Path, stores: Stores) -> None:
+        self._exports = data / "exports"
+        self._partners = data / "partners"
         self._stores = stores
-        self._at_most = at_most
 
-    def capture(self, into: Path) -> dict[int, Events]:
-        """Copy the events of each partner into a new folder, unless they are too large."""
-        return {
-            number: self._copied(number, into / "partners" / str(number))
-            for number in self._partners()
+    def capture(self, into: Path, *, at_most: int | None) -> Files:
+        """Copy all files into a folder that is made anew, but no events that are too large.
+
+        Args:
+            into: the folder.
+            at_most: bytes of events to copy for each partner; ``None`` for all of them.
+        """
+        shutil.rmtree(into, ignore_errors=True)
+        exports = into / "exports"
+        exports.mkdir(parents=True)
+        for file in self._export_files():
+            os.link(file, exports / file.name)
+        events = {
+            number: self._copied(number, into / "partners" / str(number), at_most)
+            for number in self._numbers()
         }
+        return Files(exports, events)
 
-    def restore(self, captured: dict[int, Events]) -> None:
-        """Bring back the events of partners that were loaded into since.
+    def restore(self, captured: Files) -> None:
+        """Remove the files that came since, and bring back those that went or changed.
 
         Raises:
-            CannotRestore: they were too large to be copied.
+            CannotRestore: events have changed that were too large to be copied.
         """
-        for number in self._partners():
-            before = captured.get(number, Events(revision=0))
+        kept = {file.name for file in captured.exports.iterdir()}
+        for file in self._export_files():
+            if file.name not in kept:
+                file.unlink(missing_ok=True)
+        for name in kept:
+            if not (self._exports / name).exists():
+                os.link(captured.exports / name, self._exports / name)
+        for number in self._numbers():
+            before = captured.events.get(number, Events(revision=0))
             if before.revision is None or self._revision(number) == before.revision:
                 continue
             if before.revision == 0:
                 self._stores.drop(number)
-                shutil.rmtree(self._folder / str(number))
+                shutil.rmtree(self._partners / str(number))
             elif before.copy is None:
                 raise CannotRestore(
                     f"the events of partner number {number} have changed, and there is no copy,"
@@ -99,16 +97,19 @@ class EventFiles:
             else:
                 _bring_back(self._stores.of(number), before.copy)
 
-    def _partners(self) -> list[int]:
-        return sorted(
-            int(folder.name) for folder in self._folder.glob("*") if folder.name.isdecimal()
-        )
+    def _export_files(self) -> list[Path]:
+        # What is being written has another suffix and belongs to the worker.
+        return [file for file in self._exports.glob("*") if file.suffix != ".part"]
+
+    def _numbers(self) -> list[int]:
+        folders = [folder.name for folder in self._partners.glob("*")]
+        return sorted(int(name) for name in folders if name.isdecimal())
 
     def _revision(self, partner: int) -> int:
         with self._stores.of(partner).reading_ledger() as ledger:
             return int(ledger.execute("SELECT number FROM revision").fetchone()[0])
 
-    def _copied(self, partner: int, into: Path) -> Events:
+    def _copied(self, partner: int, into: Path, at_most: int | None) -> Events:
         revision: int | None = None
         store = self._stores.of(partner)
         try:
@@ -118,7 +119,7 @@ class EventFiles:
                 size = sum(file.stat().st_size for file in store.folder.iterdir())
                 if revision == 0:
                     return Events(revision)
-                if self._at_most is not None and size > self._at_most:
+                if at_most is not None and size > at_most:
                     return Events(revision, reason=f"{size >> 20} MiB were too much to copy")
                 into.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):

@@ -1,0 +1,22 @@
+"""Faults that a test arms, the journal of requests, and dialects: around the API, not in it."""
+
+from adanalytics_server.faults.dialects import DIALECTS, Dialect, DialectError, dialect_of
+from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError, parse_fault
+from adanalytics_server.faults.journal import Entry, Journal
+from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultLayer, Faults
+
+__all__ = [
+    "CONTROL_PREFIX",
+    "DIALECTS",
+    "EFFECTS",
+    "Dialect",
+    "DialectError",
+    "Entry",
+    "Fault",
+    "FaultError",
+    "FaultLayer",
+    "Faults",
+    "Journal",
+    "dialect_of",
+    "parse_fault",
+]

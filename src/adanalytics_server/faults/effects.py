@@ -1,90 +1,116 @@
-"""Play a fault: what each effect does to one request and its answer."""
+"""What each effect does to one request and its answer; no body is collected in memory."""
 
+import asyncio
+import math
+import socket
+import struct
+import zlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
+from typing import cast
 
+from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.answers import Answers, answer_with
 from adanalytics_server.errors import ApiError, error_response
-from adanalytics_server.faults.bodies import cut, gzip_cut, slow, typed
-from adanalytics_server.faults.connection import (
-    close_connection,
-    reset_connection,
-    until_disconnected,
-)
 from adanalytics_server.faults.fault import Fault
-from adanalytics_server.faults.pauses import Pauses
+from adanalytics_server.serving import CONNECTION
 
 _HTML = (
     "<!DOCTYPE html>\n<html lang=en><title>One moment</title>"
     "<p>This page is not from the service. Something in between made it.</p></html>\n"
 )
+_PIECES = 10
+
+Pause = Callable[[float], Awaitable[None]]
+
+
+class NoConnection(RuntimeError):
+    """The application runs under a server that does not offer its connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request under way: the application and the three things that ASGI calls it with."""
+    """One request under way: the application and what ASGI calls it with.
+
+    ``pause`` waits for so many seconds; ``answers`` are those of the server.
+    """
 
     app: ASGIApp
     scope: Scope
     receive: Receive
     send: Send
-    pauses: Pauses
+    pause: Pause
     answers: Answers
 
-    async def run(self) -> None:
-        """Let the application answer."""
-        await self.app(self.scope, self.receive, self.send)
+    async def run(self, *, send: Send | None = None, answers: Answers | None = None) -> None:
+        """Let the application answer, through another ``send`` or with other answers."""
+        if answers is not None:
+            answer_with(self.scope, answers)
+        await self.app(self.scope, self.receive, send or self.send)
+
+    async def end(self, *, reset: bool) -> None:
+        """End the connection and wait until it is gone: no answer is missing then.
+
+        A reset drops what is not sent yet.
+        """
+        extension = (self.scope.get("extensions") or {}).get(CONNECTION)
+        if extension is None:
+            raise NoConnection(
+                "this fault ends connections, which needs LocalServer or 'adanalytics serve'"
+            )
+        transport = cast("asyncio.Transport", extension["transport"])
+        if reset:
+            # A linger time of zero is what turns closing into a reset (RFC 9293, section 3.10.5).
+            transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
+            transport.abort()
+        else:
+            transport.close()
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
 
 async def play(fault: Fault, exchange: Exchange) -> None:
     """Serve one request in the way that a fault wants it."""
-    send = exchange.send
+    send, answers = exchange.send, exchange.answers
     match fault.effect:
         case "status":
             await _status_answer(fault)(exchange.scope, exchange.receive, send)
         case "html_page":
             await HTMLResponse(_HTML)(exchange.scope, exchange.receive, send)
         case "latency":
-            await exchange.pauses.wait(fault.seconds or 0)
+            await exchange.pause(fault.seconds or 0)
             await exchange.run()
         case "reset":
-            reset_connection(exchange.scope)
-            await until_disconnected(exchange.receive)
+            await exchange.end(reset=True)
         case "empty_reply":
-            await _work_without_answer(exchange)
+            # What was asked for is done, but nobody hears of it.
+            await exchange.run(send=_drop)
+            await exchange.end(reset=False)
         case "truncated_body":
-            ended = partial(close_connection, exchange.scope)
-            await replace(exchange, send=cut(send, honest=False, ended=ended)).run()
-            await until_disconnected(exchange.receive)
+            await exchange.run(send=_cut(send, announce=False))
+            await exchange.end(reset=False)
         case "truncated_gzip":
-            await replace(exchange, send=gzip_cut(send)).run()
+            await exchange.run(send=_cut(_gzip(send), announce=True))
         case "slow_body":
-            slowly = slow(send, exchange.pauses.wait, seconds=fault.seconds or 0)
-            await replace(exchange, send=slowly).run()
+            await exchange.run(send=_slow(send, exchange.pause, seconds=fault.seconds or 0))
         case "bad_json":
-            await replace(exchange, send=cut(send, honest=True)).run()
+            await exchange.run(send=_cut(send, announce=True))
         case "wrong_content_type":
-            await replace(exchange, send=typed(send, "text/html; charset=utf-8")).run()
-        case "page_drift" | "stuck_export" | "failed_export" | "expired_url":
-            answer_with(exchange.scope, _answers(fault, exchange.answers))
-            await exchange.run()
-
-
-def _answers(fault: Fault, answers: Answers) -> Answers:
-    """Return how the API answers a request that a fault of the application struck."""
-    match fault.effect:
+            await exchange.run(send=_typed(send, "text/html; charset=utf-8"))
         case "page_drift":
-            return replace(answers, moved_rows=fault.rows or 1)
+            await exchange.run(answers=replace(answers, moved_rows=fault.rows or 1))
         case "stuck_export":
-            return replace(answers, outcome="stuck")
+            await exchange.run(answers=replace(answers, outcome="stuck"))
         case "failed_export":
-            return replace(answers, outcome="failed")
-        case _:
-            return replace(answers, is_expired=True)
+            await exchange.run(answers=replace(answers, outcome="failed"))
+        case "expired_url":
+            await exchange.run(answers=replace(answers, is_expired=True))
 
 
 def _status_answer(fault: Fault) -> Response:
@@ -92,10 +118,8 @@ def _status_answer(fault: Fault) -> Response:
     if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
         answer = Response(status_code=status)
     elif fault.body is None:
-        try:
-            text = HTTPStatus(status).phrase
-        except ValueError:
-            text = f"Status {status}"
+        known = status in HTTPStatus._value2member_map_
+        text = HTTPStatus(status).phrase if known else f"Status {status}"
         answer = error_response(ApiError(status, text))
     else:
         answer = Response(fault.body, status, media_type=fault.content_type or "application/json")
@@ -104,12 +128,87 @@ def _status_answer(fault: Fault) -> Response:
     return answer
 
 
-async def _work_without_answer(exchange: Exchange) -> None:
-    """Do what was asked, then end the connection without a byte: did it happen or not?"""
+async def _drop(_message: Message) -> None:
+    """Keep a message of the answer back."""
 
-    async def drop(_message: Message) -> None:
-        """Keep the answer back."""
 
-    await replace(exchange, send=drop).run()
-    close_connection(exchange.scope)
-    await until_disconnected(exchange.receive)
+def _cut(send: Send, *, announce: bool) -> Send:
+    """Return a ``send`` that lets only the first half of a body through.
+
+    Either the half is announced as the whole length, so that the answer is well framed, or the
+    full length stays announced and the body is left open.
+    """
+    left = 0
+
+    async def send_half(message: Message) -> None:
+        nonlocal left
+        if message["type"] == "http.response.start":
+            left = _length(message) // 2
+            if announce:
+                MutableHeaders(scope=message)["content-length"] = str(left)
+            await send(message)
+            return
+        half = message.get("body", b"")[:left]
+        left -= len(half)
+        more = message.get("more_body", False) or not announce
+        await send({**message, "body": half, "more_body": more})
+
+    return send_half
+
+
+def _gzip(send: Send) -> Send:
+    """Return a ``send`` that packs a body as gzip without its end; a gzip file passes as it is."""
+    packer: zlib._Compress | None = zlib.compressobj(1, zlib.DEFLATED, 31)
+
+    async def send_packed(message: Message) -> None:
+        nonlocal packer
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if headers.get("content-type") == "application/gzip":
+                packer = None
+            else:
+                headers["content-encoding"] = "gzip"
+                del headers["content-length"]
+        elif packer:
+            body = packer.compress(message.get("body", b""))
+            if not message.get("more_body", False):
+                # All that was put in comes out, but neither the last block nor the checksum.
+                body += packer.flush(zlib.Z_SYNC_FLUSH)
+            message = {**message, "body": body}
+        await send(message)
+
+    return send_packed
+
+
+def _slow(send: Send, pause: Pause, *, seconds: float) -> Send:
+    """Return a ``send`` that spreads a body over some seconds, in ten pieces."""
+    size = 1
+
+    async def send_slowly(message: Message) -> None:
+        nonlocal size
+        if message["type"] == "http.response.start":
+            size = max(1, math.ceil(_length(message) / _PIECES))
+            await send(message)
+            return
+        body = message.get("body", b"")
+        for at in range(0, max(len(body), 1), size):
+            await pause(seconds / _PIECES)
+            more = message.get("more_body", False) or at + size < len(body)
+            await send({**message, "body": body[at : at + size], "more_body": more})
+
+    return send_slowly
+
+
+def _typed(send: Send, content_type: str) -> Send:
+    """Return a ``send`` that claims another content type for the same body."""
+
+    async def send_typed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["content-type"] = content_type
+        await send(message)
+
+    return send_typed
+
+
+def _length(message: Message) -> int:
+    return int(MutableHeaders(scope=message).get("content-length", "0"))

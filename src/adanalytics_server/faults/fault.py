@@ -1,12 +1,35 @@
-"""What a fault is: an effect, the requests it is for, and when it strikes. Plain data."""
+"""Faults as plain data: an effect, the requests it is for, and when it strikes.
 
+The short form is what tests write: ``503 once per hour``, ``reset on events after 3``. Words are
+separated by spaces and may be in any case; the clauses after the effect come in any order, each at
+most once::
+
+    fault   = effect clause*
+    effect  = STATUS [ "retry-after" SECONDS ]         an answer of this status instead
+            | "latency" TIME | "slow body" TIME        TIME is 200ms or 1.5s
+            | "page drift" [ ROWS ]
+            | "reset" | "empty reply" | "truncated body" | "truncated gzip" | "bad json"
+            | "wrong content type" | "html page"
+            | "stuck export" | "failed export" | "expired url"
+    clause  = "on" [ METHOD ] [ OPERATION | PATH ]     PATH begins with "/", "*" is anything
+            | "for key" FOUR                           last four characters of the key
+            | "after" N                                let N matching requests pass
+            | ( "once" | "twice" | N "times" | "always" ) [ "per" ( "hour" | "request" ) ]
+            | "with probability" P [ "seed" N ]
+
+Without a clause of times a fault strikes always.
+"""
+
+import re
+from collections import deque
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
 from adanalytics_server.api.operations import OPERATIONS, Operation
+from adanalytics_server.faults.journal import Entry
 
 Effect = Literal[
     "status",
@@ -42,6 +65,9 @@ _ONLY_FOR: dict[str, tuple[Operation, ...]] = {
     "expired_url": ("start_export", "export_status"),
 }
 LONGEST_SECONDS = 3_600.0
+_NUMBER = "[0-9]{1,9}"
+_TIME = r"[0-9]{1,9}(\.[0-9]{1,6})?(ms|s)"
+_FRACTION = r"[01](\.[0-9]{1,9})?|\.[0-9]{1,9}"
 
 
 class FaultError(ValueError):
@@ -117,13 +143,13 @@ class Fault:
             return (self.operation,)
         return _ONLY_FOR.get(self.effect, ())
 
-    def fits(self, *, method: str, path: str, operation: str | None, key: str | None) -> bool:
+    def fits(self, request: Entry) -> bool:
         """Tell whether a request is one of those that it is for."""
         return (
-            (self.method is None or self.method == method)
-            and (self.path is None or fnmatchcase(path, self.path))
-            and (not self.operations or operation in self.operations)
-            and (self.key is None or self.key == key)
+            self.method in (None, request.method)
+            and (self.path is None or fnmatchcase(request.path, self.path))
+            and (not self.operations or request.operation in self.operations)
+            and self.key in (None, request.key)
         )
 
     def _check_parameters(self) -> None:
@@ -167,3 +193,131 @@ class Fault:
             raise FaultError("per needs times: how often in each")
         if not 0 < self.probability <= 1:
             raise FaultError("probability must be above 0 and at most 1")
+
+
+def parse_fault(text: str) -> Fault:
+    """Read a fault from its short form; the grammar is at the top of this module.
+
+    Raises:
+        FaultError: the text does not follow it; the message names the word.
+
+    Examples:
+        >>> parse_fault("503 once per hour").per
+        'hour'
+    """
+    words = _Words(text)
+    values = _effect(words)
+    clauses = set()
+    while words.left:
+        clause, found = _clause(words)
+        if clause in clauses:
+            raise words.wrong(f"the clause {clause!r} is there twice")
+        clauses.add(clause)
+        values |= found
+    try:
+        return Fault(**values)
+    except FaultError as error:
+        raise words.wrong(str(error)) from error
+
+
+class _Words:
+    """The words of one fault, taken from the left."""
+
+    def __init__(self, text: str) -> None:
+        self.left = deque(text.split())
+        self._text = text
+
+    def wrong(self, problem: str) -> FaultError:
+        """Return the error that names the whole text."""
+        return FaultError(f"fault {self._text!r}: {problem}")
+
+    def come(self, *patterns: str) -> bool:
+        """Tell whether the next words match these patterns, in any case."""
+        return len(self.left) >= len(patterns) and all(
+            re.fullmatch(pattern, word, re.IGNORECASE)
+            for pattern, word in zip(patterns, self.left, strict=False)
+        )
+
+    def skip(self, *patterns: str) -> bool:
+        """Take the next words if they match."""
+        found = self.come(*patterns)
+        if found:
+            for _ in patterns:
+                self.left.popleft()
+        return found
+
+    def take(self, pattern: str, expected: str) -> str:
+        """Take the next word, which has to match."""
+        if not self.come(pattern):
+            raise self.wrong(f"{expected} expected where {next(iter(self.left), 'it ends')!r} is")
+        return self.left.popleft()
+
+
+def _effect(words: _Words) -> dict[str, Any]:
+    if words.come("[2-5][0-9]{2}"):
+        values: dict[str, Any] = {"effect": "status", "status": int(words.left.popleft())}
+        if words.skip("retry-after"):
+            values["retry_after"] = words.take(_NUMBER, "the seconds of Retry-After are")
+        return values
+    named = {effect: effect.split("_") for effect in EFFECTS if effect != "status"}
+    effect = next((effect for effect, parts in named.items() if words.skip(*parts)), None)
+    if effect is None:
+        known = ", ".join(map(" ".join, named.values()))
+        raise words.wrong(f"it must begin with a status such as 503, or with: {known}")
+    if "seconds" in _PARAMETERS.get(effect, ()):
+        time = words.take(_TIME, "a time such as 200ms or 1.5s is").lower()
+        seconds = float(time.rstrip("ms")) / (1000 if time.endswith("ms") else 1)
+        return {"effect": effect, "seconds": seconds}
+    # A number that "times" follows counts the strikes, not the rows.
+    if effect == "page_drift" and words.come(_NUMBER) and not words.come(_NUMBER, "times"):
+        return {"effect": effect, "rows": int(words.left.popleft())}
+    return {"effect": effect}
+
+
+def _clause(words: _Words) -> tuple[str, dict[str, Any]]:
+    if words.skip("on"):
+        return "on", _target(words)
+    if words.skip("for"):
+        words.take("key", "'key' is")
+        return "for", {"key": words.take(".+", "the last four characters of a key are")}
+    if words.skip("after"):
+        return "after", {"after": int(words.take(_NUMBER, "a number is"))}
+    if words.skip("with"):
+        words.take("probability", "'probability' is")
+        dice = {"probability": float(words.take(_FRACTION, "a number from 0 to 1 is"))}
+        if words.skip("seed"):
+            dice["seed"] = int(words.take("-?[0-9]{1,18}", "a whole number is"))
+        return "with", dice
+    if words.come(f"once|twice|always|{_NUMBER}"):
+        return "times", _times(words)
+    raise words.wrong(
+        f"{words.left[0]!r} begins no clause; there is: on, for key, after, once, twice,"
+        " N times, always, with probability"
+    )
+
+
+def _target(words: _Words) -> dict[str, Any]:
+    target = {}
+    if words.come("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"):
+        target["method"] = words.left.popleft().upper()
+    if words.come("/.*"):
+        target["path"] = words.left.popleft()
+    elif words.come("|".join(OPERATIONS)):
+        target["operation"] = words.left.popleft().lower()
+    elif not target:
+        found = next(iter(words.left), "nothing")
+        known = ", ".join(OPERATIONS)
+        raise words.wrong(f"'on' takes a method, a path or one of {known}; not {found}")
+    return target
+
+
+def _times(words: _Words) -> dict[str, Any]:
+    count = words.left.popleft().lower()
+    if count.isdecimal():
+        words.take("times", "'times' is")
+        times: dict[str, Any] = {"times": int(count)}
+    else:
+        times = {"times": {"once": 1, "twice": 2, "always": None}[count]}
+    if words.skip("per"):
+        times["per"] = words.take("hour|request", "'hour' or 'request' is").lower()
+    return times

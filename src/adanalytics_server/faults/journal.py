@@ -7,11 +7,16 @@ or a token in a place where it should not be is ``***``.
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from starlette.requests import Request
+
 from adanalytics_server.accounts import hide_credentials
+from adanalytics_server.answers import request_id_of
+from adanalytics_server.api.operations import Operation, operation_of
+from adanalytics_server.clock import Clock
 
 # Entries kept; the oldest go first.
 MOST_ENTRIES = 1_000
@@ -52,7 +57,7 @@ class Entry:
     method: str
     path: str
     query: tuple[tuple[str, str], ...]
-    operation: str | None
+    operation: Operation | None
     key: str | None
     headers: Mapping[str, str]
     status: int | None
@@ -63,19 +68,39 @@ class Entry:
 class Journal:
     """The last :data:`MOST_ENTRIES` requests; safe to read from other threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._count = 0
 
-    def next_number(self) -> int:
-        """Count one more request and return its number."""
+    def begin(self, request: Request) -> Entry:
+        """Count a request and return its entry, still without status and fault."""
         with self._lock:
             self._count += 1
-            return self._count
+            number = self._count
+        path = request.scope["path"]
+        scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+        is_bearer = scheme.lower() == "bearer" and len(credential.strip()) > 8
+        return Entry(
+            number=number,
+            at=self._clock.now(),
+            method=request.method,
+            path=_shown(path),
+            query=_shown_query(request.scope["query_string"]),
+            operation=operation_of(request.method, path),
+            # Of a short credential, the last four would be too much of it.
+            key=credential.strip()[-4:] if is_bearer else None,
+            headers={
+                name: _shown(text) for name, text in request.headers.items() if name in KEPT_HEADERS
+            },
+            status=None,
+            fault=None,
+            request_id=request_id_of(request),
+        )
 
     def add(self, entry: Entry) -> None:
-        """Keep an entry; called just before the first byte of its answer is sent."""
+        """Keep an entry: just before the first byte of its answer is sent."""
         with self._lock:
             self._entries.append(entry)
 
@@ -100,24 +125,15 @@ class Journal:
             self._entries = deque(entries, maxlen=MOST_ENTRIES)
 
 
-def shown_text(text: str) -> str:
+def _shown(text: str) -> str:
     """Shorten a path, a value or a header for an entry, without what is a credential."""
     return hide_credentials(text, mark="***")[:MOST_CHARACTERS]
 
 
-def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Pick the headers that an entry keeps."""
-    return {
-        name: shown_text(value.decode("latin-1"))
-        for name, value in ((name.decode("latin-1"), value) for name, value in headers)
-        if name in KEPT_HEADERS
-    }
-
-
-def shown_query(query: bytes) -> tuple[tuple[str, str], ...]:
+def _shown_query(query: bytes) -> tuple[tuple[str, str], ...]:
     """Split a query string for an entry; what signs an address is left out."""
     pairs = parse_qsl(query.decode("latin-1")[: 10 * MOST_CHARACTERS], keep_blank_values=True)
     return tuple(
-        (shown_text(name), "***" if name in _SECRET_PARAMETERS else shown_text(value))
-        for name, value in pairs
+        (_shown(name), "***" if name in _SECRET_PARAMETERS else _shown(text))
+        for name, text in pairs
     )

@@ -1,112 +1,181 @@
-"""The layer that plays faults and writes the journal; there only with test controls."""
+"""The faults of a running server, and the layer that plays them; there only with test controls."""
 
-from dataclasses import dataclass
+import asyncio
+import copy
+import hashlib
+import math
+import random
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.answers import Answers, request_id_of
-from adanalytics_server.api.operations import operation_of
-from adanalytics_server.clock import Clock
-from adanalytics_server.faults.armed import Faults, Incoming
+from adanalytics_server.answers import Answers
+from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
 from adanalytics_server.faults.effects import Exchange, play
-from adanalytics_server.faults.fault import Fault
-from adanalytics_server.faults.journal import Entry, Journal, shown_headers, shown_query, shown_text
-from adanalytics_server.faults.pauses import Pauses
+from adanalytics_server.faults.fault import Fault, parse_fault
+from adanalytics_server.faults.journal import Entry, Journal
 
+# Distinct requests that a fault "per request" remembers; the one seen longest ago goes first.
+MOST_REQUESTS = 10_000
 CONTROL_PREFIX = "/_control/"
 
 
-@dataclass(frozen=True, slots=True)
-class Levers:
-    """What a tester moves while the server runs."""
+@dataclass(slots=True)
+class _Armed:
+    """A fault with its counters; ``began`` is the first strike of the hour that counts."""
 
-    clock: Clock
-    faults: Faults
-    journal: Journal
-    pauses: Pauses
+    fault: Fault
+    dice: random.Random
+    matched: int = 0
+    struck: int = 0
+    began: int | None = None
+    # The strikes that count, of each request for a fault "per request", else under one name.
+    strikes: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
+
+    def hits(self, request: Entry, now: int) -> bool:
+        fault = self.fault
+        self.matched += 1
+        if self.began is None or not 0 <= now - self.began < MILLISECONDS_PER_HOUR:
+            self.began = None
+            if fault.per == "hour":
+                self.strikes.clear()
+        name = _digest(request) if fault.per == "request" else b""
+        if self.matched <= fault.after or self.strikes.get(name, 0) >= (fault.times or math.inf):
+            return False
+        if fault.probability < 1 and self.dice.random() >= fault.probability:
+            return False
+        self.struck += 1
+        self.began = now if self.began is None else self.began
+        self.strikes[name] = self.strikes.get(name, 0) + 1
+        self.strikes.move_to_end(name)
+        if len(self.strikes) > MOST_REQUESTS:
+            self.strikes.popitem(last=False)
+        return True
+
+
+def _digest(request: Entry) -> bytes:
+    """Name a request in a few bytes, however long its address is."""
+    text = repr((request.method, request.path, request.query))
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCount:
+    """How often a fault matched a request and how often it struck one."""
+
+    fault: Fault
+    matched: int
+    struck: int
+
+
+class Faults:
+    """Armed faults in their order; the first that strikes a request has it to itself."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._armed: list[_Armed] = []
+        self._held: set[asyncio.Future[None]] = set()
+
+    def add(self, *faults: str | Fault) -> None:
+        """Arm faults behind those that are there.
+
+        Raises:
+            FaultError: a text that is no fault; then none of them is armed.
+        """
+        parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
+        with self._lock:
+            self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
+
+    def clear(self) -> None:
+        """Disarm all, and let the requests that they hold up go on."""
+        with self._lock:
+            self._armed = []
+        self.release()
+
+    def counts(self) -> list[FaultCount]:
+        """List the armed faults with their counters."""
+        with self._lock:
+            return [FaultCount(armed.fault, armed.matched, armed.struck) for armed in self._armed]
+
+    def strike(self, request: Entry) -> Fault | None:
+        """Return the fault that strikes a request, and count it."""
+        now = self._clock.now()
+        with self._lock:
+            for armed in self._armed:
+                if armed.fault.fits(request) and armed.hits(request, now):
+                    return armed.fault
+        return None
+
+    async def pause(self, seconds: float) -> None:
+        """Hold a request up for real seconds, or until :meth:`release`."""
+        held = asyncio.get_running_loop().create_future()
+        with self._lock:
+            self._held.add(held)
+        await asyncio.wait([held], timeout=seconds)
+        with self._lock:
+            self._held.discard(held)
+
+    def release(self) -> None:
+        """Let all requests go on that are held up; may be called from any thread."""
+        with self._lock:
+            held, self._held = self._held, set()
+        for future in held:
+            future.get_loop().call_soon_threadsafe(future.cancel)
+
+    def capture(self) -> list[_Armed]:
+        """Return what :meth:`restore` needs to come back to this state, dice included."""
+        with self._lock:
+            return copy.deepcopy(self._armed)
+
+    def restore(self, captured: Iterable[_Armed]) -> None:
+        """Go back to a captured state."""
+        with self._lock:
+            self._armed = copy.deepcopy(list(captured))
 
 
 class FaultLayer:
     """ASGI middleware: each request may meet a fault and leaves an entry in the journal."""
 
-    def __init__(self, app: ASGIApp, levers: Levers, answers: Answers) -> None:
+    def __init__(self, app: ASGIApp, faults: Faults, journal: Journal, answers: Answers) -> None:
         self._app = app
+        self._faults = faults
+        self._journal = journal
         self._answers = answers
-        self._levers = levers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; the control API itself is out of the reach of faults."""
         if scope["type"] != "http" or scope["path"].startswith(CONTROL_PREFIX):
             await self._app(scope, receive, send)
             return
-        request = incoming(Request(scope))
-        fault = self._levers.faults.strike(request)
-        record = _Record(self._levers, Request(scope), request, fault)
+        entry = self._journal.begin(Request(scope))
+        fault = self._faults.strike(entry)
+        label = fault.label if fault else None
+        is_recorded = False
+
+        def record(status: int | None) -> None:
+            nonlocal is_recorded
+            if not is_recorded:
+                self._journal.add(replace(entry, status=status, fault=label))
+            is_recorded = True
 
         async def send_recorded(message: Message) -> None:
+            # Before the first byte, so that who sees the answer finds the entry.
             if message["type"] == "http.response.start":
-                record.write(message["status"])
+                record(message["status"])
             await send(message)
 
-        pauses = self._levers.pauses
-        exchange = Exchange(self._app, scope, receive, send_recorded, pauses, self._answers)
+        pause = self._faults.pause
+        exchange = Exchange(self._app, scope, receive, send_recorded, pause, self._answers)
         if fault and fault.effect in ("reset", "empty_reply"):
-            # Before the connection ends, so that who sees its end finds the entry.
-            record.write(None)
+            record(None)
         try:
             await (play(fault, exchange) if fault else exchange.run())
         except Exception:
             # The layer around this one answers 500.
-            record.write(500)
+            record(500)
             raise
-
-
-class _Record:
-    """The entry of one request, written once."""
-
-    def __init__(
-        self, levers: Levers, request: Request, found: Incoming, fault: Fault | None
-    ) -> None:
-        self._journal = levers.journal
-        self._request = request
-        self._found = found
-        self._fault = fault
-        self._at = levers.clock.now()
-        self._number = levers.journal.next_number()
-        self._written = False
-
-    def write(self, status: int | None) -> None:
-        if self._written:
-            return
-        self._written = True
-        self._journal.add(
-            Entry(
-                number=self._number,
-                at=self._at,
-                method=self._found.method,
-                path=shown_text(self._found.path),
-                query=shown_query(self._found.query),
-                operation=self._found.operation,
-                key=self._found.key,
-                headers=shown_headers(self._request.headers.raw),
-                status=status,
-                fault=self._fault.label if self._fault else None,
-                request_id=request_id_of(self._request),
-            )
-        )
-
-
-def incoming(request: Request) -> Incoming:
-    """Take from a request what faults are matched on."""
-    path = request.scope["path"]
-    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    is_bearer = scheme.lower() == "bearer" and len(credential.strip()) > 8
-    return Incoming(
-        method=request.method,
-        path=path,
-        query=request.scope["query_string"],
-        operation=operation_of(request.method, path),
-        # Of a short credential, the last four would be too much of it.
-        key=credential.strip()[-4:] if is_bearer else None,
-    )

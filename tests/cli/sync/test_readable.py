@@ -108,7 +108,7 @@ def test_a_dataset_opens_when_its_last_events_were_taken_back(
 
 def no_events() -> Any:
     """Every page of events comes without any."""
-    fault = import_module("adanalytics_server.faults.fault").Fault
+    fault = import_module("adanalytics_server.faults").Fault
     return fault(
         effect="status",
         operation="events",

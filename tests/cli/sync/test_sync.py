@@ -13,7 +13,7 @@ from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset import pages
 from adanalytics_client.dataset.dataset import Dataset
-from adanalytics_server.faults.fault import Fault
+from adanalytics_server.faults import Fault
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
