@@ -532,26 +532,7 @@ def test_ids_that_are_numbers_are_ids(
     stand_in.script = script
     drifts = Drifts()
     assert open_world(observer=drifts).rows(DAY, split="none") == rows(*map(form, range(6)))
-    assert [(each.number, each.repeated, each.alike) for each in drifts.found] == [(2, 1, False)]
-
-
-def test_events_without_an_id_that_seem_to_come_again_are_reported_once(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
-) -> None:
-    stored = [*range(6)]
-
-    def script(asked: Asked) -> Say:
-        page = int(asked.query["page"])
-        stored[:0] = [90 + page] if page > 1 else []
-        found = [{"eventId": each} for each in stored[page * 2 - 2 : page * 2]]
-        return say({"events": found, "has_more": page * 2 < len(stored)})
-
-    stand_in.script = script
-    drifts = Drifts()
-    pages = open_world(observer=drifts).pages(DAY, split="none", per_page=2)
-    assert [row["eventId"] for row in pages[1].rows] == [1, 2]
-    assert [(each.number, each.repeated, each.alike) for each in drifts.found] == [(2, 0, True)]
-    assert "seems to repeat events, which are kept as they have no event_id" in caplog.text
+    assert [(each.number, each.repeated) for each in drifts.found] == [(2, 1)]
 
 
 def without_ids(number: int, at: int) -> dict[str, str]:

@@ -130,8 +130,6 @@ class PageDrift:
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
         moved: whether the page no longer begins with the events that an earlier run handed out.
-        alike: whether events without an `event_id` look like those of the page before; they are
-            kept, and reported once for each slice.
 
     Examples:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -146,7 +144,6 @@ class PageDrift:
     last: bool
     contradicted: bool = False
     moved: bool = False
-    alike: bool = False
 
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
@@ -161,10 +158,8 @@ class PageDrift:
         if self.last and self.total is not None and self.total != self.distinct:
             counted = f"the service counts {self.total} events and {self.distinct} came"
             text += f" is the last, but {counted};" if not self.repeated else f" {counted};"
-        elif not self.repeated and self.moved:
-            text += " no longer begins with the events that an earlier run handed out;"
         elif not self.repeated:
-            text += " seems to repeat events, which are kept as they have no event_id; if it does,"
+            text += " no longer begins with the events that an earlier run handed out;"
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 

@@ -53,12 +53,10 @@ class SliceHistory:
         self._total_is_old = False
         self._resumed = not cursor.untouched
         self._all_have_ids = True
-        self._reported_alike = False
         self._handed = _Ids()
         self._attempt = self._handed
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
-        self._last_text = b""
 
     @property
     def repeatable(self) -> bool:
@@ -86,12 +84,11 @@ class SliceHistory:
             ProtocolError: for one of the last pages again, and for the third page in a row without
                 a new event.
         """
-        moved, alike, known = False, False, [False] * len(page)
+        moved, known = False, [False] * len(page)
         if page.ids:
             keys = keys_of(page.rows, page.ids)
             self.mark = mark_of(keys)
             known = self._known(cursor, page, page.ids, keys)
-            alike = self._looks_alike(page, page.ids)
         if cursor.handed:
             front = page.rows.first(cursor.handed)
             moved = mark_of(keys_of(front, ids_of(front))) != cursor.front
@@ -107,7 +104,7 @@ class SliceHistory:
         off = last and self.total not in {None, self.distinct}
         drift = None
         # A slice that is asked again repeats itself.
-        if cursor.attempt == 0 and (repeated or off or moved or alike or contradicted):
+        if cursor.attempt == 0 and (repeated or off or moved or contradicted):
             drift = PageDrift(
                 slice=str(cursor.slice),
                 number=cursor.number,
@@ -117,7 +114,6 @@ class SliceHistory:
                 last=last,
                 contradicted=contradicted,
                 moved=moved,
-                alike=alike,
             )
         return page.without(known), drift
 
@@ -158,16 +154,6 @@ class SliceHistory:
             cursor.attempt > 0 if each is None else came
             for came, each in zip(known, ids, strict=True)
         ]
-
-    def _looks_alike(self, page: FetchedPage, ids: Sequence[EventId | None]) -> bool:
-        """Return, once for each slice, whether events without an id seem to come again."""
-        if any(each is not None for each in ids):
-            return False
-        texts = [bytes(each) for each in page.rows.texts]
-        alike = self._last_text in texts and not self._reported_alike
-        self._reported_alike |= alike
-        self._last_text = texts[-1]
-        return alike
 
 
 class _Ids:

@@ -29,7 +29,6 @@ _NO_OBJECTS = frozenset(
     | {"list", "tuple", "set", "frozenset"}
 )
 _LONGEST_NAME = 60
-_REPEATED = '[{"os":"first","os":"second","os":"last"}]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +37,12 @@ class Typed(Generic[M]):
 
     Attributes:
         adapter: checks a list of models.
-        own: whether the model is `Event`.
-        at_once: whether pydantic may read the text itself. It turns numbers with a fraction into
-            floats, which only our own models notice, and early versions do not keep the last of
-            several members with one name.
+        own: whether the model is `Event`. Then pydantic may read the text itself: it turns numbers
+            with a fraction into floats, which only our own models notice.
     """
 
     adapter: "TypeAdapter[list[M]]"
     own: bool
-    at_once: bool
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":
@@ -60,9 +56,6 @@ class Typed(Generic[M]):
         from adanalytics_client.models import Event
 
         kind: Any = model or Event
-        if hasattr(type(kind), "__pydantic_core_schema__"):
-            # Early versions take one event for the type of all.
-            raise _refusal(model, "it is one itself, not its type")
         try:
             adapter = TypeAdapter(list[kind])
             form = adapter.core_schema.get("items_schema", {}).get("type")
@@ -70,8 +63,7 @@ class Typed(Generic[M]):
             raise _refusal(model, error.code or "unknown to pydantic") from None
         if form in _NO_OBJECTS:
             raise _refusal(model, "an event is an object with fields")
-        own = kind is Event
-        return cls(adapter, own, own and adapter.validate_json(_REPEATED)[0].os == "last")
+        return cls(adapter, own=kind is Event)
 
     def read(self, events: RawRows) -> Iterator[M]:
         """Make models of events, some at a time.
@@ -87,7 +79,7 @@ class Typed(Generic[M]):
     def _models(self, events: RawRows) -> list[M]:
         from pydantic import ValidationError
 
-        if self.at_once:
+        if self.own:
             from adanalytics_client.models import EXACT, Inexact
 
             with suppress(ValidationError, Inexact):
