@@ -240,11 +240,12 @@ def test_a_failure_carries_the_services_reason(
     world: World, stand_in: StandIn, beside: dict[str, Any], expected: str
 ) -> None:
     answer = {"status": "FAILED", "id": "x1", "status_url": "/st", "secret-key": 1, **beside}
-    stand_in.says(Say(answer))
+    stand_in.says(Say(answer, headers={"X-Request-Id": "r1"}))
     job = world.call("start_export", "2026-01-01")
     with pytest.raises(errors.ExportFailed, match=expected) as caught:
         world.on(job, "wait", timeout=60)
     assert (caught.value.export_id, caught.value.status) == ("x1", "FAILED")
+    assert caught.value.request_id == "r1"
     assert "secret-key" not in repr(job.last_status) + repr(job.last_status.keys)
     assert len(stand_in.asked) == 1
 

@@ -235,6 +235,7 @@ def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
         files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
         reason=shown(found.reason) if found.reason else None,
         told_at=_moment(session, 0.0),
+        request_id=session.credentials.request_id(head),
         keys=tuple(map(shown, found.keys)),
         answer=_redacted(found.answer, redact),
     )
@@ -249,8 +250,9 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 
 def described(error: ExportError, known: ExportStatus) -> ExportError:
-    """The error with the id and the last word of its export."""
+    """The error with the id and the last word of its export, and the exchange that said it."""
     error.export_id, error.status = known.export_id, known.word
+    error.request_id = error.request_id or known.request_id
     return error
 
 

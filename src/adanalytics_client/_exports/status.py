@@ -61,6 +61,7 @@ class ExportStatus:
         row_count: events in the export, where known.
         retry_after: seconds after which to ask again, where the service said so.
         told_at: when the service said this, in UTC.
+        request_id: the service's name for the exchange in which it said this.
         poll_url: where to ask again.
         keys: the names that the answer had, for error messages.
         repeats: whether a repeated order was answered with this same export.
@@ -81,6 +82,7 @@ class ExportStatus:
     row_count: int | None = None
     retry_after: float | None = None
     told_at: datetime | None = field(default=None, compare=False)
+    request_id: str | None = field(default=None, compare=False)
     poll_url: str | None = None
     keys: tuple[str, ...] = ()
     repeats: bool = False
