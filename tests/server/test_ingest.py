@@ -1,7 +1,9 @@
 """Loads are idempotent and atomic, late data go to the end, a replaced hour is replaced whole."""
 
+import resource
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -148,6 +150,22 @@ def test_a_load_without_room_changes_nothing(
     assert len(bodies(store)) == 1
     assert ingest(store, [make_record(START + 1, 2)]).stored == 1
     assert len(bodies(store)) == 2
+
+
+def test_a_reader_without_room_for_the_index_of_the_log_says_so(tmp_path: Path) -> None:
+    with closing(PartnerStore(tmp_path)) as store, store.reading_ledger():
+        pass
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with (
+            closing(PartnerStore(tmp_path)) as store,
+            pytest.raises(DiskFull),
+            store.reading_ledger(),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_load_names_the_file_that_is_damaged(

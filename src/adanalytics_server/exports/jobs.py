@@ -155,7 +155,7 @@ class Exports:
             async with self._inline_turns:
                 try:
                     await self._run(job.id)
-                except sqlite3.Error:
+                except (OSError, sqlite3.Error):
                     self._queue.put_nowait(job.id)
                     raise
 
@@ -168,7 +168,7 @@ class Exports:
             export_id = await self._queue.get()
             try:
                 await self._run(export_id)
-            except sqlite3.Error as error:
+            except (OSError, sqlite3.Error) as error:
                 # Not even the failure could be stored. There may be room again later.
                 _log.error("export %s waits: %s", export_id, error)
                 await asyncio.sleep(CLEANING_SECONDS)

@@ -52,4 +52,6 @@ def is_no_room(error: BaseException) -> bool:
     """
     if isinstance(error, OSError):
         return error.errno in {errno.ENOSPC, errno.EDQUOT}
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    # The second one: the index of the write-ahead log, which readers need too, cannot grow.
+    no_room = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+    return getattr(error, "sqlite_errorcode", None) in no_room
