@@ -30,7 +30,7 @@ from adanalytics_server.storage.folder_lock import folder_lock
 from adanalytics_server.storage.state import open_state
 from adanalytics_server.storage.stores import Stores
 from adanalytics_server.web import routes as web
-from adanalytics_server.web.errors import answer_unrouted
+from adanalytics_server.web.requests import answer_unrouted
 from adanalytics_server.web.session import Sessions
 
 

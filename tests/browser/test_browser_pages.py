@@ -104,6 +104,18 @@ def test_pages_fit_every_width_and_have_their_colours(
         visit.page.screenshot(path=pictures / f"{name}-{scheme}-{WIDTHS[-1]}.png", full_page=True)
 
 
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_table_of_figures_scrolls_inside_its_card(
+    new_visit: "Callable[..., Visit]", width: int
+) -> None:
+    visit = new_visit(width=width)
+    visit.sign_in()
+    visit.page.get_by_text("as a table").click()
+    expect(visit.page.get_by_role("columnheader", name="eCPM")).to_be_visible()
+    assert visit.page.evaluate(OUTSIDE) == []
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_partner_and_month_are_chosen_without_a_script(new_visit: "Callable[..., Visit]") -> None:
     visit = new_visit(scripts=False)
     visit.sign_in()

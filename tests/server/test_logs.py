@@ -14,6 +14,7 @@ import pytest
 from adanalytics_server.accounts import RateLimiter
 from adanalytics_server.local import LocalServer
 from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
+from adanalytics_server.web.session import Sessions
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
@@ -145,21 +146,29 @@ def test_a_traceback_stays_with_its_record() -> None:
     assert "second" in json.loads(JsonFormatter().format(record))["trace"]
 
 
-def test_a_full_disk_is_one_line(
-    log: io.StringIO, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_values: object, **_options: object) -> None:
-        with closing(sqlite3.connect(":memory:")) as small:
-            small.execute("PRAGMA max_page_count = 1")
-            small.execute("CREATE TABLE one (a INTEGER)")
+def full(*_values: object, **_options: object) -> None:
+    with closing(sqlite3.connect(":memory:")) as small:
+        small.execute("PRAGMA max_page_count = 1")
+        small.execute("CREATE TABLE one (a INTEGER)")
 
+
+@pytest.mark.parametrize("path", [f"{API}/dates", "/login"])
+def test_a_full_disk_is_one_line(
+    log: io.StringIO,
+    server: LocalServer,
+    http: httpx.Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+) -> None:
     monkeypatch.setattr(RateLimiter, "take", full)
-    answer = http.get(f"{API}/dates")
-    assert (answer.status_code, answer.json()) == (500, {"error": "Internal Server Error"})
+    monkeypatch.setattr(Sessions, "begin", full)
+    form = {"email": server.email, "password": server.password}
+    answer = http.post(path, data=form) if path == "/login" else http.get(path)
+    assert answer.status_code == 500
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     (failure,) = [line for line in lines if line["level"] == "error"]
     assert answer.headers["x-request-id"] in failure["message"]
-    assert "database or disk is full" in failure["message"]
+    assert "database or disk is full; make room on the disk" in failure["message"]
     assert "trace" not in failure
 
 

@@ -6,7 +6,7 @@ The log never shows a credential: of a query only the parameters of the API keep
 import ipaddress
 import logging
 import time
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -196,5 +196,7 @@ def comes_from_elsewhere(request: Request) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return False
-    # The host alone, because behind a proxy that ends TLS the scheme is not known for sure.
-    return urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    # The host alone: behind a proxy that ends TLS, the scheme is not known for sure. As text,
+    # because not everything that is sent here can be parsed.
+    host = request.headers.get("host")
+    return host is None or origin.partition("://")[2].lower() != host.lower()

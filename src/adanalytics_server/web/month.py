@@ -12,11 +12,18 @@ from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.web.calendar import Grid, hour_grid, month_columns, weeks_of, year_grid
-from adanalytics_server.web.chart import BarChart, bar_chart
 from adanalytics_server.web.coverage import DayCoverage, read_coverage
-from adanalytics_server.web.errors import PageError
+from adanalytics_server.web.drawings import (
+    BarChart,
+    Grid,
+    bar_chart,
+    hour_grid,
+    month_columns,
+    weeks_of,
+    year_grid,
+)
 from adanalytics_server.web.format import amount, compact, count
+from adanalytics_server.web.pages import PageError
 
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 

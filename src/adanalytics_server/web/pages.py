@@ -1,15 +1,22 @@
-"""Turn a template and its values into an answer."""
+"""Turn templates into answers: pages, errors, and the stylesheet and icon that they need."""
 
+import hashlib
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
+from adanalytics_server.accounts import User
 from adanalytics_server.clock import rfc3339
+from adanalytics_server.errors import ApiError
 from adanalytics_server.web import format as web_format
-from adanalytics_server.web.static_files import ICON, STYLESHEET
 
 # Nothing from elsewhere, in no frame, in no cache.
 PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
@@ -23,6 +30,35 @@ PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
         "Cache-Control": "no-store",
     }
 )
+_FOLDER = Path(__file__).parent / "static"
+_A_YEAR = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file in memory; its address changes with its content, so caches may keep it."""
+
+    name: str
+    media_type: str
+    content: bytes
+    version: str
+
+    @classmethod
+    def read(cls, name: str, media_type: str) -> Self:
+        """Read a file of the package."""
+        content = (_FOLDER / name).read_bytes()
+        return cls(name, media_type, content, hashlib.sha256(content).hexdigest()[:16])
+
+    @property
+    def url(self) -> str:
+        """The address of this version."""
+        return f"/static/{self.name}?v={self.version}"
+
+
+STYLESHEET = Asset.read("web.css", "text/css; charset=utf-8")
+ICON = Asset.read("icon.svg", "image/svg+xml")
+_ASSETS = {asset.name: asset for asset in (STYLESHEET, ICON)}
+
 _TEMPLATES = Environment(
     loader=PackageLoader("adanalytics_server.web"),
     autoescape=True,
@@ -44,21 +80,62 @@ _TEMPLATES.filters.update(
 )
 
 
+class PageError(Exception):
+    """An answer of the web area that is not a success; ``text`` says what to do."""
+
+    def __init__(self, status: int, text: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = headers or {}
+
+
 def page(
     template: str,
+    user: User | None,
     values: Mapping[str, object],
     *,
+    section: str = "",
     status: int = 200,
     headers: Mapping[str, str] | None = None,
-) -> HTMLResponse:
+) -> Response:
     """Render a page.
 
     Args:
         template: name of a file in ``templates/``.
-        values: what the template names; one that is missing is an error, not a gap. ``user``
-            is whoever is signed in, or ``None``.
+        user: who is signed in.
+        values: what the template names; one that is missing is an error, not a gap.
+        section: the entry of the navigation that the page belongs to.
         status: HTTP status of the answer.
         headers: more headers, beside those that every page has.
     """
-    text = _TEMPLATES.get_template(template).render(values)
+    text = _TEMPLATES.get_template(template).render(values, user=user, section=section)
     return HTMLResponse(text, status, headers={**PAGE_HEADERS, **(headers or {})})
+
+
+def error_page(error: PageError, user: User | None) -> Response:
+    """Write an error as a page."""
+    title = HTTPStatus(error.status).phrase
+    values = {"title": title, "status": error.status, "text": error.text}
+    return page("error.html", user, values, status=error.status, headers=error.headers)
+
+
+async def static(request: Request, name: str) -> Response:
+    """Send a file; for a year when asked by version, otherwise to be checked each time.
+
+    Raises:
+        ApiError: 404 for another name.
+    """
+    asset = _ASSETS.get(name)
+    if asset is None:
+        raise ApiError(404, "Not Found")
+    versioned = request.query_params.get("v") == asset.version
+    etag = f'"{asset.version}"'
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "ETag": etag,
+        "Cache-Control": f"public, max-age={_A_YEAR}, immutable" if versioned else "no-cache",
+    }
+    if etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(asset.content, media_type=asset.media_type, headers=headers)

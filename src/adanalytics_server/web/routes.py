@@ -1,17 +1,246 @@
-"""The web area at ``/``: sign in, an overview of the data, and the API keys.
+"""The pages: sign in, an overview of the data, and Settings > API Keys. None needs a script."""
 
-Pages are rendered here and need no script. Everything they show is read like the API reads it.
-"""
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
 
-from adanalytics_server.web import keys as web_keys
-from adanalytics_server.web import login as web_login
-from adanalytics_server.web import overview as web_overview
-from adanalytics_server.web import static_files as web_static
+from adanalytics_server.accounts import (
+    LONGEST_KEY_NAME,
+    AccountError,
+    Allowance,
+    ApiKey,
+    Partner,
+    TooManyAttempts,
+    User,
+)
+from adanalytics_server.context import Context, ContextDep
+from adanalytics_server.exports import ExportJob
+from adanalytics_server.web.format import duration
+from adanalytics_server.web.month import parse_month, read_month
+from adanalytics_server.web.pages import PageError, page, static
+from adanalytics_server.web.requests import Admin, PageRoute, Visitor, read_form, redirect
+from adanalytics_server.web.session import COOKIE, drop_cookie, set_cookie
+
+KEYS = "/settings/api-keys"
+MOST_EXPORTS = 20
+# A path of this site. Two slashes, or one of each kind, would name another host.
+_OWN_PATH = re.compile(r"/(?:[A-Za-z0-9_.-][A-Za-z0-9_./-]*)?")
+
+pages = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@pages.get("/login")
+async def show_login(request: Request, user: Visitor) -> Response:
+    """Show the login form, or go on when the visitor is signed in."""
+    target = _own_path(request.query_params.get("next", ""))
+    return redirect(target) if user else _login_page(target)
+
+
+@pages.post("/login")
+async def sign_in(request: Request, context: ContextDep) -> Response:
+    """Check e-mail and password, begin a session and go on to the page that was asked for."""
+    form = await read_form(request, "email", "password", "next")
+    target = _own_path(form["next"])
+    email = form["email"].strip()
+    try:
+        user = await context.sign_ins.sign_in(email, form["password"])
+    except TooManyAttempts as error:
+        wait = duration(error.seconds)
+        text = f"Too many wrong passwords for this e-mail address. Try again in {wait}."
+        headers = {"Retry-After": str(error.seconds)}
+        return _login_page(target, email=email, problem=text, status=429, headers=headers)
+    if user is None:
+        text = "This e-mail address and this password do not belong together."
+        return _login_page(target, email=email, problem=text, status=403)
+    await context.sessions.end(request.cookies.get(COOKIE))
+    response = redirect(target)
+    set_cookie(response, request, await context.sessions.begin(user))
+    return response
+
+
+@pages.post("/logout")
+async def sign_out(request: Request, context: ContextDep) -> Response:
+    """End the session, here and for everyone else who has its cookie."""
+    await context.sessions.end(request.cookies.get(COOKIE))
+    response = redirect("/")
+    drop_cookie(response, request)
+    return response
+
+
+def _login_page(
+    target: str,
+    *,
+    email: str = "",
+    problem: str = "",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    values = {"target": target, "email": email, "problem": problem}
+    return page("login.html", None, values, status=status, headers=headers)
+
+
+def _own_path(text: str) -> str:
+    return text if _OWN_PATH.fullmatch(text) else "/"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedExport:
+    """An export and, once it is completed, the address of its file."""
+
+    job: ExportJob
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuota:
+    """The requests that a key has left in its hour."""
+
+    key: ApiKey
+    allowance: Allowance
+
+    @property
+    def used(self) -> int:
+        """Requests of the last hour."""
+        return self.allowance.limit - self.allowance.remaining
+
+
+@pages.get("/")
+async def overview(request: Request, user: Visitor, context: ContextDep) -> Response:
+    """Show a month of a partner; the newest one with data unless another is asked for."""
+    if user is None:
+        return _login_page("/")
+    partners = await context.accounts.partners_of(user)
+    partner = _chosen(partners, request.query_params.get("partner"))
+    if partner is None:
+        return page("no_partner.html", user, {}, section="overview")
+    month = parse_month(request.query_params.get("month"))
+    store = context.stores.of(partner.number)
+    view = await asyncio.to_thread(read_month, store, month, currency=partner.currency)
+    values = {
+        "partners": partners,
+        "partner": partner,
+        "view": view,
+        "exports": await _exports(request, context, partner),
+        "limit": context.settings.rate_limit,
+        "quotas": await _quotas(context, user),
+    }
+    template = "overview_empty.html" if view is None else "overview.html"
+    return await asyncio.to_thread(page, template, user, values, section="overview")
+
+
+def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
+    if not wanted:
+        return partners[0] if partners else None
+    for partner in partners:
+        if partner.id == wanted:
+            return partner
+    # The same for a partner of others as for one that does not exist.
+    raise PageError(404, "There is no such partner, or it is not one of yours.")
+
+
+async def _exports(request: Request, context: Context, partner: Partner) -> list[ListedExport]:
+    listed = []
+    for job in await context.exports.table.latest(partner.number, most=MOST_EXPORTS):
+        url = None
+        if job.status == "completed":
+            path = request.url_for("download", export_id=job.id).path
+            url = f"{path}?{context.signer.query(path, expires=job.expires_at // 1000)}"
+        listed.append(ListedExport(job, url))
+    return listed
+
+
+async def _quotas(context: Context, user: User) -> list[KeyQuota]:
+    limit = context.settings.rate_limit
+    if user.role != "admin" or not limit:
+        return []
+    keys = await context.api_keys.all()
+    return await asyncio.to_thread(
+        lambda: [
+            KeyQuota(key, context.limiter.look(f"key:{key.number}", limit=limit)) for key in keys
+        ]
+    )
+
+
+@pages.get("/settings")
+async def settings(_user: Admin) -> Response:
+    """Go to the only page of the settings."""
+    return redirect(KEYS)
+
+
+@pages.get(KEYS)
+async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
+    """List the keys, with a form to create another."""
+    notice = "The key was deleted." if "deleted" in request.query_params else ""
+    return await _keys_page(context, user, notice=notice)
+
+
+@pages.post(KEYS)
+async def create_key(request: Request, user: Admin, context: ContextDep) -> Response:
+    """Create a key and go to the page that shows it once."""
+    name = (await read_form(request, "name"))["name"].strip()
+    try:
+        key = await context.api_keys.create(user.email, name=name)
+    except AccountError as error:
+        problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        return await _keys_page(context, user, name=name, problem=problem, status=400)
+    return redirect(f"{KEYS}/created/{context.sessions.keep_new_key(user, name, key)}")
+
+
+@pages.get(KEYS + "/created/{ticket}")
+async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
+    """Show a new key in this one answer; it is in no address, and nowhere after it."""
+    new = context.sessions.take_new_key(user, ticket)
+    if new is None:
+        text = "A new key is shown once. If you did not copy it, delete it and create another."
+        raise PageError(410, text)
+    return page("key_created.html", user, {"new": new}, section="keys")
+
+
+@pages.get(KEYS + "/{number}/delete")
+async def ask_delete(user: Admin, context: ContextDep, number: str) -> Response:
+    """Ask before a key is deleted."""
+    return page("key_delete.html", user, {"key": await _key(context, number)}, section="keys")
+
+
+@pages.post(KEYS + "/{number}/delete")
+async def delete_key(_user: Admin, context: ContextDep, number: str) -> Response:
+    """Delete a key; its next request is refused."""
+    key = await _key(context, number)
+    await context.api_keys.delete_number(key.number)
+    return redirect(f"{KEYS}?deleted")
+
+
+async def _key(context: Context, number: str) -> ApiKey:
+    for key in await context.api_keys.all():
+        if str(key.number) == number:
+            return key
+    raise PageError(404, "There is no such key, or it was deleted.")
+
+
+async def _keys_page(
+    context: Context,
+    user: User,
+    *,
+    notice: str = "",
+    name: str = "",
+    problem: str = "",
+    status: int = 200,
+) -> Response:
+    values = {
+        "keys": await context.api_keys.all(),
+        "longest_name": LONGEST_KEY_NAME,
+        "notice": notice,
+        "name": name,
+        "problem": problem,
+    }
+    return page("keys.html", user, values, section="keys", status=status)
+
 
 router = APIRouter(include_in_schema=False)
-router.include_router(web_overview.router)
-router.include_router(web_login.router)
-router.include_router(web_keys.router)
-router.include_router(web_static.router)
+router.include_router(pages)
+router.add_api_route("/static/{name}", static)

@@ -7,6 +7,7 @@ token of the API it ends after seven days, and with its user.
 
 import hashlib
 import secrets
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +20,17 @@ COOKIE = "adanalytics_session"
 LIFETIME = TOKEN_LIFETIME
 # Browsers one user can be signed in with; the session that ends first makes room.
 MOST_PER_USER = 20
+# New keys whose page was not asked for; the oldest makes room.
+MOST_NEW_KEYS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """An API key between its creation and the one page that shows it."""
+
+    user: int
+    name: str
+    key: str = field(repr=False)
 
 
 class Sessions:
@@ -27,6 +39,7 @@ class Sessions:
     def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
         self._clock = clock
+        self._new_keys: dict[str, NewKey] = {}
 
     async def begin(self, user: User) -> str:
         """Begin a session and return its cookie's value."""
@@ -64,6 +77,21 @@ class Sessions:
             return
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM web_sessions WHERE digest = ?", (_digest(token),))
+
+    def keep_new_key(self, user: User, name: str, key: str) -> str:
+        """Keep a new key in memory until its page is shown; return the ticket that asks for it."""
+        while len(self._new_keys) >= MOST_NEW_KEYS:
+            del self._new_keys[next(iter(self._new_keys))]
+        ticket = secrets.token_urlsafe(12)
+        self._new_keys[ticket] = NewKey(user.number, name, key)
+        return ticket
+
+    def take_new_key(self, user: User, ticket: str) -> NewKey | None:
+        """Return and forget a new key; ``None`` when it was taken or another user created it."""
+        new = self._new_keys.get(ticket)
+        if new is None or new.user != user.number:
+            return None
+        return self._new_keys.pop(ticket)
 
 
 def set_cookie(response: Response, request: Request, token: str) -> None:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from adanalytics_server.web.static_files import STYLESHEET
+from adanalytics_server.web.pages import STYLESHEET
 
 CSS = STYLESHEET.content.decode()
 TEXT = [

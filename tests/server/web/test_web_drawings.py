@@ -16,16 +16,24 @@ from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.web import chart as web_chart
 from adanalytics_server.web import coverage as web_coverage
+from adanalytics_server.web import drawings
 from adanalytics_server.web import format as web_format
-from adanalytics_server.web.calendar import CALENDAR_ROW, COLUMN, month_columns, weeks_of, year_grid
-from adanalytics_server.web.chart import HEIGHT, bar_chart, round_up
 from adanalytics_server.web.coverage import Coverage, read_coverage
+from adanalytics_server.web.drawings import (
+    CALENDAR_ROW,
+    CHART_HEIGHT,
+    COLUMN,
+    bar_chart,
+    month_columns,
+    round_up,
+    weeks_of,
+    year_grid,
+)
 from adanalytics_server.web.format import exact_amount, hour_list
 
 
-@pytest.mark.parametrize("module", [middleware, web_chart, web_coverage, web_format])
+@pytest.mark.parametrize("module", [middleware, drawings, web_coverage, web_format])
 def test_the_examples_in_the_docstrings_are_true(module: ModuleType) -> None:
     assert doctest.testmod(module).attempted > 0
     assert doctest.testmod(module).failed == 0
@@ -34,10 +42,10 @@ def test_the_examples_in_the_docstrings_are_true(module: ModuleType) -> None:
 @given(st.lists(st.integers(-(10**18), 10**18), min_size=1, max_size=31))
 def test_bars_stay_inside_and_keep_their_order(values: list[int]) -> None:
     chart = bar_chart(values, [str(value) for value in values], tick_text=str)
-    assert 0 <= chart.zero <= HEIGHT
+    assert 0 <= chart.zero <= CHART_HEIGHT
     for value, bar in zip(values, chart.bars, strict=True):
-        assert -1 <= bar.y <= HEIGHT
-        assert bar.y + bar.height <= HEIGHT + 1
+        assert -1 <= bar.y <= CHART_HEIGHT
+        assert bar.y + bar.height <= CHART_HEIGHT + 1
         assert (bar.height == 0) == (value == 0)
         assert bar.title == str(value)
         end = bar.y + bar.height if value < 0 else bar.y

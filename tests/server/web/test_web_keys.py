@@ -41,8 +41,9 @@ def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
     server: LocalServer, web: httpx.Client, parse: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    answer = web.post(KEYS, data={"name": "  nightly <sync>  "})
-    assert answer.status_code == 200
+    made = web.post(KEYS, data={"name": "  nightly <sync>  "})
+    assert made.status_code == 303
+    answer = web.get(made.headers["location"])
     page = parse(answer)
     field = page.one("input", id="key")
     key = field["value"]
@@ -58,9 +59,24 @@ def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
     assert key not in listed.text
     assert key not in caplog.text
     assert key not in str(answer.url)
-    assert key not in str(answer.headers)
+    assert key not in f"{made.headers}{answer.headers}"
     for path in server.settings.data.rglob("*.db*"):
         assert key.encode() not in path.read_bytes()
+
+
+def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
+    server: LocalServer, web: httpx.Client, sign_in: SignIn, parse: Any
+) -> None:
+    admin.add_user(server.settings.data, "b@example.com", password="a good password", role="admin")
+    addresses = [web.post(KEYS, data={"name": name}).headers["location"] for name in ("a", "b")]
+    other = sign_in("b@example.com", "a good password")
+    for address, name in zip(addresses, ("a", "b"), strict=True):
+        assert other.get(address).status_code == 410
+        assert parse(web.get(address)).one("strong").text == name
+        again = web.get(address)
+        assert (again.status_code, "shown once" in again.text) == (410, True)
+        assert "aak_" not in again.text
+    assert len(admin.list_keys(server.settings.data)) == 3
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 START = 1_769_896_800_000
 
 
@@ -43,10 +44,10 @@ def pages(
         web.get(KEYS),
         web.get(f"{KEYS}?deleted"),
         web.post(KEYS, data={"name": ""}),
-        web.post(KEYS, data={"name": "new"}),
+        web.get(web.post(KEYS, data={"name": "new"}).headers["location"]),
         web.get(f"{KEYS}/1/delete"),
-        web.get("/settings/nothing"),
-        web.get("/logout"),
+        web.get("/settings/nothing", headers=BROWSER),
+        web.get("/logout", headers=BROWSER),
         web.post("/login", headers={"Origin": "null"}),
         web.post("/logout"),
     ]
@@ -146,20 +147,42 @@ def test_nothing_else_is_a_file(server: LocalServer, path: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "allowed"),
     [
+        ("GET", "/nothing", 404, None),
         ("GET", "/settings/nothing", 404, None),
-        ("GET", "/login/x", 404, None),
         ("GET", "/logout", 405, "POST"),
         ("PUT", "/", 405, "GET"),
         ("PUT", "/settings/api-keys", 405, "GET, POST"),
     ],
 )
-def test_errors_below_the_web_area_are_pages(
-    server: LocalServer, method: str, path: str, status: int, allowed: str | None
+def test_a_browser_gets_a_page_for_an_address_that_leads_nowhere(
+    web: httpx.Client, parse: Any, method: str, path: str, status: int, allowed: str | None
 ) -> None:
-    answer = httpx.request(method, server.url + path)
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert answer.headers.get("allow") == allowed
+    page = parse(web.request(method, path, headers=BROWSER))
+    assert page.answer.status_code == status
+    assert page.answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.answer.headers.get("allow") == allowed
+    assert page.one("form")["action"] == "/logout"
+    assert web.request(method, path).json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/exports/a/b", "/_control/nothing"])
+def test_the_api_answers_with_json_in_a_browser_too(server: LocalServer, path: str) -> None:
+    answer = httpx.get(server.url + path, headers=BROWSER)
+    assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
+
+
+def test_error_pages_keep_navigation_and_the_way_out(web: httpx.Client, parse: Any) -> None:
+    for answer in (
+        web.get("/?month=never"),
+        web.get("/?partner=nobody"),
+        web.get(f"{KEYS}/99/delete"),
+        web.post(KEYS, headers={"Content-Type": "application/json"}),
+        web.post(KEYS, headers={"Origin": "null"}),
+    ):
+        page = parse(answer)
+        assert page.answer.status_code >= 400
+        assert [link.text for link in page.one("nav").children] == ["Overview", "API keys"]
+        assert page.one("form")["action"] == "/logout"
 
 
 @pytest.mark.parametrize(
@@ -191,4 +214,5 @@ def test_a_damaged_file_is_a_page_with_the_request_to_look_for(
     assert answer.headers["x-request-id"] in answer.text
     assert [record for record in caplog.records if answer.headers["x-request-id"] in record.message]
     assert "Traceback" not in answer.text
+    assert "Sign out" in answer.text
     assert web.get(KEYS).status_code == 200

@@ -1,0 +1,119 @@
+"""What every request of a page goes through: its origin, its visitor, its form, its errors."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, quote
+
+from fastapi import Depends
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from adanalytics_server.accounts import User
+from adanalytics_server.answers import note_credential, request_id_of
+from adanalytics_server.api.requests import read_bytes
+from adanalytics_server.context import context_of
+from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
+from adanalytics_server.serving import is_cross_origin, log_failure
+from adanalytics_server.web.pages import PAGE_HEADERS, PageError, error_page
+from adanalytics_server.web.session import COOKIE
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 20
+# Programs read these, also when a browser asks.
+_API = ("/api/", "/exports/", "/_control/")
+_ELSEWHERE = PageError(403, "This form was sent by another site, so nothing was done.")
+
+
+class PageRoute(APIRoute):
+    """A route that refuses other origins and answers every failure with a page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the endpoint."""
+        endpoint = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            request.state.user = None
+            try:
+                request.state.user = await _user_of(request)
+                if is_cross_origin(request):
+                    return error_page(_ELSEWHERE, request.state.user)
+                return await endpoint(request)
+            except PageError as error:
+                failure = error
+            except ApiError as error:
+                failure = PageError(error.status, f"{error.message}.", headers=error.headers)
+            except Exception as error:  # noqa: BLE001  # the last resort; logged, and a page for the reader
+                log_failure(request, error)
+                text = f"The server failed. Its log has the reason under {request_id_of(request)}."
+                failure = PageError(500, text)
+            return error_page(failure, request.state.user)
+
+        return answer
+
+
+async def answer_unrouted(request: Request, error: Exception) -> Response:
+    """Answer an unknown path or method: with a page for a browser, unless it is the API's."""
+    is_page = "text/html" in request.headers.get("accept", "")
+    if not is_page or request.url.path.startswith(_API) or not isinstance(error, HTTPException):
+        return await answer_framework_error(request, error)
+    text = "This address cannot be used in this way."
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        text = "There is no page at this address."
+    failure = PageError(error.status_code, text, headers=headers_of(request, error))
+    return error_page(failure, await _user_of(request))
+
+
+async def _user_of(request: Request) -> User | None:
+    user = await context_of(request).sessions.user_of(request.cookies.get(COOKIE))
+    if user is not None:
+        note_credential(request, f"user:{user.number}")
+    return user
+
+
+# Coroutines that never wait: FastAPI would send plain functions to a thread and back.
+async def _visitor(request: Request) -> User | None:
+    user: User | None = request.state.user
+    return user
+
+
+Visitor = Annotated[User | None, Depends(_visitor)]
+
+
+async def _admin(request: Request, user: Visitor) -> User:
+    if user is None:
+        # Quoted, because the path arrives decoded and could hold the end of a header line.
+        login = {"Location": f"/login?next={quote(request.url.path)}"}
+        raise PageError(303, "Sign in first.", headers=login)
+    if user.role != "admin":
+        raise PageError(403, "Only admins manage API keys; ask one for the key you need.")
+    return user
+
+
+Admin = Annotated[User, Depends(_admin)]
+
+
+def redirect(address: str) -> Response:
+    """Send the browser on with a GET."""
+    return RedirectResponse(address, 303, headers=dict(PAGE_HEADERS))
+
+
+async def read_form(request: Request, *fields: str) -> Mapping[str, str]:
+    """Return the named fields of a form; one that was not sent is empty, others are left out.
+
+    Raises:
+        PageError: 415 when it is no form, 400 when it cannot be read.
+        ApiError: 413 above 1 MiB.
+    """
+    sent_as = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent_as != FORM_TYPE:
+        raise PageError(415, "This address takes the form of its page and nothing else.")
+    body = await read_bytes(request)
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise PageError(400, "The form could not be read; go back and send it again.") from error
+    sent = dict(pairs)
+    return {field: sent.get(field, "") for field in fields}
