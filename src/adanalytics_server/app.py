@@ -26,9 +26,8 @@ from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.faults import FaultLayer
 from adanalytics_server.serving import HostCheck, Metrics, RequestLayer, monitoring_router
 from adanalytics_server.settings import Settings
-from adanalytics_server.storage.folder_lock import folder_lock
-from adanalytics_server.storage.state import open_state
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.state import folder_lock, open_state
+from adanalytics_server.storage.store import Stores
 from adanalytics_server.web import routes as web
 from adanalytics_server.web.requests import answer_unrouted
 from adanalytics_server.web.session import Sessions

@@ -17,7 +17,7 @@ from adanalytics_server.accounts import (
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.settings import Settings
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.store import Stores
 from adanalytics_server.web.session import Sessions
 
 

@@ -27,7 +27,7 @@ from adanalytics_server.seed.generate import generate
 from adanalytics_server.serving import LocalServerError, ServerThread
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import open_state
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.store import Stores
 
 __all__ = ["FIRST_DAY", "LocalServer", "LocalServerError", "Sample"]
 

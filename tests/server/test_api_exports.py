@@ -20,7 +20,7 @@ from adanalytics_server.exports import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, Record
-from adanalytics_server.storage.folder_lock import FolderInUse, folder_lock
+from adanalytics_server.storage.state import FolderInUse, folder_lock
 from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"

@@ -16,7 +16,7 @@ import pytest
 from adanalytics_server.exports import ExportedFile, ExportStopped, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.store import Stores
 
 API = "/api/partners/acme/ad-analytics"
 SCRIPT = Path(__file__).parent / "export_server.py"

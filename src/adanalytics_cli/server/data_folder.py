@@ -45,7 +45,7 @@ def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner",
     """The partner and its store; an unknown partner is an error that names the known ones."""
     with server_extra():
         from adanalytics_server.admin import find_partner
-        from adanalytics_server.storage.stores import Stores
+        from adanalytics_server.storage.store import Stores
     partner = find_partner(data, partner_id)
     with closing(Stores(data)) as stores:
         yield partner, stores.of(partner.number)

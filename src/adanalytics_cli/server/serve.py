@@ -46,7 +46,7 @@ def run(
         from adanalytics_server.logs import set_up_logs
         from adanalytics_server.serving import listen, serve, url_of
         from adanalytics_server.settings import Settings
-        from adanalytics_server.storage.folder_lock import folder_lock
+        from adanalytics_server.storage.state import folder_lock
     invocation = current_invocation(context)
     shapes = dialect_of(dialect)
     with ExitStack() as stack:

@@ -1,5 +1,6 @@
 """The Partner API: login, events, summary, dates, bulk export, and downloads of its files."""
 
+import asyncio
 import math
 from collections.abc import Iterator
 from itertools import groupby
@@ -65,7 +66,8 @@ async def readable_partner(
     settings = context.settings
     limit = settings.login_rate_limit if caller.key is None else settings.rate_limit
     if limit:
-        allowance = context.limiter.take(caller.credential, limit=limit)
+        take = context.limiter.take
+        allowance = await asyncio.to_thread(take, caller.credential, limit=limit)
         add_headers(request, answers_of(request).rate_headers(allowance, context.clock.now()))
         if not allowance.passes:
             raise ApiError(429, "Too Many Requests")

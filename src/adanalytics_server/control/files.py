@@ -7,8 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.storage.store import PartnerStore
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.store import PartnerStore, Stores
 
 
 class CannotRestore(RuntimeError):

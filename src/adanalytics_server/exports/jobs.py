@@ -24,7 +24,7 @@ from adanalytics_server.settings import Settings
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
-from adanalytics_server.storage.stores import Stores
+from adanalytics_server.storage.store import Stores
 
 # Small exports that are written at the same time, each within its request; others wait.
 MOST_INLINE = 2

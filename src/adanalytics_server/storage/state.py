@@ -1,12 +1,13 @@
 """``state.db``: the small database beside the events, with users, keys, partners and exports."""
 
 import asyncio
+import fcntl
 import logging
 import os
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
 import aiosqlite
@@ -17,37 +18,34 @@ _SECRET_BYTES = 32
 
 
 class State:
-    """An open ``state.db``. One connection writes; its statements run one after the other."""
+    """An open ``state.db``: one connection writes, another one reads what is committed."""
 
-    def __init__(self, connection: aiosqlite.Connection, reader: sqlite3.Connection) -> None:
-        self.connection = connection
+    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+        self._writer = writer
         self._reader = reader
         self._writing = asyncio.Lock()
 
     async def row(self, query: str, *values: object) -> sqlite3.Row | None:
-        """Return the committed row of a query by a key or an index, or ``None``.
-
-        It does not wait: each request asks for two such rows, which are in memory and take ten
-        microseconds. The way to a thread and back takes ten times that.
-        """
-        found: sqlite3.Row | None = self._reader.execute(query, values).fetchone()
-        return found
+        """Return the first committed row of a query, or ``None``."""
+        return next(iter(await self.rows(query, *values)), None)
 
     async def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        """Return all rows of a query; only for tables that people fill by hand."""
-        return list(await self.connection.execute_fetchall(query, values))
+        """Return all committed rows of a query; only for tables that people fill by hand."""
+        return list(await self._reader.execute_fetchall(query, values))
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[aiosqlite.Connection]:
         """Run a block in a write transaction: commit at the end, roll back on any exception."""
         async with self._writing:
-            await self.connection.execute("BEGIN IMMEDIATE")
+            await self._writer.execute("BEGIN IMMEDIATE")
             try:
-                yield self.connection
+                yield self._writer
+                await self._writer.execute("COMMIT")
             except BaseException:
-                await self.connection.execute("ROLLBACK")
+                # A full disk has ended the transaction already.
+                if self._writer.in_transaction:
+                    await self._writer.execute("ROLLBACK")
                 raise
-            await self.connection.execute("COMMIT")
 
     async def secret(self, name: str) -> bytes:
         """Return the random secret of a purpose; it is made on first use and then stays."""
@@ -74,21 +72,17 @@ async def open_state(data: Path) -> AsyncIterator[State]:
     path = data / "state.db"
     await asyncio.to_thread(_prepare, path)
     logging.getLogger("aiosqlite").addFilter(_above_debug)
-    async with aiosqlite.connect(path, isolation_level=None) as connection:
-        with closing(_open_for_reading(path)) as reader:
+    async with (
+        aiosqlite.connect(path, isolation_level=None) as writer,
+        aiosqlite.connect(path, isolation_level=None) as reader,
+    ):
+        for connection in (writer, reader):
             connection.row_factory = sqlite3.Row
             await connection.execute("PRAGMA busy_timeout = 10000")
-            await connection.execute("PRAGMA foreign_keys = ON")
-            await connection.execute("PRAGMA synchronous = NORMAL")
-            yield State(connection, reader)
-
-
-def _open_for_reading(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA busy_timeout = 10000")
-    connection.execute("PRAGMA query_only = ON")
-    return connection
+        await writer.execute("PRAGMA foreign_keys = ON")
+        await writer.execute("PRAGMA synchronous = NORMAL")
+        await reader.execute("PRAGMA query_only = ON")
+        yield State(writer, reader)
 
 
 def _above_debug(record: logging.LogRecord) -> bool:
@@ -107,3 +101,27 @@ def _prepare(path: Path) -> None:
         os.close(file)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, STATE_STEPS)
+
+
+class FolderInUse(RuntimeError):
+    """Another server has the data folder."""
+
+
+@contextmanager
+def folder_lock(data: Path) -> Iterator[None]:
+    """Hold a data folder for a block: two servers would work off the same exports.
+
+    The kernel lets go when the process dies.
+
+    Raises:
+        FolderInUse: another server, of this process or another one, holds it.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / "server.lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FolderInUse(
+                f"another server is running on {data}: stop it first, or use another folder"
+            ) from error
+        yield
