@@ -16,10 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adanalytics_client import Client
-from adanalytics_client.dataset.arrow_events import EventTables
-from adanalytics_client.dataset.csv_events import read_csv
-from adanalytics_client.dataset.hour_file import HourFile
-from adanalytics_client.dataset.partition import HourSpill
+from adanalytics_client.dataset.partition import HourPartition
+from adanalytics_client.dataset.parts import write_hour
+from adanalytics_client.dataset.tables import EventTables
 from adanalytics_server.local import LocalServer, Sample
 
 PAGES_A_SECOND = 100_000
@@ -49,14 +48,11 @@ def split(file: Path, folder: Path) -> float:
     folder.mkdir()
     tables = EventTables()
     before = time.process_time()
-    spill = HourSpill(folder)
-    for table in read_csv(file, tables):
-        spill.add(table)
-    for hour in spill.hours():
-        part = HourFile(hour, folder, "parquet", tables)
-        for table in spill.take(hour):
-            part.add(table)
-        part.finish()
+    partition = HourPartition(folder)
+    for table in tables.from_csv(file):
+        partition.add(table)
+    for hour in partition.hours():
+        write_hour(hour, partition.take(hour), folder, "parquet", tables.schema)
     return time.process_time() - before
 
 

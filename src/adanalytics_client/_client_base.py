@@ -207,6 +207,11 @@ class ClientBase(ABC, Generic[Http, Driving]):
         shared._shares = True  # noqa: SLF001  # of the same class
         return shared
 
+    def _over(self, driver: Driving) -> Self:
+        shared = self._sharing(self._session)
+        shared._driver = driver  # noqa: SLF001  # of the same class
+        return shared
+
     def __repr__(self) -> str:
         if not hasattr(self, "_session"):
             # An error report may show a client that could not be made.

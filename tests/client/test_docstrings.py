@@ -29,8 +29,9 @@ import adanalytics_client as package
 from adanalytics_client.testing import MovableClock
 from adanalytics_server.local import LocalServer, Sample
 
-REFERENCE = Path(__file__).parents[2] / "docs/reference/client.md"
-MODULES = re.findall(r"^::: adanalytics_client\.([a-z_]+)$", REFERENCE.read_text(), re.MULTILINE)
+REFERENCE = Path(__file__).parents[2] / "docs/reference"
+PAGES = "".join((REFERENCE / name).read_text() for name in ("client.md", "dataset.md"))
+MODULES = re.findall(r"^::: adanalytics_client\.([a-z_]+)$", PAGES, re.MULTILINE)
 # Their methods are written or called by others than the user; the class's example shows how.
 SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice, MovableClock}
 

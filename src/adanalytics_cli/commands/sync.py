@@ -1,21 +1,22 @@
 """`adanalytics sync`: keep a folder of hourly files equal to the service."""
 
-import os
+import shlex
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import Interrupted, UsedUp
+from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import period, period_arguments
-from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset.layout import PartFormat
-    from adanalytics_client.dataset.planning import Via
+    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client.dataset import PartFormat, SyncReport, Via
 
 
 @click.pass_context
@@ -31,45 +32,83 @@ def run(
     deadline: float | None,
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
-    from adanalytics_cli.commands.memory import share_memory
-    from adanalytics_cli.commands.sync_messages import again, closing, partly_done, warn
     from adanalytics_cli.core.budget import Budget
-    from adanalytics_client.dataset.dataset import Dataset
-    from adanalytics_client.dataset.identity import check_place, settle_identity
-    from adanalytics_client.dataset.run import Sync
-    from adanalytics_client.dataset.store import open_store
-    from adanalytics_client.dataset.sync_report import Order
+    from adanalytics_client.dataset import Dataset
 
-    share_memory()
     invocation = current_invocation(context)
-    order = Order(Period(*period(start, end)) if start else None, repull, via)
-    service = find_place(invocation, os.environ)
-    store = open_store(place)
-    check_place(store)
+    first, last = period(start, end) if start else (None, None)
+    words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
+    words += ["--to", place, *(["--via", via] if via != "auto" else [])]
+    words += ["--repull", str(repull)] if repull else []
+    again = shlex.join(words)
+    dataset = Dataset(place, format=part_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
-    with store.lock(), connect(context, budget=budget) as (client, progress):
-        identity = settle_identity(
-            store,
-            partner=partner_of(service),
-            origin=base_url_of(service),
-            form=part_format,
-        )
-        sync = Sync(client, Dataset(store, identity), order, invocation.clock, progress.expect)
-        outcome = sync.outcome
+    with connect(context, budget=budget) as (client, progress):
+        _share_memory()
         try:
-            sync.run()
+            report = dataset.sync(
+                client, first, last, via=via, repull=repull, expect=progress.expect
+            )
         except (UsedUp, KeyboardInterrupt) as stopped:
             ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
             raise ended(
-                f"{str(stopped) or 'interrupted'}; {outcome.progress}",
-                remedy=f"Go on with: {again(invocation, place, order)}",
+                f"{str(stopped) or 'interrupted'}; {_extent(dataset.report)}",
+                remedy=f"Go on with: {again}",
             ) from None
         finally:
             progress.finish()
-            warn(outcome, invocation)
-        if outcome.bad:
-            raise partly_done(store, outcome, again(invocation, place, order))
-        remark(closing(outcome, progress, place), context)
+            if dataset.report and not invocation.quiet:
+                # Also where nobody watches: a log of cron is read later.
+                for problem in dataset.report.damaged:
+                    click.echo(f"Damaged, pulled again: {problem}", err=True)
+        if report.failed:
+            raise _partly_done(report, place, again)
+        remark(_closing(report, progress, place), context)
+
+
+def _share_memory() -> None:
+    """Let Arrow and all threads take memory from one heap for the rest of the process.
+
+    Arrow's own pools keep what was freed, for each thread by itself, and so do the heaps of the
+    threads. A sync would need 60 to 120 MB more.
+    """
+    from adanalytics_cli.core.heap import share_heap
+
+    share_heap()
+    # The sync says what to install.
+    with suppress(ImportError):
+        arrow = import_module("pyarrow")
+        arrow.set_memory_pool(arrow.system_memory_pool())
+
+
+def _extent(report: "SyncReport | None") -> str:
+    """How far a run came that was stopped, in words."""
+    if report is None or report.wanted is None:
+        return "which hours are missing was not known yet"
+    if not report.wanted:
+        return "no hour was missing"
+    return f"{len(report.hours):,} of {report.wanted:,} hours are done"
+
+
+def _closing(report: "SyncReport", progress: "Progress", place: str) -> str:
+    """One line about a run that did everything."""
+    requests = f"{progress.requests:,} request{'' if progress.requests == 1 else 's'}"
+    costs = f"{requests}, {progress.seconds():.1f} s -> {place}"
+    if not report.wanted:
+        return f"up to date, {costs}"
+    hours = len(report.hours)
+    return f"{report.events:,} events in {hours:,} hour{'' if hours == 1 else 's'}, {costs}"
+
+
+def _partly_done(report: "SyncReport", place: str, again: str) -> PartlyDone:
+    """The error of a run that left hours out."""
+    first = report.failed[0]
+    more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
+    return PartlyDone(
+        f"{report.left:,} of {report.wanted or 0:,} hours are not done: "
+        f"{first.query}: {first.message.rstrip('.')}{more}. Report: {place}/{report.file}",
+        remedy=f"Finish with: {again}",
+    )
 
 
 sync = ExampleCommand(

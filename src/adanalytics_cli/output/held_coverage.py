@@ -10,7 +10,6 @@ from pathlib import Path
 
 from adanalytics_cli.console.calendar_chart import Coverage
 from adanalytics_cli.core.settings import Place
-from adanalytics_client.dataset.layout import IDENTITY
 
 
 def held_coverage(
@@ -23,25 +22,20 @@ def held_coverage(
     without events has none. Of a day whose record is damaged nothing is known; `damaged` is told.
     Raises DatasetDamaged when the dataset does not say what it is.
     """
-    if not (folder / IDENTITY).is_file():
+    if not (folder / "_adanalytics/dataset.json").is_file():
         return None
-    from adanalytics_client.dataset.identity import Identity
-    from adanalytics_client.dataset.local_store import LocalStore
-    from adanalytics_client.dataset.manifest import Manifest
+    from adanalytics_client.dataset import Dataset
 
-    store = LocalStore(folder, str(folder))
-    identity = Identity.read(store)
-    if identity is None or not _is_meant(place, identity.partner, identity.origin):
+    held = Dataset(folder).holdings()
+    if held is None or not _is_meant(place, held.partner, held.origin):
         return None
-    manifest = Manifest(store)
-    days = manifest.days()
-    if not days and not asked:
+    if not held.hours and not asked:
         return None
-    first, last = asked or (days[0], days[-1])
-    records = [manifest.day(day) for day in days if first <= day <= last]
-    for day, problem in manifest.damaged.items():
-        damaged(f"the manifest of {day} is damaged: {problem}")
-    hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
+    first, last = asked or (min(held.hours), max(held.hours))
+    for day, problem in held.damaged.items():
+        if first <= day <= last:
+            damaged(f"the manifest of {day} is damaged: {problem}")
+    hours = {day: count for day, count in held.hours.items() if first <= day <= last}
     return Coverage(hours, first, last, by_hour=True)
 
 

@@ -1,5 +1,6 @@
 """Run operations with threads."""
 
+import copy
 import os
 import threading
 from collections.abc import Callable, Generator
@@ -51,6 +52,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         super().__init__(http, httpx.Client, base, clock=clock, redact=redact)
         self._make_locks()
         self._closed = Stop()
+        self._branches: WeakSet[SyncDriver] = WeakSet()
         _DRIVERS.add(self)
 
     def _make_locks(self) -> None:
@@ -74,10 +76,24 @@ class SyncDriver(BaseDriver[httpx.Client]):
         self._closed.set()
         for stop in list(self._streams):
             stop.set()
+        for branch in list(self._branches):
+            branch.close()
         # The handler of a signal may have interrupted httpx in this thread, amid a lock of its
         # pool; the exchange then ends at once and closes the connections itself.
         if EXCHANGE.get(None) is None:
             self._close_connections()
+
+    def branch(self) -> "SyncDriver":
+        """A driver on the same connections; closing it ends its own operations only."""
+        connections = self._open()
+        branch = copy.copy(self)
+        branch._part_from(connections)  # noqa: SLF001  # of the same class
+        self._branches.add(branch)
+        return branch
+
+    def _part_from(self, connections: httpx.Client) -> None:
+        self._callers = connections
+        self._closed, self._streams, self._branches = Stop(), set(), WeakSet()
 
     def _close_connections(self) -> None:
         if self._callers is None and self._http is not None:

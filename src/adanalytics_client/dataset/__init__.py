@@ -1,1 +1,25 @@
-"""A dataset: a folder or address of hourly files that is kept equal to the service."""
+"""Datasets: hourly files in a folder or object storage, kept equal to the service.
+
+Examples:
+    >>> from adanalytics_client.dataset import Dataset
+    >>> report = Dataset("events").sync(client, "2026-01-15", "2026-01-16")
+    >>> report.events, report.left
+    (600, 0)
+"""
+
+from adanalytics_client.dataset.dataset import Dataset, Holdings
+from adanalytics_client.dataset.layout import Hour, PartFormat
+from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.report import FailedQuery, Problem, SyncReport, VerifyReport
+
+__all__ = [
+    "Dataset",
+    "FailedQuery",
+    "Holdings",
+    "Hour",
+    "PartFormat",
+    "Problem",
+    "SyncReport",
+    "VerifyReport",
+    "Via",
+]

@@ -1,115 +1,267 @@
-"""The dataset as a whole: what it is a copy of, what it holds, and how an hour gets into it."""
+"""A dataset and its two operations."""
 
-import threading
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import datetime
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, get_args
 
-from adanalytics_client.dataset.empty_part import empty_part_name, lay_empty_part
-from adanalytics_client.dataset.hour_file import FinishedHour
-from adanalytics_client.dataset.hours import Hour
-from adanalytics_client.dataset.identity import Identity
-from adanalytics_client.dataset.journal import Journal
-from adanalytics_client.dataset.layout import DATA, part_name
-from adanalytics_client.dataset.manifest import HourRecord, Manifest
-from adanalytics_client.dataset.needs import empty_record
-from adanalytics_client.dataset.store import Store, as_failure
+from adanalytics_client._base.dates import Day, Period, to_range
+from adanalytics_client._base.validation import import_extra, is_whole
+from adanalytics_client.dataset.layout import OURS, PartFormat
+from adanalytics_client.dataset.manifest import Identity, Manifest
+from adanalytics_client.dataset.planning import Via
+from adanalytics_client.dataset.report import SyncReport, VerifyReport
+from adanalytics_client.dataset.store import Store, open_store
+from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
+
+if TYPE_CHECKING:
+    from adanalytics_client.client import Client
+
+# The root of a file system has it from the beginning.
+_SYSTEM_FOLDERS = frozenset({"lost+found"})
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What a dataset holds, by its own notes.
+
+    Attributes:
+        partner: whose events.
+        origin: the address of the service.
+        format: the format of the files.
+        hours: the number of hours that are known of each day; 0 for a day without events.
+        damaged: days whose notes cannot be read, and why.
+
+    Examples:
+        >>> Holdings("acme", "https://stats.example", "parquet", {date(2026, 1, 15): 24}).hours
+        {datetime.date(2026, 1, 15): 24}
+    """
+
+    partner: str
+    origin: str
+    format: PartFormat
+    hours: dict[date, int] = field(default_factory=dict)
+    damaged: dict[date, str] = field(default_factory=dict)
 
 
 class Dataset:
-    """Hours that were committed. Its methods may be called from any thread."""
+    """A folder, or an address in object storage, of hourly files that `sync` keeps up to date.
 
-    def __init__(self, store: Store, identity: Identity) -> None:
-        self.store = store
-        self.identity = identity
-        self.manifest = Manifest(store)
-        self.journal = Journal(store, identity.form)
-        self._present: set[str] = set()
-        self._lock = threading.Lock()
+    Nothing is read or written until a method is called. Two processes never work on one dataset at
+    a time. Methods block; in asyncio they run on a thread, with `await asyncio.to_thread(...)`.
 
-    def find_damage(self, hours: Iterable[Hour]) -> dict[Hour, str]:
-        """Hours whose file is not there, has another length, or should not be there.
+    Args:
+        place: a folder, or an fsspec address such as `s3://bucket/events`.
+        format: `parquet`, `jsonl` or `csv`. By default the format that the dataset has, and
+            parquet for a new one.
+        clock: gives the present moment in UTC; by default the clock of the client.
 
-        What is known of them is forgotten, so that they are pulled again.
+    Attributes:
+        report: the result of the last `sync`; also there when it raised.
 
-        Looking costs one listing. Whether the bytes are right is for `verify` to say.
+    Raises:
+        ConfigurationError: for an unknown format.
+
+    Examples:
+        >>> dataset = Dataset("events", format="parquet")
+        >>> dataset.sync(client, "2026-01-15").events
+        300
+        >>> dataset.verify(client).is_whole
+        True
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        format: PartFormat | None = None,  # noqa: A002  # the word that users expect here
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        if format is not None:
+            _check_choice("format", format, get_args(PartFormat))
+        self._place = os.fspath(place)
+        self._format = format
+        self._clock = clock
+        self.report: SyncReport | None = None
+
+    def __repr__(self) -> str:
+        return f"Dataset({self._place!r})"
+
+    def sync(
+        self,
+        client: "Client",
+        start: Day | None = None,
+        end: Day | None = None,
+        *,
+        via: Via = "auto",
+        repull: int = 0,
+        expect: Callable[[int], None] = lambda _queries: None,
+    ) -> SyncReport:
+        """Pull hours that are missing, were not over when they were pulled, or were restated.
+
+        An hour appears as a whole or not at all, and a sync that was stopped in any way is
+        continued by the next one. Events that are held are replaced only when the day then adds up
+        to the service's summary. Waits, pages and bytes are reported to the client's observer; what
+        that raises ends the sync, after the requests that are under way.
+
+        Args:
+            client: asks the service; the dataset belongs to its partner and service.
+            start, end: as for `Client.events`. By default everything that the service lists.
+            via: `pages`, `export` for bulk exports, or `auto` for the faster way.
+            repull: pull the last so many days again, whatever the service says of them.
+            expect: called with the number of queries before they are sent.
+
+        Returns:
+            The hours that were committed, and the queries that failed.
+
+        Raises:
+            ConfigurationError: for a wrong argument, or when pyarrow is not installed.
+            DatasetError: when the dataset is in use, belongs to another partner or service, or
+                cannot be written; see its subclasses.
+            AdAnalyticsError: when the service cannot be asked which hours are needed, or refuses.
+
+        Examples:
+            >>> report = Dataset("events").sync(client, "2026-01", via="pages")
+            >>> report.left, [failed.message for failed in report.failed]
+            (0, [])
         """
-        sizes = self.store.sizes(DATA)
-        self._present = {*sizes}
-        self._keep_readable()
-        found = {}
-        for hour in hours:
-            name = part_name(hour, self.identity.form)
-            record, size = self.manifest.record(hour), sizes.get(name)
-            if record is None or size == (record.size if record.rows else None):
-                continue
-            is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
-            found[hour] = f"{name} {is_now}"
-        self.manifest.forget(found)
-        return found
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.contents import Contents
+        from adanalytics_client.dataset.sync import Sync
 
-    def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
-        """Put an hour in place of what was there, for good."""
-        with self._lock, as_failure(self.store.place):
-            self._exchange(finished, asked_at, fingerprint)
+        _check_choice("via", via, get_args(Via))
+        if not is_whole(repull, 0):
+            raise ConfigurationError(f"repull={repull!r}: pass a number of days, 0 or more.")
+        now, session = self._now_of(client), client._session  # noqa: SLF001  # of this package
+        span = None
+        if start is not None:
+            span = Period(*to_range(start, end, today=now().date()))
+        elif end is not None:
+            raise ConfigurationError("end is given without start.")
+        self.report = report = SyncReport(now())
+        store = open_store(self._place)
+        _check_place(store)
+        # A view of its own, so that the end of this sync leaves the caller's client open.
+        driver = client._driver.branch()  # noqa: SLF001  # of this package
+        with store.lock():
+            identity = self._identity(client, store)
+            if identity is None:
+                form = self._format or "parquet"
+                identity = Identity(session.config.partner or "", session.config.base.text, form)
+                identity.write(store)
+            Sync(
+                client._over(driver),  # noqa: SLF001  # of this package
+                Contents(store, identity.form),
+                stop=driver.close,
+                span=span,
+                via=via,
+                repull=repull,
+                now=now,
+                expect=expect,
+                report=report,
+            ).run()
+        return report
 
-    def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
-        """Know without a request that hours have no events; a file that nobody committed goes."""
-        fresh = {hour: empty_record(asked_at, fingerprint) for hour in hours}
-        for hour in fresh:
-            name = part_name(hour, self.identity.form)
-            self._keep_readable(without=name)
-            self._take_away(name)
-        for day in sorted({hour.day for hour in fresh}):
-            of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == day}
-            with self._lock, as_failure(self.store.place):
-                self.manifest.put(day, of_day)
+    def verify(self, client: "Client", *, deep: bool = False) -> VerifyReport:
+        """Check every file, id and hour, and compare the sums of each day with the summary.
 
-    def confirm(self, hours: Iterable[Hour], fingerprint: str) -> None:
-        """Know that hours are still what the service has, under another fingerprint."""
-        for hour in hours:
-            record = self.manifest.record(hour)
-            if record is not None:
-                with self._lock, as_failure(self.store.place):
-                    fresh = {hour.hour: replace(record, fingerprint=fingerprint)}
-                    self.manifest.put(hour.day, fresh)
+        Args:
+            client: asks the service.
+            deep: compare every event with a bulk export as well.
 
-    def lift_empty_part(self) -> None:
-        """Take the part without events away where there are others."""
-        if len(self._present) > 1:
-            self._take_away(empty_part_name(self.identity.form))
+        Returns:
+            The number of hours and events, and the problems.
 
-    def _keep_readable(self, *, without: str = "") -> None:
-        """See that readers find a part, also without the one of a name."""
-        left = len(self._present) - (without in self._present)
-        if not left and self.identity.form != "jsonl":
-            lay_empty_part(self.store, self.identity.form)
-            self._present.add(empty_part_name(self.identity.form))
+        Raises:
+            ConfigurationError: when pyarrow is not installed.
+            DatasetError: when there is no dataset, it is in use, or it belongs to another partner
+                or service.
+            AdAnalyticsError: when the service cannot be asked.
 
-    def _take_away(self, name: str) -> None:
-        if name in self._present:
-            self.store.remove(name)
-            self._present.discard(name)
+        Examples:
+            >>> dataset = Dataset("events")
+            >>> dataset.sync(client).events
+            600
+            >>> dataset.verify(client, deep=True)
+            VerifyReport(hours=48, events=600, problems=[])
+        """
+        import_extra("pyarrow", extra="arrow")
+        from adanalytics_client.dataset.contents import Contents
+        from adanalytics_client.dataset.verify import Verification
 
-    def _exchange(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
-        hour = finished.hour
-        record = HourRecord(
-            rows=finished.rows,
-            size=finished.size,
-            sha256=finished.sha256,
-            asked_at=asked_at,
-            fingerprint=fingerprint,
-            tally=finished.tally,
-        )
-        name = part_name(hour, self.identity.form)
-        if finished.path is None:
-            # Before the note, so that a run which goes on from it need not see to this.
-            self._keep_readable(without=name)
-        self.journal.prepare(hour, record)
-        if finished.path is None:
-            self._take_away(name)
-        else:
-            self.store.move_in(finished.path, name)
-            self._present.add(name)
-        self.manifest.put(hour.day, {hour.hour: record})
-        self.journal.close(hour)
+        store = open_store(self._place)
+        if Identity.read(store) is None:
+            raise DatasetError(
+                f"there is no dataset at {self._place}", remedy="Make one with a sync."
+            )
+        with store.lock():
+            identity = self._identity(client, store)
+            if identity is None:
+                raise DatasetError(f"the dataset at {self._place} is gone")
+            contents = Contents(store, identity.form)
+            return Verification(contents, self._now_of(client)).run(client, deep=deep)
+
+    def holdings(self) -> Holdings | None:
+        """Return what the dataset holds, or None where there is no dataset; nothing is sent.
+
+        Raises:
+            DatasetDamaged: when the dataset does not say what it is.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").events
+            300
+            >>> Dataset("events").holdings().hours
+            {datetime.date(2026, 1, 15): 24}
+        """
+        store = open_store(self._place)
+        identity = Identity.read(store)
+        if identity is None:
+            return None
+        manifest = Manifest(store)
+        records = [manifest.day(day) for day in manifest.days()]
+        hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
+        return Holdings(identity.partner, identity.origin, identity.form, hours, manifest.damaged)
+
+    def _now_of(self, client: "Client") -> Callable[[], datetime]:
+        clock = client._session.clock  # noqa: SLF001  # of this package
+        return self._clock or (lambda: datetime.fromtimestamp(clock.time(), tz=UTC))
+
+    def _identity(self, client: "Client", store: Store) -> Identity | None:
+        """Read the identity, which must be that of the client; None for a new dataset."""
+        known, config = Identity.read(store), client._session.config  # noqa: SLF001  # of this package
+        if known is None:
+            return None
+        for what, mine, theirs, same in (
+            ("partner", config.partner, known.partner, config.partner == known.partner),
+            ("service", config.base.text, known.origin, config.base.is_at(known.origin)),
+            ("format", self._format, known.form, self._format in (None, known.form)),
+        ):
+            if not same:
+                raise DatasetError(
+                    f"{store.place} is a dataset of {what} {theirs}, not {mine}",
+                    remedy="Name another place, or use the settings of this one.",
+                )
+        return known
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigurationError(f"{name}={value!r}: pass one of {', '.join(choices)}.")
+
+
+def _check_place(store: Store) -> None:
+    """See that a dataset is there, or may be made there; nothing is written.
+
+    Other files would be read as events together with ours, and a sync removes parts that it did
+    not commit.
+    """
+    names = store.names()
+    others = sorted(name for name in names if name[0] != "." and name not in _SYSTEM_FOLDERS)
+    if OURS in names or not others:
+        return
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    raise UnsuitablePlace(
+        f"{store.place} is no dataset and holds {others[0]}{more}",
+        remedy=f"Name a new or an empty folder, such as {store.place.rstrip('/')}/events",
+    )

@@ -1,16 +1,19 @@
-"""Where things are in a dataset, as names with slashes below its root.
+"""The hours of a dataset, and where everything lies, as names with slashes below its root.
 
-Only finished parts lie under `data`: readers disagree on which names they leave out, so
-everything else has a folder of its own beside it.
+Only finished parts lie under `data`: readers disagree on which names they leave out, so everything
+else has a folder of its own beside it.
 """
 
-from datetime import date
-from typing import Literal
-
-from adanalytics_client.dataset.hours import Hour
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal, Self
 
 PartFormat = Literal["parquet", "jsonl", "csv"]
-"""The forms that the files of a dataset can have; one dataset has one."""
+"""The format of a dataset's files; a dataset has one."""
+
+LATENESS = timedelta(hours=1)
+"""How long after its end an hour still counts as open, for events that arrive late."""
 
 DATA = "data"
 OURS = "_adanalytics"
@@ -27,8 +30,60 @@ REPORTS = f"{OURS}/reports"
 EXPORTS = f"{OURS}/exports"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Hour:
+    """One hour of a UTC day: the unit in which a dataset is written and checked.
+
+    Examples:
+        >>> str(Hour(date(2026, 3, 1), 13))
+        '2026-03-01T13'
+    """
+
+    day: date
+    hour: int
+
+    def __str__(self) -> str:
+        return f"{self.day}T{self.hour:02}"
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the text of an hour.
+
+        Raises:
+            ValueError: for anything else.
+
+        Examples:
+            >>> Hour.read("2026-03-01T13").hour
+            13
+        """
+        day, mark, hour = text.partition("T")
+        if not mark or len(hour) != 2 or int(hour) not in range(24):
+            raise ValueError(f"{text!r} is not an hour such as 2026-03-01T13")
+        return cls(date.fromisoformat(day), int(hour))
+
+    @property
+    def start(self) -> datetime:
+        """The first moment, in UTC."""
+        return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
+
+    def is_over(self, moment: datetime) -> bool:
+        """Return whether no more events were to come at a moment in UTC.
+
+        Examples:
+            >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))
+            False
+        """
+        # The end of the calendar's last hour cannot be written.
+        return moment - LATENESS - timedelta(hours=1) >= self.start
+
+
+def hours_of(day: date) -> Iterator[Hour]:
+    """Yield the 24 hours of a day, in order."""
+    return (Hour(day, hour) for hour in range(24))
+
+
 def part_name(hour: Hour, form: PartFormat) -> str:
-    """The file of an hour.
+    """Return the name of an hour's file.
 
     >>> part_name(Hour(date(2026, 3, 1), 13), "parquet")
     'data/date=2026-03-01/hour=13/part-0.parquet'
@@ -37,10 +92,10 @@ def part_name(hour: Hour, form: PartFormat) -> str:
 
 
 def manifest_name(day: date) -> str:
-    """The file that says what is known of a day."""
+    """Return the name of the file that describes a day."""
     return f"{MANIFEST}/{day}.json"
 
 
 def journal_name(hour: Hour) -> str:
-    """The note of an hour whose file is being exchanged."""
+    """Return the name of the note about an hour whose file is being replaced."""
     return f"{JOURNAL}/{hour}.json"

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from adanalytics_client.dataset.layout import DATA, LOCK, SCRATCH
-from adanalytics_client.dataset.store import as_failure
+from adanalytics_client.dataset.layout import LOCK, OURS, SCRATCH
+from adanalytics_client.dataset.store import write_errors
 from adanalytics_client.errors import DatasetInUse
 
 
@@ -23,9 +23,11 @@ class LocalStore:
     def __init__(self, root: Path, place: str) -> None:
         self._root = root
         self.place = place
+        # Folders with names that a loss of power could still take back.
+        self._unsynced: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small file, or None when there is none."""
+        """Read a small file; None when there is none."""
         try:
             return self._path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
@@ -33,49 +35,77 @@ class LocalStore:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """A stream of a file."""
+        """Open a file as a stream."""
         with self._path(name).open("rb") as file:
             yield file
 
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Put a small file in one step."""
-        aside = self._make_folder(self._path(SCRATCH)) / secrets.token_hex(8)
+    def write(
+        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
+    ) -> None:
+        """Write a small file in one step."""
+        target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
+        self._make_folder(aside.parent)
         try:
-            with aside.open("xb") as file:
+            with open(aside, "xb", opener=_open_private if private else None) as file:
                 file.write(content)
                 if lasting:
                     file.flush()
                     os.fsync(file.fileno())
-            self._rename(aside, self._path(name), lasting=lasting)
-        finally:
+            made = self._make_folder(target.parent)
+            aside.replace(target)
+        except BaseException:
             aside.unlink(missing_ok=True)
+            raise
+        if lasting:
+            for folder in (*made, target.parent):
+                _sync(folder)
 
     def move_in(self, local: Path, name: str) -> None:
-        """Put a finished file from the scratch folder under its name, for good."""
+        """Put a finished file from the scratch folder under its name.
+
+        Readers look below `data` at any moment, and an empty folder is an error to some. So
+        missing folders appear in one step with the file inside; one thread at a time does this.
+        """
         with local.open("rb") as file:
             os.fsync(file.fileno())
-        self._rename(local, self._path(name), lasting=True)
+        target = self._path(name)
+        self._unsynced.add(target.parent)
+        missing = [folder for folder in target.parents if not folder.exists()]
+        if missing:
+            top, tree = missing[-1], self._path(SCRATCH) / secrets.token_hex(8)
+            inside = tree / target.relative_to(top)
+            inside.parent.mkdir(parents=True)
+            local.replace(inside)
+            local, target = tree, top
+            self._unsynced.update(folder.parent for folder in missing)
+        local.replace(target)
+
+    def flush(self) -> None:
+        """Bring the names of the files that were put in place to the disk."""
+        for folder in self._unsynced:
+            with suppress(FileNotFoundError):
+                _sync(folder)
+        self._unsynced.clear()
 
     def remove(self, name: str) -> None:
-        """Take a file away and the folders that it leaves empty."""
+        """Remove a file and the folders that it leaves empty, except `data` and our own."""
         path = self._path(name)
         path.unlink(missing_ok=True)
-        # A folder that is not empty, or the first one that is kept, ends the climb.
         with suppress(OSError):
             for folder in path.parents:
-                if folder.parent in (self._root, self._path(SCRATCH).parent):
+                if folder.parent in (self._root, self._path(OURS)):
                     return
                 folder.rmdir()
 
     def names(self) -> Collection[str]:
-        """What lies in the folder."""
+        """List the names in the folder."""
         try:
             return [path.name for path in self._root.iterdir()]
         except FileNotFoundError:
             return ()
 
     def sizes(self, folder: str) -> Mapping[str, int]:
-        """Every file below a folder with its size."""
+        """List every file below a folder with its size."""
         found: dict[str, int] = {}
         for base, _, names in os.walk(self._path(folder)):
             for name in names:
@@ -85,23 +115,24 @@ class LocalStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder inside the dataset, on the same file system; leftovers of a kill go first."""
+        """Make a folder on the same file system; leftovers of a kill go first."""
         folder = self._path(SCRATCH)
         shutil.rmtree(folder, ignore_errors=True)
+        self._make_folder(folder)
         try:
-            yield self._make_folder(folder)
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def local(self, name: str) -> Path:
-        """Where a name is."""
+        """Return the path of a name."""
         return self._path(name)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the dataset for this process."""
         path = self._path(LOCK)
-        with as_failure(self.place):
+        with write_errors(self.place):
             self._make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         with os.fdopen(descriptor, "rb") as file:
@@ -117,35 +148,15 @@ class LocalStore:
     def _path(self, name: str) -> Path:
         return self._root / name
 
-    def _rename(self, aside: Path, target: Path, *, lasting: bool) -> None:
-        missing = [folder for folder in target.parents if not folder.exists()]
-        if missing and target.is_relative_to(self._path(DATA)):
-            aside, target = self._wrap(aside, target, missing[-1]), missing[-1]
-        self._make_folder(target.parent)
-        aside.replace(target)
-        if lasting:
-            _sync(target.parent)
+    def _make_folder(self, folder: Path) -> list[Path]:
+        """Make a folder and those above it; return the folders that got a new name."""
+        missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
+        folder.mkdir(parents=True, exist_ok=True)
+        return [each.parent for each in missing]
 
-    def _wrap(self, aside: Path, target: Path, top: Path) -> Path:
-        """A folder that is to become `top`, with the file inside, so that both appear in one step.
 
-        Readers look below `data` at any moment; there, one thread at a time puts files.
-        """
-        tree = self._path(SCRATCH) / secrets.token_hex(8)
-        inside = tree / target.relative_to(top)
-        self._make_folder(inside.parent)
-        aside.replace(inside)
-        _sync(inside.parent)
-        return tree
-
-    def _make_folder(self, folder: Path) -> Path:
-        """Make a folder and those above it; each new name is brought to the disk."""
-        if not folder.is_dir():
-            self._make_folder(folder.parent)
-            with suppress(FileExistsError):
-                folder.mkdir()
-            _sync(folder.parent)
-        return folder
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _sync(folder: Path) -> None:

@@ -1,15 +1,107 @@
-"""What is known of each hour: one sealed file a day, replaced as a whole."""
+"""The notes of a dataset: its identity, and a file a day about each hour, with checksums."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any, Self, cast, get_args
 
-from adanalytics_client.dataset.checksummed_json import Damaged, seal, unseal
-from adanalytics_client.dataset.hours import Hour
-from adanalytics_client.dataset.layout import manifest_name
-from adanalytics_client.dataset.store import Store
-from adanalytics_client.dataset.totals import Tally
+from adanalytics_client.dataset.layout import (
+    IDENTITY,
+    MANIFEST,
+    Hour,
+    PartFormat,
+    hours_of,
+    manifest_name,
+)
+from adanalytics_client.dataset.store import Store, write_errors
+from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.errors import DatasetDamaged
+
+UNCONFIRMED = ""
+"""The fingerprint of an hour whose day was not yet compared with the summary."""
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""When an hour was asked for that was not: its file has no rows, and keeps the dataset readable."""
+
+_LAYOUT = 1
+_CHECKSUM = "sha256"
+
+
+class Damaged(ValueError):
+    """The content is not what was written."""
+
+
+def seal(record: Mapping[str, Any]) -> bytes:
+    r"""Encode a record as one line of JSON that holds its own checksum.
+
+    >>> unseal(seal({"rows": 3}))
+    {'rows': 3}
+    """
+    return _text({**record, _CHECKSUM: _digest(record)}).encode() + b"\n"
+
+
+def unseal(content: bytes) -> dict[str, Any]:
+    """Decode a record.
+
+    Raises:
+        Damaged: when it is not as it was written.
+    """
+    try:
+        record = json.loads(content)
+    except ValueError as error:
+        raise Damaged(f"it is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise Damaged("it is not an object")
+    claimed = record.pop(_CHECKSUM, None)
+    if claimed != _digest(record):
+        raise Damaged("its checksum does not fit")
+    return record
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_text(record).encode()).hexdigest()
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose events from which service a dataset holds, and the format of its files."""
+
+    partner: str
+    origin: str
+    form: PartFormat
+
+    @classmethod
+    def read(cls, store: Store) -> Self | None:
+        """Read the identity of a dataset; None where there is no dataset yet.
+
+        Raises:
+            DatasetDamaged: when it cannot be read.
+        """
+        content = store.read(IDENTITY)
+        if content is None:
+            return None
+        try:
+            record = unseal(content)
+            if record["form"] not in get_args(PartFormat):
+                raise Damaged(f"{record['form']!r} is no format")
+            form = cast("PartFormat", record["form"])
+            return cls(str(record["partner"]), str(record["origin"]), form)
+        except (KeyError, ValueError) as error:
+            raise DatasetDamaged(
+                f"{store.place}/{IDENTITY} is damaged: {error}",
+                remedy="Delete this one file; the next sync writes it again and keeps the data.",
+            ) from None
+
+    def write(self, store: Store) -> None:
+        """Fix the identity for all later runs."""
+        with write_errors(store.place):
+            store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +109,13 @@ class HourRecord:
     """An hour as it was committed.
 
     Attributes:
-        rows: events in it; an hour with none has no file.
-        size: bytes of its file.
+        rows: events in it. An hour without events has no file, or one without rows, which keeps
+            a dataset without any events readable.
+        size: bytes of its file; 0 without a file.
         sha256: checksum of its file in hex; empty without a file.
         asked_at: the moment before its first page was asked for, in UTC.
-        fingerprint: of the day's summary as it was known then.
-        tally: its counts and money, or None where the events do not show them.
+        fingerprint: of the row of the summary that its day agrees with; see `UNCONFIRMED`.
+        totals: its counts and money; None where the events do not show them.
     """
 
     rows: int
@@ -30,31 +123,35 @@ class HourRecord:
     sha256: str
     asked_at: datetime
     fingerprint: str
-    tally: Tally | None = field(default_factory=Tally)
+    totals: Totals | None = field(default_factory=Totals)
 
     def as_json(self) -> dict[str, Any]:
-        """For a sealed file."""
+        """Return an object for a sealed file."""
         return {
             "rows": self.rows,
             "size": self.size,
             "sha256": self.sha256,
             "asked_at": self.asked_at.isoformat(),
             "fingerprint": self.fingerprint,
-            "tally": self.tally.as_json() if self.tally else None,
+            "tally": self.totals.as_json() if self.totals else None,
         }
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """What `as_json` gave. Raises Damaged for anything else."""
+        """Read the object of `as_json`.
+
+        Raises:
+            Damaged: for anything else.
+        """
         try:
-            tally = record["tally"]
+            totals = record["tally"]
             return cls(
                 rows=int(record["rows"]),
                 size=int(record["size"]),
                 sha256=str(record["sha256"]),
                 asked_at=datetime.fromisoformat(record["asked_at"]),
                 fingerprint=str(record["fingerprint"]),
-                tally=Tally.from_json(tally) if tally is not None else None,
+                totals=Totals.from_json(totals) if totals is not None else None,
             )
         except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             raise Damaged(f"an hour lacks something: {error!r}") from None
@@ -67,57 +164,87 @@ class DayRecord:
     day: date
     hours: Mapping[int, HourRecord] = field(default_factory=dict)
 
-    def with_hours(self, fresh: Mapping[int, HourRecord]) -> "DayRecord":
-        """The day with some hours put in place of what was known of them."""
-        return replace(self, hours=dict(sorted({**self.hours, **fresh}.items())))
-
-    def without(self, hours: Iterable[int]) -> "DayRecord":
-        """The day with nothing known of some hours."""
-        gone = set(hours)
-        return replace(self, hours={at: of for at, of in self.hours.items() if at not in gone})
+    def updated(self, fresh: Mapping[Hour, HourRecord]) -> "DayRecord":
+        """Return the day with other records of some hours."""
+        of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == self.day}
+        return replace(self, hours=dict(sorted({**self.hours, **of_day}.items())))
 
     @property
     def rows(self) -> int:
         """Events of all its hours."""
         return sum(record.rows for record in self.hours.values())
 
+    @property
+    def totals(self) -> Totals | None:
+        """Counts and money of all its hours; None where some are not known."""
+        return Totals.sum(record.totals for record in self.hours.values())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every hour of the day was asked for after it was over."""
+        return all(
+            hour.hour in self.hours and hour.is_over(self.hours[hour.hour].asked_at)
+            for hour in hours_of(self.day)
+        )
+
 
 class Manifest:
-    """The records of all days, read when first asked for and written day by day."""
+    """The records of all days: read when first asked for, changed in memory, saved day by day."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._days: dict[date, DayRecord] = {}
+        self._unsaved: set[date] = set()
         self.damaged: dict[date, str] = {}
 
     def day(self, day: date) -> DayRecord:
-        """What is known of a day; a damaged file counts as nothing known, and is noted."""
+        """Return the record of a day; a damaged file counts as no record, and is noted."""
         if day not in self._days:
             self._days[day] = self._load(day)
         return self._days[day]
 
     def record(self, hour: Hour) -> HourRecord | None:
-        """What is known of an hour."""
+        """Return the record of an hour."""
         return self.day(hour.day).hours.get(hour.hour)
 
-    def put(self, day: date, fresh: Mapping[int, HourRecord]) -> None:
-        """Set hours of a day, for good."""
-        self._save(self.day(day).with_hours(fresh))
+    def put(self, fresh: Mapping[Hour, HourRecord]) -> None:
+        """Set the records of hours, in memory until `save`."""
+        for day in {hour.day for hour in fresh}:
+            changed = self.day(day).updated(fresh)
+            if changed != self.day(day):
+                self._days[day] = changed
+                self._unsaved.add(day)
 
     def forget(self, hours: Iterable[Hour]) -> None:
-        """Know nothing of some hours, in memory: until they are pulled, a file says they are."""
+        """Drop the records of hours in memory; the file keeps them until the day is saved."""
         for hour in hours:
-            self._days[hour.day] = self.day(hour.day).without([hour.hour])
+            record = self.day(hour.day)
+            left = {number: of for number, of in record.hours.items() if number != hour.hour}
+            self._days[hour.day] = replace(record, hours=left)
 
     def days(self) -> list[date]:
-        """Every day that has a file, in order."""
+        """List every day that has a file, in order."""
         found = []
-        for name in self._store.sizes(manifest_name(date.min).rpartition("/")[0]):
+        for name in self._store.sizes(MANIFEST):
             try:
                 found.append(date.fromisoformat(name.rpartition("/")[2].removesuffix(".json")))
             except ValueError:
                 continue
         return sorted(found)
+
+    def save(self, days: Iterable[date]) -> list[date]:
+        """Write the files of the days that were changed, and return these days."""
+        changed = sorted(self._unsaved.intersection(days))
+        for day in changed:
+            hours = {str(hour): of.as_json() for hour, of in self._days[day].hours.items()}
+            self._store.write(manifest_name(day), seal({"day": str(day), "hours": hours}))
+            self._unsaved.discard(day)
+        return changed
+
+    @property
+    def unsaved(self) -> set[date]:
+        """Days whose records changed since they were saved."""
+        return {*self._unsaved}
 
     def _load(self, day: date) -> DayRecord:
         content = self._store.read(manifest_name(day))
@@ -130,9 +257,3 @@ class Manifest:
             self.damaged[day] = str(error)
             return DayRecord(day)
         return DayRecord(day, hours)
-
-    def _save(self, record: DayRecord) -> None:
-        hours = {str(hour): of.as_json() for hour, of in record.hours.items()}
-        content = seal({"day": str(record.day), "hours": hours})
-        self._store.write(manifest_name(record.day), content)
-        self._days[record.day] = record

@@ -4,28 +4,38 @@ There is no rename and no lock of the system. A put makes the new object visible
 a whole; until then the old one is there.
 """
 
+import json
+import os
+import socket
 import tempfile
+import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from secrets import token_hex
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from adanalytics_client.dataset.file_system import FileSystem
 from adanalytics_client.dataset.layout import LOCK
-from adanalytics_client.dataset.lease import Lease
-from adanalytics_client.dataset.store import as_failure
-from adanalytics_client.errors import DatasetError
+from adanalytics_client.dataset.store import write_errors
+from adanalytics_client.errors import DatasetError, DatasetInUse
 
-# Which extra brings the library of an address; others are installed by who uses them.
+LEASE_SECONDS = 120.0
+"""How long a lease lasts that nobody renews, such as that of a process that was killed."""
+
+# Which extra brings the library of an address; users install others.
 _EXTRAS = {"s3": "s3"}
+
+FileSystem = Any
+"""An `fsspec.AbstractFileSystem`; fsspec has no types, and its errors are of any class."""
 
 
 class ObjectStore:
     """Objects below one address; `place` is the address as the user wrote it.
 
-    Files on their way lie in a temporary folder of this machine until they are put.
+    Unfinished files lie in a temporary folder of this machine until they are put.
     """
 
     def __init__(self, files: FileSystem, root: str, place: str) -> None:
@@ -34,50 +44,61 @@ class ObjectStore:
         self.place = place
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small object, or None when there is none."""
+        """Read a small object; None when there is none."""
         try:
-            with self._errors_named():
-                return self._files.cat_file(self._path(name))
+            with self._storage_errors():
+                content: bytes = self._files.cat_file(self._path(name))
+                return content
         except FileNotFoundError:
             return None
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """A stream of an object."""
+        """Open an object as a stream."""
         with self._files.open(self._path(name), "rb") as file:
             yield file
 
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002  # it always lasts
+    def write(
+        self,
+        name: str,
+        content: bytes,
+        *,
+        lasting: bool = True,  # noqa: ARG002  # it always lasts
+        private: bool = False,  # noqa: ARG002  # who may read a bucket is set for the bucket
+    ) -> None:
         """Put a small object."""
-        with self._errors_named(), as_failure(self.place):
+        with self._storage_errors(), write_errors(self.place):
             self._files.pipe_file(self._path(name), content)
 
     def move_in(self, local: Path, name: str) -> None:
         """Put a finished file; large ones go in parts that become visible together."""
-        with self._errors_named(), as_failure(self.place):
+        with self._storage_errors(), write_errors(self.place):
             self._files.put_file(str(local), self._path(name))
         local.unlink()
 
+    def flush(self) -> None:
+        """Do nothing: an object lasts once it is put."""
+
     def remove(self, name: str) -> None:
-        """Take an object away, if it is there."""
+        """Remove an object, if it is there."""
         path = self._path(name)
-        with self._errors_named():
+        with self._storage_errors():
             if self._files.exists(path):
                 self._files.rm_file(path)
 
     def names(self) -> Collection[str]:
-        """The first parts of the names of all objects."""
+        """List the first parts of the names of all objects."""
         try:
-            with self._errors_named():
+            with self._storage_errors():
                 found = self._files.ls(self._root, detail=False)
         except FileNotFoundError:
             return ()
         return {path.rstrip("/").rpartition("/")[2] for path in found}
 
     def sizes(self, folder: str) -> Mapping[str, int]:
-        """Every object below a folder with its size."""
+        """List every object below a folder with its size."""
         try:
-            with self._errors_named():
+            with self._storage_errors():
                 found = self._files.find(self._path(folder), detail=True)
         except FileNotFoundError:
             return {}
@@ -87,33 +108,33 @@ class ObjectStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder of this machine."""
+        """Make a folder on this machine."""
         with tempfile.TemporaryDirectory(prefix="adanalytics-") as folder:
             yield Path(folder)
 
     def local(self, name: str) -> None:
-        """Nothing is on this machine."""
+        """Return None: nothing is on this machine."""
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the dataset by an object that says so."""
         lease = Lease(self._files, self._path(LOCK), self.place)
-        with self._errors_named(), as_failure(self.place):
+        with self._storage_errors(), write_errors(self.place):
             lease.take()
-        with lease.kept():
+        with lease.renewed():
             yield
 
     @contextmanager
-    def _errors_named(self) -> Iterator[None]:
-        """Say in two lines what a library says of the storage, which may be of any class."""
+    def _storage_errors(self) -> Iterator[None]:
+        """Turn the error of a storage library, which may be of any class, into a DatasetError."""
         try:
             yield
         except (DatasetError, FileNotFoundError):
             raise
         except Exception as error:
-            told = str(error).strip().partition("\n")[0] or type(error).__name__
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
             raise DatasetError(
-                f"cannot use {self.place}: {told}",
+                f"cannot use {self.place}: {reason}",
                 remedy="Check the address, the credentials for it and the network.",
             ) from error
 
@@ -121,16 +142,94 @@ class ObjectStore:
         return f"{self._root}/{name}"
 
 
-def open_object_store(place: str) -> ObjectStore:
-    """The store of an fsspec address.
+class Lease:
+    """A lock as an object with an end, which a thread renews while it is held.
 
-    Raises DatasetError without the library for it, or for an address of no known kind.
+    It is put only where there is none, in one step where the storage can do that (S3 can). Two
+    processes that both take over an expired lease at the same moment may both go on; since every
+    object is put as a whole, that costs requests and no data.
+    """
+
+    def __init__(self, files: FileSystem, path: str, place: str) -> None:
+        self._files = files
+        self._path = path
+        self._place = place
+        self._token = token_hex(8)
+
+    def take(self) -> None:
+        """Take it. Raises DatasetInUse while another process has it."""
+        try:
+            self._files.pipe_file(self._path, self._content(), mode="create")
+        except FileExistsError:
+            self._take_over()
+
+    @contextmanager
+    def renewed(self) -> Iterator[None]:
+        """Renew a lease that was taken until the block ends; then give it up."""
+        done = threading.Event()
+        renewing = threading.Thread(target=self._renew, args=(done,), daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            done.set()
+            renewing.join()
+            # A lease that cannot be given up expires. Storage libraries raise any class.
+            with suppress(Exception):
+                self._files.rm_file(self._path)
+
+    def _take_over(self) -> None:
+        """Take a lease that expired, or whose process on this machine has ended."""
+        try:
+            held = json.loads(self._files.cat_file(self._path))
+            expired = time.time() > float(held["until"])
+            ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            held, expired, ended = {}, True, True
+        if not (expired or ended):
+            raise DatasetInUse(
+                f"process {held['process']} on {held['host']} works on {self._place}",
+                remedy="Wait until it has ended, then run the same command again.",
+            )
+        self._files.pipe_file(self._path, self._content())
+
+    def _renew(self, done: threading.Event) -> None:
+        while not done.wait(LEASE_SECONDS / 4):
+            with suppress(Exception):
+                self._files.pipe_file(self._path, self._content())
+
+    def _content(self) -> bytes:
+        return json.dumps(
+            {
+                "host": socket.gethostname(),
+                "process": os.getpid(),
+                "token": self._token,
+                "until": time.time() + LEASE_SECONDS,
+            }
+        ).encode()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def open_object_store(place: str) -> ObjectStore:
+    """Open an fsspec address.
+
+    Raises:
+        DatasetError: without the library for it, or for an address of no known kind.
     """
     kind = urlsplit(place).scheme
     extra = _EXTRAS.get(kind, "s3")
     try:
         fsspec = import_module("fsspec")
-        # What is listed must be what is there: others may write too.
+        # Others may write too, so listings are not cached.
         files, root = fsspec.core.url_to_fs(place, use_listings_cache=False)
     except ImportError as error:
         if kind not in {*_EXTRAS, "memory"}:
@@ -143,5 +242,5 @@ def open_object_store(place: str) -> ObjectStore:
             remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
         ) from None
     except ValueError as error:
-        raise DatasetError(f"{place}: {error}", remedy="Give --to a folder or s3://...") from None
+        raise DatasetError(f"{place}: {error}", remedy="Name a folder or s3://...") from None
     return ObjectStore(files, root, place)

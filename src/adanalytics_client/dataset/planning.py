@@ -1,27 +1,88 @@
 """Which queries bring the hours that are needed, for the fewest requests; no I/O."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal, Self
 
-from adanalytics_client import QuotaState
-from adanalytics_client.dataset.hours import Hour
-from adanalytics_client.dataset.query import Query
+from adanalytics_client._quota import QuotaState
+from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.layout import DEEPEST, lay_out
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]
 """How hours may be asked for; auto takes a bulk export where pages would wait for quota longer."""
 
-DAYS_OF_AN_EXPORT = 31
+DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""
+
+Way = Literal["pages", "export"]
+"""Page by page, or as one file that the service writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The events of some days, or of one hour of one day.
+
+    Attributes:
+        way: how they are asked for.
+        first: the first day.
+        last: the last day, included.
+        hour: the one hour, or None for all.
+        wanted: the hours to commit, in order; the answer may hold others, too.
+    """
+
+    way: Way
+    first: date
+    last: date
+    hour: int | None
+    wanted: tuple[Hour, ...]
+
+    @classmethod
+    def of_hour(cls, hour: Hour) -> Self:
+        """Return the query for one hour."""
+        return cls("pages", hour.day, hour.day, hour.hour, (hour,))
+
+    def __str__(self) -> str:
+        if self.hour is not None:
+            return str(Hour(self.first, self.hour))
+        return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
+
+    def limited_to(self, hours: Mapping[Hour, object]) -> "Query":
+        """Return the same query, with fewer hours wanted."""
+        return replace(self, wanted=tuple(hour for hour in self.wanted if hour in hours))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return an object for a sealed file."""
+        return {
+            "way": self.way,
+            "first": str(self.first),
+            "last": str(self.last),
+            "hour": self.hour,
+            "wanted": [str(hour) for hour in self.wanted],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read the object of `as_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: for anything else.
+        """
+        hour = record["hour"]
+        return cls(
+            "export" if record["way"] == "export" else "pages",
+            date.fromisoformat(record["first"]),
+            date.fromisoformat(record["last"]),
+            None if hour is None else int(hour),
+            tuple(map(Hour.read, record["wanted"])),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is known before anything is asked.
+    """The events that are expected.
 
     Attributes:
         counts: events of each day that has data, about; 0 where nobody says.
@@ -37,7 +98,7 @@ class Outlook:
 def plan_queries(
     asked: Iterable[Hour], outlook: Outlook, *, via: Via, quota: QuotaState
 ) -> list[Query]:
-    """The queries for all hours that are asked for, in the order of their days."""
+    """Return the queries for all hours that are asked for, in the order of their days."""
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
     runs = list(_runs([day for day in by_day if day in outlook.whole], outlook.counts))
     if via == "auto":
@@ -53,7 +114,7 @@ def plan_queries(
 
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
-    """Days in order that one query can span: between them lies no other day with data."""
+    """Group days that one query can span: between them lies no other day with data."""
     run: list[date] = []
     for day in days:
         if run and any(run[-1] < other < day for other in counts):
@@ -76,7 +137,7 @@ def _export_is_faster(runs: list[list[date]], outlook: Outlook, quota: QuotaStat
 def _by_pages(
     run: list[date], by_day: Mapping[date, tuple[Hour, ...]], outlook: Outlook
 ) -> Iterator[Query]:
-    """Small days together in one query, large ones and those of unknown size by the hour."""
+    """Query small days together, large ones and those of unknown size by the hour."""
     known = [day for day in run if outlook.counts.get(day)]
     for day in run:
         if day not in known:
@@ -91,14 +152,14 @@ def _by_pages(
 
 
 def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iterator[Query]:
-    for begin in range(0, len(run), DAYS_OF_AN_EXPORT):
-        days = run[begin : begin + DAYS_OF_AN_EXPORT]
+    for begin in range(0, len(run), DAYS_PER_EXPORT):
+        days = run[begin : begin + DAYS_PER_EXPORT]
         wanted = tuple(hour for day in days for hour in by_day[day])
         yield Query("export", days[0], days[-1], None, wanted)
 
 
 def _of_some_hours(hours: tuple[Hour, ...], outlook: Outlook) -> Iterator[Query]:
-    """A few hours of a day: each by itself, unless all of the day takes fewer requests."""
+    """Query a few hours of a day one by one, unless all of the day takes fewer requests."""
     day = hours[0].day
     count = outlook.counts.get(day, 0)
     by_hour = len(hours) * max(1, -(-count // (24 * outlook.page)))

@@ -1,28 +1,34 @@
-"""Pages as they arrived, kept until their hours are committed: what a kill does not cost again."""
+"""Pages and export orders, kept from their arrival until their hours are committed.
+
+They are what a kill does not cost again. Each belongs to a query, to the moment that began it, and
+to the summary of its days at that moment.
+"""
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
 
-from adanalytics_client.dataset.layout import SPOOL
-from adanalytics_client.dataset.query import Query
-from adanalytics_client.dataset.started_queries import HEAD, Begun, drop, read_head, write_head
+from adanalytics_client.dataset.layout import EXPORTS, SPOOL
+from adanalytics_client.dataset.manifest import seal, unseal
+from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.store import Store
+
+_HEAD = "query.json"
 
 
 @dataclass(frozen=True, slots=True)
-class SpooledPage:
+class Page:
     """A page of events.
 
     Attributes:
         number: from 1.
         jsonl: each event as a line of JSON.
-        events: how many they are.
+        events: the number of events.
         last: whether it is the last of its query.
-        token: the client's word for going on after it.
+        token: the client's token to go on after it.
         total: events of the query, where the service says so.
     """
 
@@ -34,74 +40,129 @@ class SpooledPage:
     total: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The beginning of a query.
+
+    Attributes:
+        query: the query.
+        at: the moment before its first request, in UTC.
+        basis: a digest of what the summary said about its days; see `Spool`.
+        job: the export that was ordered, as text.
+    """
+
+    query: Query
+    at: datetime
+    basis: str
+    job: str = ""
+
+
 class Spool:
-    """The pages of one query, in order.
+    """The pages of one query in order, or the order for its export.
 
     Args:
         store: the dataset.
         query: the query.
-        basis: what the pages are only good for together: the fingerprints of the days. Pages
-            that were spooled on another basis are thrown away.
+        basis: a digest of what the summary says about its days. What was kept on another basis
+            is not used.
     """
 
     def __init__(self, store: Store, query: Query, basis: str) -> None:
         self._store = store
         self._query = query
-        self._folder = f"{SPOOL}/{query}"
         self._basis = basis
+        self._name = f"{EXPORTS if query.way == 'export' else SPOOL}/{query}"
+        start = _read_start(store, self._name)
+        self.start = start if start and start.basis == basis else None
 
-    def began(self) -> datetime | None:
-        """When the first page was about to be asked for; None when there is nothing to go on."""
-        begun = read_head(self._store, self._head)
-        return begun.at if begun and begun.basis == self._basis else None
-
-    def begin(self, now: datetime) -> None:
-        """Start anew, with nothing spooled."""
+    def begin(self, now: datetime, job: str = "") -> Start:
+        """Start anew, with nothing kept."""
         self.clear()
-        write_head(self._store, self._head, Begun(self._query, now, self._basis))
-
-    def put(self, page: SpooledPage) -> None:
-        """Keep a page. It need not survive a loss of power: a damaged one is asked for again."""
-        body = page.jsonl
+        self.start = Start(self._query, now, self._basis, job)
         head = {
+            "at": now.isoformat(),
+            "basis": self._basis,
+            "query": self._query.as_json(),
+            "job": job,
+        }
+        # An order holds addresses that are signed.
+        self._store.write(f"{self._name}/{_HEAD}", seal(head), lasting=False, private=bool(job))
+        return self.start
+
+    def put(self, page: Page) -> None:
+        """Keep a page; one that a loss of power damages is asked for again."""
+        head = {
+            "began": self._began(),
             "number": page.number,
             "events": page.events,
             "last": page.last,
             "token": page.token,
             "total": page.total,
             # A third of the price of a SHA-256 here, and pages are most of what a sync reads.
-            "crc32": zlib.crc32(body),
+            "crc32": zlib.crc32(page.jsonl),
         }
-        name = self._name(page.number)
-        self._store.write(name, json.dumps(head).encode() + b"\n" + body, lasting=False)
+        content = json.dumps(head).encode() + b"\n" + page.jsonl
+        self._store.write(self._page_name(page.number), content, lasting=False)
 
-    def pages(self) -> Iterator[SpooledPage]:
-        """The pages that were kept, from the first up to one that was not, or not whole."""
+    def pages(self) -> Iterator[Page]:
+        """Yield the pages that were kept, from the first up to one that is not whole."""
         number = 1
-        while (page := self._page(number)) is not None:
+        while (page := self._read(number)) is not None:
             yield page
             number += 1
 
-    def _page(self, number: int) -> SpooledPage | None:
-        content = self._store.read(self._name(number))
-        head, _, body = (content or b"").partition(b"\n")
-        try:
-            told: dict[str, Any] = json.loads(head)
-        except ValueError:
-            return None
-        if told.get("crc32") != zlib.crc32(body):
-            return None
-        return SpooledPage(
-            told["number"], body, told["events"], told["last"], told["token"], told["total"]
-        )
+    def folder(self) -> Path | None:
+        """Return the folder on this machine's disk; None where the dataset is elsewhere."""
+        return self._store.local(self._name)
 
     def clear(self) -> None:
-        """Throw everything away."""
-        drop(self._store, self._folder)
+        """Remove everything."""
+        self.start = None
+        _clear(self._store, self._name)
 
-    @property
-    def _head(self) -> str:
-        return f"{self._folder}/{HEAD}"
+    def _read(self, number: int) -> Page | None:
+        head, _, body = (self._store.read(self._page_name(number)) or b"").partition(b"\n")
+        try:
+            says = json.loads(head)
+        except ValueError:
+            return None
+        # A start that was killed while it cleared the folder leaves pages of an earlier one.
+        if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
+            return None
+        return Page(
+            says["number"], body, says["events"], says["last"], says["token"], says["total"]
+        )
 
-    def _name(self, number: int) -> str:
-        return f"{self._folder}/page-{number:06}.jsonl"
+    def _began(self) -> str:
+        return self.start.at.isoformat() if self.start else ""
+
+    def _page_name(self, number: int) -> str:
+        return f"{self._name}/page-{number:06}.jsonl"
+
+
+def started_queries(store: Store, is_usable: Callable[[Start], bool]) -> list[Query]:
+    """List the queries that an earlier run began; those that are not usable are removed."""
+    found = []
+    for place in (SPOOL, EXPORTS):
+        for folder in sorted({name.rpartition("/")[0] for name in store.sizes(place)}):
+            start = _read_start(store, folder)
+            if start is not None and is_usable(start):
+                found.append(start.query)
+            else:
+                _clear(store, folder)
+    return found
+
+
+def _read_start(store: Store, folder: str) -> Start | None:
+    try:
+        head = unseal(store.read(f"{folder}/{_HEAD}") or b"")
+        at = datetime.fromisoformat(head["at"])
+        return Start(Query.from_json(head["query"]), at, str(head["basis"]), str(head["job"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _clear(store: Store, folder: str) -> None:
+    # The note first: what a kill leaves then belongs to nothing.
+    for name in sorted(store.sizes(folder), key=lambda name: not name.endswith(_HEAD)):
+        store.remove(name)

@@ -1,4 +1,4 @@
-"""What a dataset needs of the place it lies in: whole files under names, nothing more."""
+"""The storage that a dataset needs: whole files under names."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -16,41 +16,54 @@ class Store(Protocol):
         """The root as the user named it."""
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small file, or None when there is none."""
+        """Read a small file; None when there is none."""
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A seekable stream of a file. Raises FileNotFoundError."""
+        """Open a file as a seekable stream. Raises FileNotFoundError."""
 
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Put a small file; `lasting` sees it on the disk, for a loss of power."""
+    def write(
+        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
+    ) -> None:
+        """Write a small file.
+
+        Args:
+            name: its name.
+            content: all of it.
+            lasting: make it survive a loss of power.
+            private: let nobody else read it, where the storage knows of owners.
+        """
 
     def move_in(self, local: Path, name: str) -> None:
         """Put a finished local file, which is then gone, under a name."""
 
+    def flush(self) -> None:
+        """Make every `move_in` so far survive a loss of power."""
+
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there, and the folders that it leaves empty."""
+        """Remove a file, if it is there, and the folders that it leaves empty."""
 
     def names(self) -> Collection[str]:
-        """What lies directly below the root, files and folders."""
+        """List the names directly below the root, of files and folders."""
 
     def sizes(self, folder: str) -> Mapping[str, int]:
-        """Every file below a folder, at any depth, with its size in bytes."""
+        """List every file below a folder, at any depth, with its size in bytes."""
 
     def scratch(self) -> AbstractContextManager[Path]:
-        """A local folder for files that `move_in` will take; empty at first, gone at the end."""
+        """Make a local folder for files to `move_in`; empty at first, gone at the end."""
 
     def local(self, name: str) -> Path | None:
-        """Where a name is on this machine's disk, or None when it is elsewhere."""
+        """Return the path of a name on this machine's disk; None when it is elsewhere."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes away while it lasts. Raises DatasetInUse."""
+        """Keep other processes away. Raises DatasetInUse."""
 
 
 def open_store(place: str) -> Store:
-    """The store of a folder, or of an fsspec address such as `s3://bucket/events`.
+    """Open a folder, or an fsspec address such as `s3://bucket/events`.
 
-    Raises DatasetError when the address needs a library that is not installed, UnsuitablePlace for
-    a place that cannot hold a dataset.
+    Raises:
+        DatasetError: when the address needs a library that is not installed.
+        UnsuitablePlace: for a place that cannot hold a dataset.
     """
     if not place:
         raise UnsuitablePlace(
@@ -78,8 +91,8 @@ def open_store(place: str) -> Store:
 
 
 @contextmanager
-def as_failure(place: str) -> Iterator[None]:
-    """Say in one line that a place cannot be written."""
+def write_errors(place: str) -> Iterator[None]:
+    """Turn an error of the system into a DatasetError that names the place."""
     try:
         yield
     except OSError as error:

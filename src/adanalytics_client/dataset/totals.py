@@ -1,4 +1,4 @@
-"""Counts and money of events, in the terms of a summary row: to compare what is held with it."""
+"""Counts and money of events, in the terms of a summary: to compare a dataset with the service."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,70 +18,94 @@ COLUMN_OF_TYPE = {
     "skip": "skips",
     "error": "errors",
 }
-_MONEY = ("revenue", "cost")
+_COUNTS = frozenset(COLUMN_OF_TYPE.values())
+
+Figures = Mapping[str, int | Decimal]
+"""Counts and money by the name of their column in a summary."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Events by column of a summary, and exact money; filtered events are not in it.
+class Totals:
+    """Events by column of a summary, and exact money; filtered events are left out.
 
-    >>> Tally({"clicks": 2}, revenue=Decimal("0.5")) + Tally({"clicks": 1})
-    Tally(counts={'clicks': 3}, revenue=Decimal('0.5'), cost=Decimal('0'))
+    Examples:
+        >>> Totals({"clicks": 2}, revenue=Decimal("0.5")) + Totals({"clicks": 1})
+        Totals(counts={'clicks': 3}, revenue=Decimal('0.5'), cost=Decimal('0'))
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     revenue: Decimal = Decimal(0)
     cost: Decimal = Decimal(0)
 
-    def __add__(self, other: Self) -> "Tally":
+    def __add__(self, other: Self) -> "Totals":
         names = self.counts.keys() | other.counts.keys()
         counts = {name: self.counts.get(name, 0) + other.counts.get(name, 0) for name in names}
-        return Tally(counts, self.revenue + other.revenue, self.cost + other.cost)
+        return Totals(counts, self.revenue + other.revenue, self.cost + other.cost)
 
     @classmethod
-    def total(cls, tallies: Iterable["Tally"]) -> "Tally":
-        """The sum of all of them."""
-        return sum(tallies, Tally())
+    def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
+        """Return the sum of all; None when one of them is not known.
 
-    @classmethod
-    def of_summary(cls, row: Mapping[str, Any]) -> Self:
-        """What a row of a summary says; a column that is missing or odd counts as nothing."""
-        counts = {name: row.get(name) for name in COLUMN_OF_TYPE.values()}
-        whole = {name: value for name, value in counts.items() if isinstance(value, int)}
-        money = {name: row.get(name) for name in _MONEY}
-        exact = {name: value for name, value in money.items() if isinstance(value, Decimal)}
-        return cls(whole, **exact)
-
-    def differences(self, other: "Tally") -> list[str]:
-        """Each figure in which `other` is not the same, as text; empty when all agree.
-
-        >>> Tally({"clicks": 2}).differences(Tally({"clicks": 3}))
-        ['clicks 2 instead of 3']
+        Examples:
+            >>> Totals.sum([Totals(), None]) is None
+            True
         """
-        mine, theirs = self.figures(), other.figures()
+        total = cls()
+        for part in parts:
+            if part is None:
+                return None
+            total += part
+        return total
+
+    def differences(self, stated: Figures) -> list[str]:
+        """Describe each stated figure that is another one here; empty when all agree.
+
+        Examples:
+            >>> Totals({"clicks": 2}).differences({"clicks": 3, "revenue": Decimal(0)})
+            ['clicks 2 instead of 3']
+        """
+        mine = {**self.counts, "revenue": self.revenue, "cost": self.cost}
         return [
-            f"{name} {mine[name]} instead of {theirs[name]}"
-            for name in mine
-            if mine[name] != theirs[name]
+            f"{name} {mine.get(name, 0)} instead of {figure}"
+            for name, figure in stated.items()
+            if mine.get(name, 0) != figure
         ]
 
-    @property
-    def events(self) -> int:
-        """How many events it counts."""
-        return sum(self.counts.values())
-
     def as_json(self) -> dict[str, Any]:
-        """For a manifest; money as text with all its digits."""
+        """Return an object for a manifest; money is text with all its digits."""
         counts = {name: count for name, count in self.counts.items() if count}
         return {"counts": counts, "revenue": str(self.revenue), "cost": str(self.cost)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """What `as_json` gave. Raises KeyError, TypeError or ArithmeticError for anything else."""
+        """Read the object of `as_json`.
+
+        Raises:
+            KeyError, TypeError, ArithmeticError: for anything else.
+        """
         counts = {str(name): int(count) for name, count in record["counts"].items()}
         return cls(counts, Decimal(record["revenue"]), Decimal(record["cost"]))
 
-    def figures(self) -> dict[str, int | Decimal]:
-        """Every figure by the name of its column in a summary."""
-        counts = {name: self.counts.get(name, 0) for name in COLUMN_OF_TYPE.values()}
-        return {**counts, "revenue": self.revenue, "cost": self.cost}
+
+NOTHING: Figures = {
+    **dict.fromkeys(COLUMN_OF_TYPE.values(), 0),
+    "revenue": Decimal(0),
+    "cost": Decimal(0),
+}
+"""The figures of a day without events."""
+
+
+def stated_figures(row: Mapping[str, Any]) -> Figures:
+    """Pick the figures that a row of a summary states, without missing or odd columns."""
+    counts = {name: row[name] for name in COLUMN_OF_TYPE.values() if _is_count(row.get(name))}
+    money = {name: row[name] for name in ("revenue", "cost") if isinstance(row.get(name), Decimal)}
+    return {**counts, **money}
+
+
+def events_in(figures: Figures) -> int:
+    """Count the events that figures state."""
+    return sum(int(figure) for name, figure in figures.items() if name in _COUNTS)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

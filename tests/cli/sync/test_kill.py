@@ -26,8 +26,8 @@ LOOK = 0.005
 KILLS = int(os.environ.get("ADANALYTICS_KILLS", "10"))
 # Small pages, so that hours have several and a kill often comes between two of them.
 PROGRAM = """
-from adanalytics_client.dataset import pages
-pages.EVENTS_A_PAGE = 12
+from adanalytics_client.dataset import sync as dataset_sync
+dataset_sync.EVENTS_PER_PAGE = 12
 from adanalytics_cli.__main__ import main
 main()
 """
@@ -183,7 +183,7 @@ def test_a_kill_around_the_exchange(
 
 
 def write_sealed(path: Path, record: dict[str, Any]) -> None:
-    from adanalytics_client.dataset.checksummed_json import seal
+    from adanalytics_client.dataset.manifest import seal
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(seal(record))

@@ -27,7 +27,7 @@ def test_a_folder_with_other_files_is_left_alone(shop: Shop, folder: Path, name:
     assert result.exit_code == 2
     assert result.stderr == (
         f"Error: {folder} is no dataset and holds {name.partition('/')[0]}\n"
-        f"Name a new or an empty folder, such as --to {folder}/events\n"
+        f"Name a new or an empty folder, such as {folder}/events\n"
     )
     assert everything_in(folder) == before
     assert not shop.asked()
@@ -51,7 +51,7 @@ def test_a_dataset_of_days_without_events_can_be_read(
     """The part without rows stays while there is no other."""
     assert shop.sync("2026-01-10", "2026-01-11", "--to", folder).exit_code == 0
     parts = {path.relative_to(folder).as_posix() for path in folder.glob("data/**/*.parquet")}
-    assert parts == {"data/date=1970-01-01/hour=00/part-0.parquet"}
+    assert parts == {"data/date=2026-01-10/hour=00/part-0.parquet"}
     assert {read(folder) for read in readers.values()} == {(0, Decimal(0))}
     assert shop.run("verify", folder).exit_code == 0
 

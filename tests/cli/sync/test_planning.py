@@ -5,8 +5,8 @@ from datetime import date, timedelta
 import pytest
 
 from adanalytics_client import QuotaState
-from adanalytics_client.dataset.hours import Hour, hours_of
-from adanalytics_client.dataset.planning import DAYS_OF_AN_EXPORT, Outlook, Via, plan_queries
+from adanalytics_client.dataset.layout import Hour, hours_of
+from adanalytics_client.dataset.planning import DAYS_PER_EXPORT, Outlook, Via, plan_queries
 
 FIRST = date(2026, 1, 1)
 PLENTY = QuotaState(1000, 1000, None)
@@ -70,7 +70,7 @@ def test_a_few_hours_are_asked_for_in_the_cheaper_way(
 
 
 def test_exports_are_of_a_bounded_number_of_days() -> None:
-    queries = planned({day(n): 1 for n in range(DAYS_OF_AN_EXPORT + 2)}, via="export")
+    queries = planned({day(n): 1 for n in range(DAYS_PER_EXPORT + 2)}, via="export")
     assert queries == ["export 2026-01-01..2026-01-31", "export 2026-02-01..2026-02-02"]
 
 

@@ -15,7 +15,7 @@ from adanalytics_client.tables import event_schema
 
 Shop = Any
 Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
-EMPTY = "data/date=1970-01-01/hour=00/part-0"
+EMPTY = "data/date=2026-01-15/hour=00/part-0"
 
 pytestmark = pytest.mark.usefixtures("hourly")
 
@@ -51,17 +51,23 @@ def test_no_step_leaves_a_folder_without_a_part(
     shop: Shop, folder: Path, watched: list[bool], tmp_path: Path
 ) -> None:
     assert shop.sync("--to", folder).exit_code == 0
-    assert watched.index(True) < 15
+    # After the files of the quota, and before those of the first hour.
+    assert watched.index(True) < 20
     shop.load([{**row, "is_filtered": True} for row in shop.rows()], tmp_path, replace=True)
     assert shop.sync("--to", folder).exit_code == 0
     assert len(watched) > 200
 
 
-@pytest.mark.parametrize("fault", ["401 always on dates", "401 always on events"])
-def test_a_dataset_opens_before_its_first_hour(
-    shop: Shop, folder: Path, readers: Readers, fault: str
-) -> None:
-    shop.server.faults.add(fault)
+def test_before_its_days_are_known_a_dataset_has_no_data(shop: Shop, folder: Path) -> None:
+    """No part could be filed under a day that is not false."""
+    shop.server.faults.add("401 always on dates")
+    assert shop.sync("--to", folder).exit_code == 4
+    assert not (folder / "data").exists()
+    assert shop.run("verify", folder).exit_code == 4
+
+
+def test_a_dataset_opens_before_its_first_hour(shop: Shop, folder: Path, readers: Readers) -> None:
+    shop.server.faults.add("401 always on events")
     assert shop.sync("--to", folder).exit_code == 4
     assert {name: read(folder) for name, read in readers.items()} == dict.fromkeys(
         readers, (0, Decimal(0))
@@ -80,51 +86,51 @@ def test_every_part_has_the_widest_type_of_money(shop: Shop, folder: Path) -> No
 
 
 def test_the_part_without_events_goes_once_there_are_others(shop: Shop, folder: Path) -> None:
-    shop.server.faults.add("401 always on dates")
-    shop.sync("--to", folder)
-    shop.server.faults.clear()
+    assert shop.sync("2026-01-14", "--to", folder).exit_code == 0
+    assert parts_of(folder) == ["data/date=2026-01-14/hour=00/part-0.parquet"]
     shop.sync("2026-01-15", "--to", folder, "--max-requests", "5")
-    assert f"{EMPTY}.parquet" in parts_of(folder)
-    assert len(parts_of(folder)) > 1
-    shop.sync("2026-01-15", "--to", folder)
+    parts = parts_of(folder)
+    assert 0 < len(parts) < 24
+    assert all(pq.read_metadata(folder / part).num_rows for part in parts)
+    shop.sync("2026-01-14", "2026-01-15", "--to", folder)
     assert len(parts_of(folder)) == 24
-    assert f"{EMPTY}.parquet" not in parts_of(folder)
+    assert shop.run("verify", folder).exit_code == 0
 
 
 def test_a_dataset_opens_when_its_last_events_were_taken_back(
     shop: Shop, folder: Path, readers: Readers
 ) -> None:
     shop.sync("2026-01-15", "--to", folder)
-    hour = folder / "data/date=2026-01-15"
-    assert hour.exists()
-    shop.server.faults.add(no_events())
-    assert shop.sync("2026-01-15", "--to", folder, "--repull", "1").exit_code == 0
-    assert parts_of(folder) == [f"{EMPTY}.parquet"]
-    assert not hour.exists()
+    assert len(parts_of(folder)) == 24
+    shop.server.faults.add(answer("events", '{"events": [], "meta": {"total": 0}}'))
+    shop.server.faults.add(answer("dates", '{"dates": []}'))
+    assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+    (part,) = parts_of(folder)
+    assert part.startswith("data/date=2026-01-15/hour=")
     assert {name: read(folder) for name, read in readers.items()} == dict.fromkeys(
         readers, (0, Decimal(0))
     )
+    assert shop.run("verify", folder).exit_code == 0
+    shop.server.faults.clear()
+    assert shop.sync("2026-01-15", "--to", folder).exit_code == 0
+    assert len(parts_of(folder)) == 24
 
 
-def no_events() -> Any:
-    """Every page of events comes without any."""
+def answer(operation: str, body: str) -> Any:
+    """Every answer of an operation is this one."""
     fault = import_module("adanalytics_server.faults").Fault
     return fault(
         effect="status",
-        operation="events",
+        operation=operation,
         status=200,
-        body='{"events": [], "meta": {"total": 0}}',
+        body=body,
         content_type="application/json",
     )
 
 
-def test_csv_opens_with_its_columns_and_jsonl_waits_for_its_first_hour(
-    shop: Shop, folder: Path
-) -> None:
-    shop.server.faults.add("401 always on dates")
-    shop.sync("--to", folder, "--format", "csv")
-    (header,) = (folder / f"{EMPTY}.csv").read_text().splitlines()
-    assert header.startswith('"event_id","event_time",')
-    lines = folder.with_name("lines")
-    shop.sync("--to", lines, "--format", "jsonl")
-    assert not (lines / "data").exists()
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_text_waits_for_its_first_hour(shop: Shop, folder: Path, form: str) -> None:
+    """A header would be a row to some readers, and nothing at all an error."""
+    shop.server.faults.add("401 always on events")
+    assert shop.sync("--to", folder, "--format", form).exit_code == 4
+    assert not (folder / "data").exists()

@@ -11,8 +11,8 @@ import pytest
 
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_client.dataset import pages
-from adanalytics_client.dataset.dataset import Dataset
+from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_client.dataset.contents import Contents
 from adanalytics_server.faults import Fault
 
 Shop = Any
@@ -44,7 +44,7 @@ def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Pa
 def test_small_days_are_asked_for_together(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 500)
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked() == {**LOOK, "events": 3}
     assert held(folder) == shop.rows()
@@ -53,8 +53,8 @@ def test_small_days_are_asked_for_together(
 def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "EVENTS_A_PAGE", 500)
-    commit = Dataset.commit
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    commit = Contents.commit
     committed: list[object] = []
 
     def commit_some(*args: Any) -> None:
@@ -64,7 +64,7 @@ def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
         commit(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Dataset, "commit", commit_some)
+        patched.setattr(Contents, "commit", commit_some)
         assert shop.sync("--to", folder).exit_code == 1
     shop.asked()
     assert shop.sync("--to", folder).exit_code == 0

@@ -1,0 +1,136 @@
+"""The results of a sync and of a verification."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from adanalytics_client.dataset.layout import Hour
+
+
+@dataclass(frozen=True, slots=True)
+class FailedQuery:
+    """A query whose hours could not be pulled, or do not agree with the summary.
+
+    Attributes:
+        query: the day, days or hour.
+        hours: the hours that are left.
+        kind: the class of the error.
+        message: the text of the error.
+
+    Examples:
+        >>> hour = Hour(date(2026, 1, 15), 13)
+        >>> FailedQuery(str(hour), (hour,), "ServerError", "The service failed (500).").query
+        '2026-01-15T13'
+    """
+
+    query: str
+    hours: tuple[Hour, ...]
+    kind: str
+    message: str
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """The result of a sync, or the part that was done before it was stopped.
+
+    Attributes:
+        began: when it began, in UTC.
+        wanted: hours that had to be pulled; None until that is known.
+        hours: hours that were committed, and the events in each.
+        damaged: descriptions of files that were damaged, whose hours were pulled again.
+        failed: queries that could not be answered well; the same sync tries them again.
+        file: the name of the report about them below the dataset; empty when nothing failed.
+
+    Examples:
+        >>> report = SyncReport(datetime(2026, 1, 17, tzinfo=UTC), wanted=2)
+        >>> report.hours[Hour(date(2026, 1, 15), 13)] = 250
+        >>> report.events, report.left
+        (250, 1)
+    """
+
+    began: datetime
+    wanted: int | None = None
+    hours: dict[Hour, int] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    failed: list[FailedQuery] = field(default_factory=list)
+    file: str = ""
+
+    @property
+    def events(self) -> int:
+        """Events of the hours that were committed."""
+        return sum(self.hours.values())
+
+    @property
+    def left(self) -> int:
+        """Hours that had to be pulled and were not."""
+        return (self.wanted or 0) - len(self.hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong with a day or an hour of a dataset.
+
+    Attributes:
+        day: the day to pull again; None for a file that no sync would replace.
+        what: the problem.
+        hour: the hour, where it is one.
+
+    Examples:
+        >>> print(Problem(date(2026, 1, 15), "3 of its 24 hours are missing"))
+        2026-01-15  3 of its 24 hours are missing
+    """
+
+    day: date | None
+    what: str
+    hour: int | None = None
+
+    def __str__(self) -> str:
+        if self.day is None:
+            return self.what
+        place = str(self.day) if self.hour is None else str(Hour(self.day, self.hour))
+        return f"{place}  {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The result of a verification.
+
+    Attributes:
+        hours: hours that were checked.
+        events: events in them.
+        problems: everything that is wrong; empty for a whole dataset.
+
+    Examples:
+        >>> VerifyReport(hours=24, events=300, problems=()).is_whole
+        True
+    """
+
+    hours: int
+    events: int
+    problems: Sequence[Problem]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def days_to_repull(self) -> list[tuple[date, date]]:
+        """Return the first and last day of each run of days that a sync should pull again.
+
+        Examples:
+            >>> broken = [Problem(date(2026, 1, n), "is missing") for n in (15, 16, 18)]
+            >>> [f"{first}..{last}" for first, last in VerifyReport(0, 0, broken).days_to_repull()]
+            ['2026-01-15..2026-01-16', '2026-01-18..2026-01-18']
+        """
+        return runs_of_days({problem.day for problem in self.problems if problem.day is not None})
+
+
+def runs_of_days(days: set[date]) -> list[tuple[date, date]]:
+    """Join days to runs without gaps, each with its first and last day."""
+    runs: list[tuple[date, date]] = []
+    for day in sorted(days):
+        if runs and (day - runs[-1][1]).days == 1:
+            runs[-1] = (runs[-1][0], day)
+        else:
+            runs.append((day, day))
+    return runs

@@ -1,0 +1,211 @@
+"""Events as Arrow tables of one schema: read from JSON lines and CSV, measured, written as text."""
+
+import threading
+from array import array
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.totals import COLUMN_OF_TYPE, Totals
+from adanalytics_client.encoding import json_text, utf8
+from adanalytics_client.errors import ProtocolError
+from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array
+
+Table = Any
+"""A `pyarrow.Table`; pyarrow has no types."""
+
+TEXT = "_text"
+"""The column of the events' own texts, in tables that carry them."""
+
+CSV_BLOCK = 1024 * 1024
+"""Bytes of a CSV file that are read at a time, and so the longest row that can be read."""
+
+_PAIRS = "key_values"
+# Seconds come with their three digits, since the times count milliseconds.
+_RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class EventTables:
+    """Makes tables of events, with the documented columns; others are left out.
+
+    Args:
+        with_texts: let tables of JSON lines carry the lines, too, in the column `TEXT`.
+    """
+
+    def __init__(self, *, with_texts: bool = False) -> None:
+        self._with_texts = with_texts
+        self._reading = threading.Lock()
+        self.schema = event_schema()
+
+    def from_jsonl(self, body: bytes) -> Table:
+        """Read JSON lines.
+
+        Raises:
+            ProtocolError: for a line that is no event, or a value that its column cannot hold.
+        """
+        # One at a time: the reader needs several times the memory of a page.
+        with self._reading:
+            batch = jsonl_batch(body, self.schema.names)
+        table = pa.Table.from_batches([batch])
+        if not self._with_texts:
+            return table
+        texts = pa.array(body.decode().split("\n")[:-1], pa.string())
+        return table.append_column(TEXT, texts)
+
+    def from_csv(self, source: Path | BinaryIO) -> Iterator[Table]:
+        """Read a CSV file with a header, in its order, in the memory of a few blocks.
+
+        An empty cell is null, and so is the whole column where there is none; "" is an empty text.
+
+        Raises:
+            ProtocolError: for a cell that its column cannot hold exactly.
+        """
+        types = {field.name: field.type for field in self.schema} | {_PAIRS: pa.string()}
+        options = csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            include_missing_columns=True,
+            null_values=[""],
+            true_values=["true"],
+            false_values=["false"],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        try:
+            reader = csv.open_csv(
+                source,
+                read_options=csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+                parse_options=csv.ParseOptions(newlines_in_values=True),
+                convert_options=options,
+            )
+            for batch in reader:
+                yield self._with_pairs(pa.Table.from_batches([batch]))
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                return
+            raise ProtocolError(f"The file of events cannot be read: {error}") from None
+
+    def _with_pairs(self, table: Table) -> Table:
+        """Read the pairs from their JSON text."""
+        field = self.schema.field(_PAIRS)
+        try:
+            pairs = [pairs_array(chunk) for chunk in table[_PAIRS].chunks]
+        except ValueError as error:
+            raise ProtocolError(f"An event has {_PAIRS} that are no JSON object: {error}") from None
+        column = pa.chunked_array(pairs, field.type)
+        return table.set_column(table.schema.get_field_index(_PAIRS), field, column)
+
+
+def totals_of(table: Table) -> Totals | None:
+    """Add up the events that are not filtered; None where they do not show type and filter."""
+    if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
+        return None
+    counted = table.select(["event_type", "revenue", "cost"])
+    counted = counted.filter(pc.invert(table["is_filtered"]))
+    pairs = pc.value_counts(counted["event_type"]).to_pylist()
+    counts = {COLUMN_OF_TYPE.get(each["values"], "other"): each["counts"] for each in pairs}
+    revenue, cost = (pc.sum(counted[name]).as_py() or Decimal(0) for name in ("revenue", "cost"))
+    return Totals(counts, revenue, cost)
+
+
+def is_of_hour(table: Table, hour: Hour) -> bool:
+    """Return whether every event is of `hour`, as far as the events say."""
+    if not table.num_rows or _has_nulls(table, "event_date", "event_hour"):
+        return True
+    hours = pc.min_max(table["event_hour"]).as_py()
+    days = pc.min_max(table["event_date"]).as_py()
+    return {*hours.values()} == {hour.hour} and {*days.values()} == {hour.day}
+
+
+def hour_keys(table: Table) -> "pa.Array | None":
+    """Number the hour of each event, from 1970 on; None where some events do not say it."""
+    if _has_nulls(table, "event_date", "event_hour"):
+        return None
+    days = table["event_date"].cast(pa.int32())
+    hours = table["event_hour"].cast(pa.int32())
+    return pc.add(pc.multiply(days, int32(24)), hours).combine_chunks()
+
+
+def int32(value: int) -> "pa.Scalar":
+    """Make a scalar of 32 bits; `pyarrow.scalar` and plain numbers would import pandas."""
+    return pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(array("i", [value]))])[0]
+
+
+class Ids:
+    """The ids of one hour, to find events that came twice; about 100 bytes an event."""
+
+    def __init__(self) -> None:
+        self._chunks: list[Any] = []
+
+    def add(self, table: Table) -> None:
+        """Note the ids of a table."""
+        # A copy: a column may share its memory with all others of its table.
+        ids = table["event_id"].chunks
+        self._chunks.append(pa.concat_arrays([*ids, ids[0].slice(0, 0)]))
+
+    def repeated(self) -> int:
+        """Count the events whose id an earlier one has; events without an id never count."""
+        ids = pa.chunked_array(self._chunks, pa.string())
+        known = len(ids) - ids.null_count
+        return int(known - pc.count_distinct(ids, mode="only_valid").as_py())
+
+
+def to_jsonl(table: Table) -> Iterator[bytes]:
+    """Write each event as a line of JSON, with the digits and times that the service writes."""
+    for row in _readable(table).to_pylist():
+        pairs = row.get(_PAIRS)
+        yield utf8(json_text({**row, _PAIRS: dict(pairs) if pairs is not None else None})) + b"\n"
+
+
+def to_cells(table: Table) -> Table:
+    """Make a table of text, the cells of a CSV: null stays null, pairs are compact JSON."""
+    readable = _readable(table)
+    columns = []
+    for name in readable.column_names:
+        column = readable[name]
+        if pa.types.is_map(column.type):
+            column = _pairs_as_json(column)
+        columns.append(column.cast(pa.string()))
+    return pa.table(columns, names=readable.column_names)
+
+
+def _has_nulls(table: Table, *names: str) -> bool:
+    return any(table[name].null_count for name in names)
+
+
+def _readable(table: Table) -> Table:
+    """Put text in place of times, dates and money; numbers and flags stay."""
+    columns = []
+    for field in table.schema:
+        column = table[field.name]
+        if pa.types.is_timestamp(field.type):
+            column = pc.strftime(column, format=_RFC_3339)
+        elif pa.types.is_date(field.type):
+            column = column.cast(pa.string())
+        elif pa.types.is_decimal(field.type):
+            column = _amounts_as_text(column)
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
+
+
+def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Write amounts plainly, where Arrow would write 1E-9; each different one is written once."""
+    chunks = []
+    for chunk in column.dictionary_encode().chunks:
+        texts = [format(each, "f") for each in chunk.dictionary.to_pylist()]
+        chunks.append(pa.array(texts, pa.string()).take(chunk.indices))
+    return pa.chunked_array(chunks, pa.string())
+
+
+def _pairs_as_json(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    texts = [
+        None if pairs is None else json_text(dict(pairs), sort_keys=True)
+        for pairs in column.to_pylist()
+    ]
+    return pa.chunked_array([texts], pa.string())
