@@ -15,9 +15,7 @@ from adanalytics_server.accounts import (
     SignIns,
     Tokens,
 )
-from adanalytics_server.api import routes as api
-from adanalytics_server.api.openapi import DESCRIPTION, SERVERS, TAGS, DocumentedApp, operation_id
-from adanalytics_server.api.requests import answer_bad_parameters
+from adanalytics_server.api import DocumentedApp, answer_bad_parameters, partner_router, router
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
 from adanalytics_server.control import Controls, control_router
@@ -82,17 +80,7 @@ def create_app(
             yield
 
     app = DocumentedApp(
-        title="Partner ad analytics",
-        summary="Event-level log data, summaries and bulk exports for partners of an ad platform.",
-        description=DESCRIPTION,
-        version="1",
-        servers=SERVERS,
-        openapi_tags=TAGS,
         lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        generate_unique_id_function=operation_id,
         exception_handlers={
             ApiError: answer_api_error,
             HTTPException: answer_unrouted,
@@ -100,7 +88,8 @@ def create_app(
         },
     )
     app.state.answers = settings.dialect
-    app.include_router(api.router)
+    app.include_router(router)
+    app.include_router(partner_router)
     app.include_router(monitoring_router(metrics))
     app.include_router(web.router)
     if controls is not None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from adanalytics_server.accounts import TOKEN_LIFETIME
-from adanalytics_server.api.operations import OPERATIONS, operation_of
+from adanalytics_server.api import OPERATIONS, operation_of
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults import CONTROL_PREFIX, Journal

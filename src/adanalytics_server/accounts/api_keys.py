@@ -74,7 +74,7 @@ class ApiKeys:
         ]
         if not found:
             known = ", ".join(key.name for key in keys[:10])
-            raise AccountError(f"there is no key {number_or_name!r}; there is: {known or 'none'}")
+            raise AccountError(f"Unknown key {number_or_name!r}. Known keys: {known or 'none'}.")
         if len(found) > 1:
             numbers = ", ".join(str(key.number) for key in found)
             raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")

@@ -84,7 +84,9 @@ class Accounts:
         row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
         if row is None:
             known = ", ".join(partner.id for partner in (await self.partners())[:10])
-            raise AccountError(f"there is no partner {partner_id!r}; there is: {known or 'none'}")
+            raise AccountError(
+                f"Unknown partner {partner_id!r}. Known partners: {known or 'none'}."
+            )
         return _partner(row)
 
     async def partners(self) -> list[Partner]:
@@ -155,7 +157,7 @@ class Accounts:
         row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
         if row is None:
             known = ", ".join(user.email for user in (await self.users())[:10])
-            raise AccountError(f"there is no user {email!r}; there is: {known or 'none'}")
+            raise AccountError(f"Unknown user {email!r}. Known users: {known or 'none'}.")
         return User(row["number"], row["email"], row["role"])
 
     async def user(self, number: int) -> User | None:

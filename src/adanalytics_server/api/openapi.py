@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.types import ExceptionHandler, Lifespan
 
 from adanalytics_server.api.models import (
     BulkExportAnswer,
@@ -43,7 +43,29 @@ _BEARER = {
 
 
 class DocumentedApp(FastAPI):
-    """FastAPI without the 422 that it announces everywhere: here a bad parameter is a 400."""
+    """The application with its own document, and without pages around it.
+
+    FastAPI announces a 422 everywhere; here a bad parameter is a 400.
+    """
+
+    def __init__(
+        self, *, lifespan: Lifespan[FastAPI], exception_handlers: Mapping[Any, ExceptionHandler]
+    ) -> None:
+        super().__init__(
+            title="Partner ad analytics",
+            summary="Event-level log data, summaries and bulk exports for partners of an ad"
+            " platform.",
+            description=DESCRIPTION,
+            version="1",
+            servers=SERVERS,
+            openapi_tags=TAGS,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+            generate_unique_id_function=lambda route: route.name,
+            lifespan=lifespan,
+            exception_handlers=dict(exception_handlers),
+        )
 
     def openapi(self) -> dict[str, Any]:
         """Return the document; it is made once."""
@@ -64,11 +86,6 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
     """Describe a body that the operation reads itself."""
     content = {"application/json": {"schema": model.model_json_schema()}}
     return {"requestBody": {"required": True, "content": content}}
-
-
-def operation_id(route: APIRoute) -> str:
-    """Name an operation like its function: what metrics and faults call it too."""
-    return route.name
 
 
 def document_text(app: FastAPI) -> str:

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Query
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.accounts import Partner, TooManyAttempts
@@ -242,7 +244,23 @@ async def download(
     return await download_answer(request.headers, job, context.exports.path(job))
 
 
-router.include_router(partner_router)
+_ROUTES = [
+    route for route in (*router.routes, *partner_router.routes) if isinstance(route, APIRoute)
+]
+OPERATIONS = tuple(route.name for route in _ROUTES)
+
+
+def operation_of(method: str, path: str) -> str | None:
+    """Name the operation of a request, or return ``None`` for pages, health and mistakes.
+
+    >>> operation_of("GET", "/api/partners/acme/ad-analytics/events")
+    'events'
+    """
+    scope = {"type": "http", "method": method, "path": path, "root_path": "", "headers": []}
+    for route in _ROUTES:
+        if route.matches(scope)[0] is Match.FULL:
+            return route.name
+    return None
 
 
 def _export_answer(

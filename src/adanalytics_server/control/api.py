@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.api.requests import read_body
+from adanalytics_server.api import read_body
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.control.files import CannotRestore

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from adanalytics_server.api.operations import OPERATIONS, Operation
+from adanalytics_server.api import OPERATIONS
 from adanalytics_server.faults.journal import Entry
 
 Effect = Literal[
@@ -58,7 +58,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "page_drift": ("rows",),
 }
 # Effects that only some operations can show.
-_ONLY_FOR: dict[str, tuple[Operation, ...]] = {
+_ONLY_FOR: dict[str, tuple[str, ...]] = {
     "page_drift": ("events",),
     "stuck_export": ("start_export",),
     "failed_export": ("start_export",),
@@ -110,7 +110,7 @@ class Fault:
     effect: Effect
     method: str | None = None
     path: str | None = None
-    operation: Operation | None = None
+    operation: str | None = None
     key: str | None = None
     after: int = 0
     times: int | None = None
@@ -137,7 +137,7 @@ class Fault:
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[str, ...]:
         """The operations that it can strike; empty for all requests."""
         if self.operation is not None:
             return (self.operation,)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from adanalytics_server.accounts import hide_credentials
 from adanalytics_server.answers import request_id_of
-from adanalytics_server.api.operations import Operation, operation_of
+from adanalytics_server.api import operation_of
 from adanalytics_server.clock import Clock
 
 # Entries kept; the oldest go first.
@@ -44,7 +44,7 @@ class Entry:
         method: the HTTP method.
         path: the path without the query, percent-decoded.
         query: the parameters in their order, signatures and the like replaced by ``***``.
-        operation: one of :data:`adanalytics_server.api.operations.OPERATIONS`, or ``None``.
+        operation: one of :data:`adanalytics_server.api.OPERATIONS`, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
         headers: those of :data:`KEPT_HEADERS` that were sent.
         status: of the answer; ``None`` when the connection was ended instead.
@@ -57,7 +57,7 @@ class Entry:
     method: str
     path: str
     query: tuple[tuple[str, str], ...]
-    operation: Operation | None
+    operation: str | None
     key: str | None
     headers: Mapping[str, str]
     status: int | None
