@@ -65,7 +65,6 @@ def create_app(
                 accounts=accounts,
                 api_keys=ApiKeys(state, accounts, clock),
                 sign_ins=SignIns(accounts, clock),
-                sessions=Sessions(state, clock),
                 tokens=tokens,
                 authenticator=Authenticator(state, accounts, tokens, clock),
                 limiter=limiter,
@@ -74,6 +73,7 @@ def create_app(
                 signer=Signer(await state.secret("download")),
             )
             app.state.context = context
+            app.state.sessions = Sessions(state, clock)
             if controls is not None:
                 await stack.enter_async_context(controls.at_work(context, state))
             await stack.enter_async_context(exports.working())

@@ -18,7 +18,6 @@ from adanalytics_server.clock import Clock
 from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.store import Stores
-from adanalytics_server.web.session import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,6 @@ class Context:
     accounts: Accounts
     api_keys: ApiKeys
     sign_ins: SignIns
-    sessions: Sessions
     tokens: Tokens
     authenticator: Authenticator
     limiter: RateLimiter

@@ -14,11 +14,10 @@ from starlette.responses import RedirectResponse, Response
 from adanalytics_server.accounts import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
-from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
 from adanalytics_server.serving import is_cross_origin, log_failure
 from adanalytics_server.web.pages import PAGE_HEADERS, PageError, error_page
-from adanalytics_server.web.session import COOKIE
+from adanalytics_server.web.session import COOKIE, sessions_of
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
@@ -67,7 +66,7 @@ async def answer_unrouted(request: Request, error: Exception) -> Response:
 
 
 async def _user_of(request: Request) -> User | None:
-    user = await context_of(request).sessions.user_of(request.cookies.get(COOKIE))
+    user = await sessions_of(request).user_of(request.cookies.get(COOKIE))
     if user is not None:
         note_credential(request, f"user:{user.number}")
     return user

@@ -24,7 +24,7 @@ from adanalytics_server.web.format import duration
 from adanalytics_server.web.month import parse_month, read_month
 from adanalytics_server.web.pages import PageError, page, static
 from adanalytics_server.web.requests import Admin, PageRoute, Visitor, read_form, redirect
-from adanalytics_server.web.session import COOKIE, drop_cookie, set_cookie
+from adanalytics_server.web.session import COOKIE, drop_cookie, sessions_of, set_cookie
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20
@@ -57,16 +57,16 @@ async def sign_in(request: Request, context: ContextDep) -> Response:
     if user is None:
         text = "This e-mail address and this password do not belong together."
         return _login_page(target, email=email, problem=text, status=403)
-    await context.sessions.end(request.cookies.get(COOKIE))
+    await sessions_of(request).end(request.cookies.get(COOKIE))
     response = redirect(target)
-    set_cookie(response, request, await context.sessions.begin(user))
+    set_cookie(response, request, await sessions_of(request).begin(user))
     return response
 
 
 @pages.post("/logout")
-async def sign_out(request: Request, context: ContextDep) -> Response:
+async def sign_out(request: Request) -> Response:
     """End the session, here and for everyone else who has its cookie."""
-    await context.sessions.end(request.cookies.get(COOKIE))
+    await sessions_of(request).end(request.cookies.get(COOKIE))
     response = redirect("/")
     drop_cookie(response, request)
     return response
@@ -188,13 +188,13 @@ async def create_key(request: Request, user: Admin, context: ContextDep) -> Resp
     except AccountError as error:
         problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
         return await _keys_page(context, user, name=name, problem=problem, status=400)
-    return redirect(f"{KEYS}/created/{context.sessions.keep_new_key(user, name, key)}")
+    return redirect(f"{KEYS}/created/{sessions_of(request).keep_new_key(user, name, key)}")
 
 
 @pages.get(KEYS + "/created/{ticket}")
-async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
+async def show_key(request: Request, user: Admin, ticket: str) -> Response:
     """Show a new key in this one answer; it is in no address, and nowhere after it."""
-    new = context.sessions.take_new_key(user, ticket)
+    new = sessions_of(request).take_new_key(user, ticket)
     if new is None:
         text = "A new key is shown once. If you did not copy it, delete it and create another."
         raise PageError(410, text)

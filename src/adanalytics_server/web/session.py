@@ -8,6 +8,7 @@ token of the API it ends after seven days, and with its user.
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -92,6 +93,11 @@ class Sessions:
         if new is None or new.user != user.number:
             return None
         return self._new_keys.pop(ticket)
+
+
+def sessions_of(request: Request) -> Sessions:
+    """Return the sessions of the server that received a request."""
+    return cast("Sessions", request.app.state.sessions)
 
 
 def set_cookie(response: Response, request: Request, token: str) -> None:
