@@ -181,18 +181,21 @@ def _gzip(send: Send) -> Send:
 
 
 def _slow(send: Send, pause: Pause, *, seconds: float) -> Send:
-    """Return a ``send`` that spreads a body over some seconds, in ten pieces."""
+    """Return a ``send`` that spreads a body over some seconds; the first piece is sent at once."""
     size = 1
+    is_first = True
 
     async def send_slowly(message: Message) -> None:
-        nonlocal size
+        nonlocal size, is_first
         if message["type"] == "http.response.start":
             size = max(1, math.ceil(_length(message) / _PIECES))
             await send(message)
             return
         body = message.get("body", b"")
         for at in range(0, max(len(body), 1), size):
-            await pause(seconds / _PIECES)
+            if not is_first:
+                await pause(seconds / (_PIECES - 1))
+            is_first = False
             more = message.get("more_body", False) or at + size < len(body)
             await send({**message, "body": body[at : at + size], "more_body": more})
 
