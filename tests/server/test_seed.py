@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from adanalytics_server.api import read_dates, read_summary
-from adanalytics_server.loading.progress import Progress
-from adanalytics_server.loading.timestamps import parse_timestamp
+from adanalytics_server.loading.load import Progress
+from adanalytics_server.loading.values import parse_timestamp
 from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange

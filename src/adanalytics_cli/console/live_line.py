@@ -12,7 +12,7 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
-    from adanalytics_server.loading.progress import Progress
+    from adanalytics_server.loading.load import Progress
 
 
 # Redrawing more often costs time and cannot be read.

@@ -1,24 +1,44 @@
 """Loading a file of events: read and check everything, then store it in one step."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from typing import Literal
 
 from adanalytics_server.loading.errors import FieldError, LoadError
-from adanalytics_server.loading.identity import named
 from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.loading.normalize import Normalizer
-from adanalytics_server.loading.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progress
-from adanalytics_server.loading.row_source import RowSource, open_rows
+from adanalytics_server.loading.records import Normalizer, named
+from adanalytics_server.loading.rows import RowSource, open_rows
 from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
 from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore, hour_of_time
+
+# Rows between two reports: about ten reports a second.
+ROWS_BETWEEN_REPORTS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A moment of a load or a generation.
+
+    Attributes:
+        stage: ``reading`` rows of a file, ``storing`` events, ``generating`` and storing them.
+        rows: rows or events done in this stage.
+        fraction: how much of the stage is done, 0.0 to 1.0; by bytes where rows are not known.
+    """
+
+    stage: Literal["reading", "storing", "generating"]
+    rows: int
+    fraction: float
+
+
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

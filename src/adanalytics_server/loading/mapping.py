@@ -5,8 +5,7 @@ from collections.abc import Mapping as Row
 from dataclasses import dataclass
 from typing import Self
 
-from adanalytics_server.loading.event_fields import FIELDS, NAME_FIELDS, Field
-from adanalytics_server.loading.json_values import text_of
+from adanalytics_server.loading.values import FIELDS, NAME_FIELDS, Field, text_of
 
 
 class MappingError(ValueError):

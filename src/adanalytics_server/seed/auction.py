@@ -1,22 +1,121 @@
-"""Generated auctions, as records."""
+"""Generated auctions, as records, out of chance that is the same on every machine.
 
-from typing import Any
+``random.Random`` promises its sequence for one method only; SHAKE-256 promises every bit.
+"""
 
-from adanalytics_server.clock import MILLISECONDS_PER_DAY
-from adanalytics_server.loading.timestamps import format_timestamp
+import hashlib
+import struct
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+from adanalytics_server.clock import MILLISECONDS_PER_DAY, rfc3339
 from adanalytics_server.seed.catalogue import (
     CAMPAIGNS,
     COUNTRIES,
     KEY_VALUES,
     NOBODY,
     PLACEMENTS,
+    PLAYBACK_ERRORS,
+    REQUEST_ERRORS,
     Campaign,
     Placement,
 )
-from adanalytics_server.seed.draws import numbers, uuids
-from adanalytics_server.seed.funnel import Draw, Step, played, shown, unfilled
 from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, LogEvent, Record, encode_event
 from adanalytics_server.storage.money import text_from_nanos
+
+_WORDS = struct.Struct("<4096I")
+_IDS_PER_BLOCK = 1024
+_DIGIT_POSITIONS = tuple(at for at in range(36) if at not in (8, 13, 18, 23))
+# RFC 9562: four bits of version 4 in byte 6, two bits of variant in byte 8.
+_VERSION = bytes(byte & 0x0F | 0x40 for byte in range(256))
+_VARIANT = bytes(byte & 0x3F | 0x80 for byte in range(256))
+
+
+def numbers(key: str) -> Iterator[int]:
+    """Give an endless sequence of integers from 0 to 2**32 - 1 that depends on ``key`` only."""
+    for block in count():
+        yield from _WORDS.unpack(_block(f"{key}/number/{block}", _WORDS.size))
+
+
+def uuids(key: str) -> Iterator[tuple[bytes, str]]:
+    """Give an endless sequence of UUIDs, as 16 bytes and as text, that depends on ``key`` only."""
+    for block in count():
+        raw = bytearray(_block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK))
+        raw[6::16] = raw[6::16].translate(_VERSION)
+        raw[8::16] = raw[8::16].translate(_VARIANT)
+        texts = _texts(raw.hex().encode())
+        for number in range(_IDS_PER_BLOCK):
+            at = 16 * number
+            yield bytes(raw[at : at + 16]), texts[36 * number : 36 * number + 36]
+
+
+def _texts(digits: bytes) -> str:
+    """Put hyphens into 32 digits an id, all ids at once, a column of digits at a time."""
+    texts = bytearray(b"-") * (36 * _IDS_PER_BLOCK)
+    for source, target in enumerate(_DIGIT_POSITIONS):
+        texts[target::36] = digits[source::32]
+    return texts.decode()
+
+
+def _block(name: str, size: int) -> bytes:
+    return hashlib.shake_256(name.encode()).digest(size)
+
+
+Draw = Callable[[], int]
+# No event comes later after its auction than this, in milliseconds.
+LONGEST = 60_000
+_SPOTS = (6_000, 15_000, 15_000, 20_000, 30_000)
+_QUARTILES = ("first_quartile", "midpoint", "third_quartile", "complete")
+
+
+class Step(NamedTuple):
+    """An event of an auction: milliseconds after the request, its type, its VAST error."""
+
+    after: int
+    event_type: str
+    error_code: int | None = None
+
+
+def unfilled(draw: Draw) -> list[Step]:
+    """Give the events of a request that no ad was found for; one in six says why."""
+    steps = [Step(0, "ad_request")]
+    if draw() % 6 == 0:
+        code = REQUEST_ERRORS[draw() % len(REQUEST_ERRORS)]
+        steps.append(Step(80 + draw() % 2_000, "error", code))
+    return steps
+
+
+def shown(draw: Draw) -> list[Step]:
+    """Give the events of a display or native ad: a request, an impression, seldom a click."""
+    impression = 60 + draw() % 700
+    steps = [Step(0, "ad_request"), Step(impression, "impression")]
+    if draw() % 120 == 0:
+        steps.append(Step(impression + 900 + draw() % 25_000, "click"))
+    return steps
+
+
+def played(draw: Draw) -> list[Step]:
+    """Give the events of a video or audio ad up to its end, a skip, an error or a lost viewer."""
+    now = 120 + draw() % 900
+    steps = [Step(0, "ad_request"), Step(now, "impression")]
+    if draw() % 90 == 0:
+        code = PLAYBACK_ERRORS[draw() % len(PLAYBACK_ERRORS)]
+        return [*steps, Step(now + 40 + draw() % 400, "error", code)]
+    now += 20 + draw() % 250
+    steps.append(Step(now, "start"))
+    quarter = _SPOTS[draw() % len(_SPOTS)] // 4
+    for quartile in _QUARTILES:
+        fate = draw() % 1000
+        if fate < 45:
+            return [*steps, Step(now + 1 + draw() % quarter, "skip")]
+        if fate < 105:
+            return steps
+        if fate < 108:
+            steps.append(Step(now + 1 + draw() % quarter, "click"))
+        now += quarter
+        steps.append(Step(now, quartile))
+    return steps
 
 
 class Auctions:
@@ -80,7 +179,7 @@ class Auctions:
         self, request: int, step: Step, campaign: Campaign, shows_cost: bool, shared: dict[str, Any]
     ) -> Record:
         time = request + step.after
-        text = format_timestamp(time)
+        text = rfc3339(time)
         event_id, event_id_text = next(self._ids)
         revenue = self._price(campaign) if step.event_type == campaign.paid_event else 0
         cost = _cost(revenue, campaign) if shows_cost else None
@@ -89,7 +188,7 @@ class Auctions:
             event_time=text,
             event_date=text[:10],
             event_hour=int(text[11:13]),
-            received_at=format_timestamp(time + self._delay()),
+            received_at=rfc3339(time + self._delay()),
             event_type=step.event_type,
             revenue=text_from_nanos(revenue),
             cost=None if cost is None else text_from_nanos(cost),

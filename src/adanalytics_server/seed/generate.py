@@ -7,11 +7,10 @@ from datetime import date, timedelta
 from math import ceil
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR
-from adanalytics_server.loading.progress import ROWS_BETWEEN_REPORTS, OnProgress, Progress
-from adanalytics_server.loading.timestamps import FIRST_DAY
-from adanalytics_server.seed.auction import Auctions
+from adanalytics_server.loading.load import ROWS_BETWEEN_REPORTS, OnProgress, Progress
+from adanalytics_server.loading.values import FIRST_DAY
+from adanalytics_server.seed.auction import LONGEST, Auctions
 from adanalytics_server.seed.catalogue import NAMES
-from adanalytics_server.seed.funnel import LONGEST
 from adanalytics_server.storage.days import day_number
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest

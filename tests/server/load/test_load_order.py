@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.loading.load import LoadReport, load_file
+from adanalytics_server.loading.load import LoadReport, Progress, load_file
 from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.loading.progress import Progress
 from adanalytics_server.storage.events import LogEvent
 from adanalytics_server.storage.store import PartnerStore
 

@@ -1,21 +1,159 @@
-"""The fields a row may give, each with the rule that its text must keep.
+"""Values of rows: JSON that loses nothing, timestamps, and the rule of each field of an event.
 
 Empty text is null in every format, so that a CSV file and a JSONL file of the same events
 become the same events.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from adanalytics_server.loading.json_values import Number, decode_json, kind_of, text_of
-from adanalytics_server.loading.timestamps import parse_timestamp
-from adanalytics_server.storage.days import parse_date
+from adanalytics_server.clock import MILLISECONDS_PER_DAY
+from adanalytics_server.storage.days import day_number, parse_date
 from adanalytics_server.storage.events import CHOICES, Kind
 from adanalytics_server.storage.events import FIELDS as EVENT_TABLE
 from adanalytics_server.storage.money import nanos_from_text
+
+
+class Number(str):
+    """A number that is no 64-bit integer, as it was written: it never becomes a float."""
+
+    __slots__ = ()
+
+
+def decode_json(text: str) -> object:
+    """Read one JSON value; integers become ``int``, larger and other numbers :class:`Number`.
+
+    Raises:
+        ValueError: no valid JSON, a key that occurs twice in an object, or nested too deeply.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"invalid JSON, {error.msg} at character {error.colno}") from error
+    except RecursionError as error:
+        raise ValueError("invalid JSON, nested too deeply") from error
+
+
+def text_of(value: object) -> str:
+    """Write a value as the cell of a CSV file would hold it; null is empty.
+
+    >>> [text_of(value) for value in (1, True, None, "a", Number("1.50"))]
+    ['1', 'true', '', 'a', '1.50']
+    """
+    if isinstance(value, str):
+        return str(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return _encode(value)
+    return str(value)
+
+
+def kind_of(value: object) -> str:
+    """Name the type of a value from JSON or parquet for an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, int):
+        return "an integer"
+    if isinstance(value, Number):
+        return "a number that is no 64-bit integer"
+    if isinstance(value, float):
+        return "a floating-point number"
+    return "a string" if isinstance(value, str) else f"a value of type {type(value).__name__}"
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"invalid JSON, the key {twice!r} occurs twice")
+    return found
+
+
+def _json_integer(text: str) -> int | Number:
+    # 20 characters hold every 64-bit integer; Python itself refuses to read 4,301 digits.
+    return int(text) if len(text) <= 20 else Number(text)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"invalid JSON, {name} is no number")
+
+
+# Parquet's maps hold values that JSON does not know; they become text, to be refused as such.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+_DECODER = json.JSONDecoder(
+    parse_int=_json_integer,
+    parse_float=Number,
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_object,
+)
+
+
+# Python reads more forms than these: weeks, days of the year and, in new versions, 24:00.
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
+)
+# Years of four digits, so that the text of every time has the same length and sorts.
+FIRST_DAY = date(1000, 1, 1)
+_FIRST = day_number(FIRST_DAY) * MILLISECONDS_PER_DAY
+_END = (day_number(date(9999, 12, 31)) + 1) * MILLISECONDS_PER_DAY
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Instant(NamedTuple):
+    """A point in time: milliseconds since 1970, and whether its text named a zone."""
+
+    milliseconds: int
+    zoned: bool
+
+
+def parse_timestamp(text: str) -> Instant:
+    """Read an ISO 8601 timestamp with ``T`` or a space and any offset, cut to milliseconds.
+
+    Without a zone it counts as UTC.
+
+    >>> parse_timestamp("2026-01-15 01:00:00.123999+01:00")
+    Instant(milliseconds=1768435200123, zoned=True)
+
+    Raises:
+        ValueError: another form, or a day or time that does not exist.
+    """
+    if not _TIMESTAMP.fullmatch(text):
+        raise ValueError(
+            f"{text[:80]!r} is not an ISO 8601 timestamp such as 2026-01-15T13:05:00.250Z"
+        )
+    try:
+        day = date.fromisoformat(text[:10])
+    except ValueError as error:
+        raise ValueError(f"{text[:10]!r} is a day that does not exist") from error
+    try:
+        at = None if text[11:13] == "24" else time.fromisoformat(text[11:].upper())
+    except ValueError:
+        at = None
+    if at is None:
+        raise ValueError(f"{text!r} has a time of day that does not exist")
+    moment = datetime.combine(day, at, at.tzinfo or UTC)
+    milliseconds = (moment - _EPOCH) // _MILLISECOND
+    if not _FIRST <= milliseconds < _END:
+        raise ValueError(f"{text!r} is outside the years 1000 to 9999")
+    return Instant(milliseconds, zoned=at.tzinfo is not None)
+
 
 # Longer than 64 bits, so that what is too large is told from what is no number.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")

@@ -1,0 +1,244 @@
+"""Rows of one file, after its mapping, as records ready to be stored.
+
+An event that comes without an id gets one: the UUIDv5 of the whole event and of how many equal
+events the file had before it. So two impressions that look alike stay two, and a file that is
+loaded twice, in whatever order, adds nothing.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Mapping as Row
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from adanalytics_server.clock import MILLISECONDS_PER_HOUR, rfc3339
+from adanalytics_server.loading.errors import FieldError
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
+from adanalytics_server.storage.events import (
+    EVENT_TYPE_NUMBERS,
+    LogEvent,
+    Record,
+    encode_event,
+)
+from adanalytics_server.storage.money import text_from_nanos
+from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG
+
+# uuid5(NAMESPACE_URL, ...) of "urn:adanalytics:event" and "urn:adanalytics:auction".
+EVENT_NAMESPACE = UUID("1a2909e7-d44a-5a90-9977-026baab27fba")
+AUCTION_NAMESPACE = UUID("7da683c0-072d-5f74-95d3-f3b009c60d71")
+
+_EMPTY_EVENT_ID = b'{"event_id":""'
+_AUCTION_ID = b'"auction_id":"'
+
+
+def auction_of(event_id: str) -> str:
+    """Derive the auction of an event that names none: UUIDv5 of its id's canonical text."""
+    return str(uuid5(AUCTION_NAMESPACE, event_id))
+
+
+def named(records: Iterable[Record]) -> Iterator[Record]:
+    """Give each record without an id its own.
+
+    The name that is hashed is the occurrence, from 0, in decimal, a line feed, and the body,
+    in which the ids that are still to be derived are empty strings.
+
+    Args:
+        records: sorted, so that equal bodies without an id stand together.
+
+    Yields:
+        The records in the same order, all with ids.
+    """
+    before = b""
+    occurrence = 0
+    for record in records:
+        if record.event_id:
+            yield record
+            continue
+        occurrence = occurrence + 1 if record.body == before else 0
+        before = record.body
+        yield _with_id(record, occurrence)
+
+
+def _with_id(record: Record, occurrence: int) -> Record:
+    event_id = uuid5(EVENT_NAMESPACE, f"{occurrence}\n{record.body.decode()}")
+    text = str(event_id)
+    # The first match is the field: no text of the file stands before it. Whether it is empty is
+    # asked right there, because key_values may hold the same key.
+    before, name, after = record.body.partition(_AUCTION_ID)
+    auction = auction_of(text).encode() if after.startswith(b'"') else b""
+    head = before.replace(_EMPTY_EVENT_ID, f'{{"event_id":"{text}"'.encode(), 1)
+    return record._replace(event_id=event_id.bytes, body=head + name + auction + after)
+
+
+def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Record:
+    """Build the record of an event from the fields that are known of it.
+
+    Without ``event_id`` the record's id is empty, in the body too, until
+    :func:`adanalytics_server.loading.records.named` fills it in.
+
+    Args:
+        given: field -> parsed value, nulls left out; the required fields are there. Times are
+            :class:`adanalytics_server.loading.values.Instant`, money is nanos.
+        partner_id: the partner whose file it is.
+        currency: ISO 4217 code of that partner.
+
+    Raises:
+        FieldError: two fields contradict each other, or the partner.
+    """
+    time: int = given["event_time"].milliseconds
+    received: int = given.get("received_at", given["event_time"]).milliseconds
+    revenue: int = given.get("revenue", 0)
+    cost: int | None = given.get("cost")
+    event_id: str = given.get("event_id", "")
+    event_time = rfc3339(time)
+    fixed = {
+        "event_date": event_time[:10],
+        "event_hour": time // MILLISECONDS_PER_HOUR % 24,
+        "partner_id": partner_id,
+        "currency": currency,
+    }
+    _check_together(given, fixed)
+    fields = {
+        **given,
+        **fixed,
+        "event_id": event_id,
+        "event_time": event_time,
+        "received_at": event_time if received == time else rfc3339(received),
+        "auction_id": given.get("auction_id") or (event_id and auction_of(event_id)),
+        "revenue": text_from_nanos(revenue),
+        "cost": None if cost is None else text_from_nanos(cost),
+    }
+    event = LogEvent(**fields)
+    return Record(
+        time=time,
+        event_id=bytes.fromhex(event_id.replace("-", "")),
+        body=_encoded(event),
+        event_type=EVENT_TYPE_NUMBERS[given["event_type"]],
+        campaign_id=event.campaign_id,
+        demand_tag_id=event.demand_tag_id,
+        revenue=revenue,
+        cost=cost,
+        is_filtered=event.is_filtered,
+    )
+
+
+def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:
+    for field, value in fixed.items():
+        if given.get(field, value) != value:
+            source = "this partner" if field in ("partner_id", "currency") else "event_time"
+            raise FieldError(field, f"{given[field]!r} contradicts {source}, which has {value!r}")
+    if "domain" in given and "app_bundle" in given:
+        raise FieldError("app_bundle", "an event has a domain or an app_bundle, not both")
+    if "error_code" in given and given["event_type"] != "error":
+        raise FieldError("error_code", f"only error events have one, not {given['event_type']}")
+
+
+def _encoded(event: LogEvent) -> bytes:
+    try:
+        return encode_event(event)
+    except UnicodeEncodeError as error:
+        # Half of a surrogate pair, which JSON can spell as \ud800 and UTF-8 cannot hold.
+        lone = error.object[error.start]
+        values = msgspec.structs.asdict(event)
+        field = next(name for name, value in values.items() if lone in _all_text(value))
+        raise FieldError(field, f"{lone!r} is half a character that no text can hold") from error
+
+
+def _all_text(value: object) -> str:
+    if isinstance(value, dict):
+        return "".join((*value.keys(), *value.values()))
+    return value if isinstance(value, str) else ""
+
+
+_DIMENSIONS = {"campaign_id": CAMPAIGN, "demand_tag_id": DEMAND_TAG}
+
+
+class Normalizer:
+    """Makes the records of one file, for one partner.
+
+    Attributes:
+        names: ``(dimension, id) -> name`` as the rows gave them, the last one of an id; one
+            entry per campaign and demand tag, as many as the rollups of the load have.
+        times_without_zone: timestamps so far that named no zone and were counted as UTC.
+    """
+
+    def __init__(self, *, partner_id: str, currency: str, mapping: Mapping) -> None:
+        self.names: dict[tuple[int, int], str] = {}
+        self.times_without_zone = 0
+        self._partner_id = partner_id
+        self._currency = currency
+        self._mapping = mapping
+        self._by_column = mapping.fields_by_column()
+        self._constants: dict[str, Any] = {
+            field: value for field, value in mapping.constants.items() if value is not None
+        }
+
+    def check_columns(self, columns: Collection[str]) -> None:
+        """Check that a file with these columns, all it has, can give what is needed.
+
+        Raises:
+            FieldError: a column that was asked for, or one of a required field, is not there.
+        """
+        for field, column in self._mapping.columns.items():
+            if column not in columns:
+                raise FieldError(field, f"the file has no column {column!r} to read it from")
+        for column, _ in self._mapping.where:
+            if column not in columns:
+                raise FieldError("--where", f"the file has no column {column!r}")
+        for field in REQUIRED_FIELDS:
+            if field not in (*columns, *self._mapping.columns, *self._mapping.constants):
+                raise FieldError(field, f"the file has no such column; {_ways_to_give(field)}")
+
+    def ignored(self, columns: Collection[str]) -> tuple[str, ...]:
+        """Return those of the columns that play no part, in their order."""
+        used = {*self._by_column, *(column for column, _ in self._mapping.where)}
+        return tuple(column for column in columns if column not in used)
+
+    def record(self, row: Row[str, object]) -> Record:
+        """Turn a row into a record; its id is empty when the row gives none.
+
+        Raises:
+            FieldError: a value breaks its field's rule, is missing, or contradicts another.
+        """
+        given = self._given(row)
+        for field in REQUIRED_FIELDS:
+            if field not in given:
+                raise FieldError(field, f"the row has no value; {_ways_to_give(field)}")
+        self._take_names(given)
+        for field in ("event_time", "received_at"):
+            if field in given and not given[field].zoned:
+                self.times_without_zone += 1
+        return build_record(given, partner_id=self._partner_id, currency=self._currency)
+
+    def _given(self, row: Row[str, object]) -> dict[str, Any]:
+        """Parse the values that are not null."""
+        given = self._constants.copy()
+        for column, value in row.items():
+            if value is None or value == "":
+                continue
+            for field in self._by_column.get(column, ()):
+                try:
+                    # Cells of a CSV file are all text: no call more than needed for each.
+                    given[field.name] = (
+                        field.parse(value) if type(value) is str else field.read(value)
+                    )
+                except ValueError as error:
+                    where = "" if column == field.name else f" (column {column!r})"
+                    raise FieldError(field.name, f"{error}{where}") from error
+        return given
+
+    def _take_names(self, given: dict[str, Any]) -> None:
+        """Move the names, which are no fields of the event, from a row to :attr:`names`."""
+        for name_field, id_field in NAME_FIELDS.items():
+            name = given.pop(name_field, None)
+            if name is None:
+                continue
+            if id_field not in given:
+                raise FieldError(name_field, f"{name!r} names nothing, the row has no {id_field}")
+            self.names[_DIMENSIONS[id_field], given[id_field]] = name
+
+
+def _ways_to_give(field: str) -> str:
+    return f"use --map {field}=COLUMN or --set {field}=VALUE"

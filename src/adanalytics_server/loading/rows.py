@@ -1,0 +1,325 @@
+"""The rows of a file: CSV, JSON lines or parquet, each row with the line it starts on.
+
+A reader has ``columns``, the names seen so far; ``has_header`` says whether they are complete
+before the first row. Memory holds a line, or a batch of a parquet file.
+"""
+
+import csv
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import date
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from adanalytics_server.loading.errors import LoadError
+from adanalytics_server.loading.values import Number, decode_json, kind_of
+
+
+class NumberedRow(NamedTuple):
+    """A row and the physical line it starts on, from 1 (for parquet the row's number)."""
+
+    line: int
+    values: dict[str, object]
+
+
+# Longer lines are refused, so that one line cannot fill the memory.
+MOST_LINE_BYTES = 1 << 20
+
+
+class _TextFile:
+    """An open file of lines, plain or gzip, each checked and counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        # Of the line read last, from 1.
+        self._number = 0
+        self._stack = ExitStack()
+        try:
+            self._raw = self._stack.enter_context(path.open("rb"))
+        except OSError as error:
+            raise LoadError(path, None, None, f"cannot be read, {error.strerror}") from error
+        self._size = os.fstat(self._raw.fileno()).st_size
+        self._lines: BinaryIO = self._raw
+        if path.suffix.lower() == ".gz":
+            member = self._stack.enter_context(gzip.GzipFile(fileobj=self._raw, mode="rb"))
+            # GzipFile finds line ends in Python, BufferedReader in C.
+            buffered = self._stack.enter_context(io.BufferedReader(cast("io.RawIOBase", member)))
+            self._lines = cast("BinaryIO", buffered)
+
+    def _text_lines(self) -> Iterator[str]:
+        while line := self._read_line():
+            self._number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise self._error(f"the line is longer than {MOST_LINE_BYTES} bytes")
+            if b"\0" in line:
+                raise self._error("the line holds a NUL byte; the file must be UTF-8 text")
+            if self._number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as error:
+                raise self._error(f"the line is not UTF-8 text, {error.reason}") from error
+
+    def fraction_read(self) -> float:
+        """Tell how much of the file on disk has been read, 0.0 to 1.0."""
+        return self._raw.tell() / self._size if self._size else 1.0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
+
+    def _error(self, message: str) -> LoadError:
+        return LoadError(self._path, self._number, None, message)
+
+    def _read_line(self) -> bytes:
+        try:
+            return self._lines.readline(MOST_LINE_BYTES + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            message = f"the gzip data are damaged after line {self._number}, {error}"
+            raise LoadError(self._path, None, None, message) from error
+        except OSError as error:
+            message = f"cannot be read, {error.strerror}"
+            raise LoadError(self._path, None, None, message) from error
+
+
+# Characters of one cell. The module's own limit is 131,072; a line has one of 1 MiB, but a quoted
+# cell may have many lines.
+MOST_CELL_CHARACTERS = 1 << 20
+
+
+class CsvRows(_TextFile):
+    """Rows of an open CSV file; lines that are blank are no rows."""
+
+    has_header = True
+
+    def __init__(self, path: Path) -> None:
+        # The limit is one for the whole process, so it is raised and never lowered.
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_CELL_CHARACTERS))
+        super().__init__(path)
+        self._reader = csv.reader(self._text_lines(), strict=True)
+        try:
+            self.columns = self._header()
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self) -> Iterator[NumberedRow]:
+        """Give each row with the line it starts on; a quoted cell may hold line ends."""
+        columns = self.columns
+        width = len(columns)
+        for line, cells in self._numbered_cells():
+            if len(cells) != width:
+                message = f"{len(cells)} cells where the header has {width}"
+                raise LoadError(self._path, line, None, message)
+            yield NumberedRow(line, dict(zip(columns, cells, strict=True)))
+
+    def _header(self) -> tuple[str, ...]:
+        for line, names in self._numbered_cells():
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                message = f"the header names {', '.join(map(repr, twice))} more than once"
+                raise LoadError(self._path, line, None, message)
+            return tuple(names)
+        raise LoadError(self._path, None, None, "the file is empty")
+
+    def _numbered_cells(self) -> Iterator[tuple[int, list[str]]]:
+        while True:
+            line = self._number + 1
+            try:
+                cells = next(self._reader, None)
+            except csv.Error as error:
+                raise LoadError(self._path, line, None, _explained(error)) from error
+            if cells is None:
+                return
+            if cells:
+                yield line, cells
+
+
+def _explained(error: csv.Error) -> str:
+    if str(error) == "unexpected end of data":
+        return "a quoted cell is never closed"
+    if "field limit" in str(error):
+        return f"a cell has more than {csv.field_size_limit():,} characters"
+    return f"invalid CSV, {error}"
+
+
+# Names are kept to report the ignored ones; keys that are data would never stop coming.
+MOST_COLUMNS = 10_000
+
+
+class JsonlRows(_TextFile):
+    """Rows of an open JSONL file; lines that are blank are no rows."""
+
+    has_header = False
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        # A dictionary, because it keeps the order of appearance.
+        self.columns: dict[str, None] = {}
+
+    def rows(self) -> Iterator[NumberedRow]:
+        """Give each object with its line."""
+        empty = True
+        for text in self._text_lines():
+            if text.isspace():
+                continue
+            empty = False
+            yield NumberedRow(self._number, self._row(text))
+        if empty:
+            raise LoadError(self._path, None, None, "the file is empty")
+
+    def _row(self, text: str) -> dict[str, object]:
+        try:
+            row = decode_json(text)
+        except ValueError as error:
+            raise self._error(str(error)) from error
+        if not isinstance(row, dict):
+            raise self._error(f"a JSON object is needed, not {kind_of(row)}")
+        if not row.keys() <= self.columns.keys():
+            self._check_keys(row)
+            self.columns.update(dict.fromkeys(row))
+            if len(self.columns) > MOST_COLUMNS:
+                raise self._error(f"the file has more than {MOST_COLUMNS} different keys")
+        return row
+
+    def _check_keys(self, row: dict[str, object]) -> None:
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError as error:
+            # Half of a surrogate pair, which no report of the columns could show.
+            lone = error.object[error.start]
+            raise self._error(f"a key holds half a character, {lone!r}") from error
+
+
+# Rows that are Python objects at the same time.
+BATCH_ROWS = 2_000
+
+
+class ParquetRows:
+    """Rows of an open parquet file; nested columns are those of ``key_values`` only."""
+
+    has_header = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            # By name: pyarrow is an extra, and has no types.
+            self._arrow: Any = import_module("pyarrow")
+            parquet: Any = import_module("pyarrow.parquet")
+        except ModuleNotFoundError as error:
+            message = 'parquet needs pyarrow, install it with: pip install "adanalytics[arrow]"'
+            raise LoadError(path, None, None, message) from error
+        with ExitStack() as stack:
+            try:
+                self._file = stack.enter_context(parquet.ParquetFile(path))
+            except (OSError, self._arrow.ArrowException) as error:
+                raise self._unreadable(error) from error
+            self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
+            twice = sorted({name for name in self.columns if self.columns.count(name) > 1})
+            if twice:
+                message = f"the schema names {', '.join(map(repr, twice))} more than once"
+                raise LoadError(path, None, None, message)
+            self._total = self._file.metadata.num_rows
+            self._stack = stack.pop_all()
+        self._done = 0
+
+    def rows(self) -> Iterator[NumberedRow]:
+        """Give each row with its number, from 1."""
+        for columns in self._columns_of_batches():
+            for values in zip(*self._plain(columns), strict=True):
+                self._done += 1
+                yield NumberedRow(self._done, dict(zip(self.columns, values, strict=True)))
+
+    def fraction_read(self) -> float:
+        """Tell how much of the file has been read, 0.0 to 1.0."""
+        return self._done / self._total if self._total else 1.0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
+
+    def _columns_of_batches(self) -> Iterator[list[Any]]:
+        try:
+            for batch in self._file.iter_batches(batch_size=BATCH_ROWS):
+                yield batch.columns
+        except (OSError, self._arrow.ArrowException) as error:
+            raise self._unreadable(error) from error
+
+    def _plain(self, columns: list[Any]) -> Iterator[list[object]]:
+        types = self._arrow.types
+        for name, stored in zip(self.columns, columns, strict=True):
+            column = stored.dictionary_decode() if types.is_dictionary(stored.type) else stored
+            if types.is_timestamp(column.type):
+                # As text: Python's times have neither nanoseconds nor years after 9999.
+                zone = None if column.type.tz is None else "UTC"
+                column = column.cast(self._arrow.timestamp(column.type.unit, tz=zone))
+                column = column.cast(self._arrow.string())
+            if types.is_map(column.type):
+                yield list(self._mappings(name, column.to_pylist()))
+            else:
+                yield [_json_value(value) for value in column.to_pylist()]
+
+    def _mappings(
+        self, name: str, column: list[list[tuple[str, object]] | None]
+    ) -> Iterator[dict[str, object] | None]:
+        """Turn maps into mappings; Arrow lets a key be there twice."""
+        for row, pairs in enumerate(column, start=self._done + 1):
+            found = None if pairs is None else dict(pairs)
+            if found is not None and pairs is not None and len(found) < len(pairs):
+                keys = [key for key, _ in pairs]
+                twice = sorted({key for key in keys if keys.count(key) > 1})
+                message = f"{', '.join(map(repr, twice))} is there more than once"
+                raise LoadError(self._path, row, name, message)
+            yield found
+
+    def _unreadable(self, error: Exception) -> LoadError:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return LoadError(self._path, None, None, f"cannot be read as parquet, {reason}")
+
+
+def _json_value(value: object) -> object:
+    """Turn a Python value of Arrow into what JSON would have given for it."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return Number(format(value, "f"))
+    return value
+
+
+RowSource = CsvRows | JsonlRows | ParquetRows
+
+
+def open_rows(path: Path) -> RowSource:
+    """Open a file by its suffix: .csv, .jsonl or .ndjson, plain or .gz, or .parquet.
+
+    Raises:
+        LoadError: no such file, another suffix, an unreadable or empty file, a bad header, or a
+            parquet file without pyarrow.
+    """
+    _check_file(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    match suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]:
+        case [".csv"]:
+            return CsvRows(path)
+        case [".jsonl" | ".ndjson"]:
+            return JsonlRows(path)
+        case [".parquet"] if suffixes[-1] == ".parquet":
+            return ParquetRows(path)
+    message = "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
+    raise LoadError(path, None, None, message)
+
+
+def _check_file(path: Path) -> None:
+    """See that there is a file before its name is judged."""
+    try:
+        path.stat()
+    except OSError as error:
+        raise LoadError(path, None, None, f"cannot be read, {error.strerror}") from error
+    if path.is_dir():
+        raise LoadError(path, None, None, "cannot be read, Is a directory: name the files in it")
