@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from adanalytics_server.storage.damage import DiskFull
 from adanalytics_server.storage.store import PartnerStore, Stores
 
 
@@ -123,7 +124,7 @@ class DataFiles:
                 into.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):
                     _copy(file, into / file.name)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, DiskFull) as error:
             # A damaged file is for the requests that need it to report, not a reason not to start.
             return Events(revision, reason=f"a file cannot be read ({error})")
         return Events(revision, into)

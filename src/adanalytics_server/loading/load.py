@@ -95,7 +95,8 @@ def load_file(
 
     Raises:
         LoadError: the file, or one row of it, cannot be loaded; nothing was.
-        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+        sqlite3.OperationalError: another load holds the partner's files.
+        DiskFull: the disk is full; nothing was loaded.
 
     Examples:
         >>> mapping = Mapping.parse(columns=["event_time=timestamp"],

@@ -75,7 +75,8 @@ def generate(
     Raises:
         GenerateError: ``days`` or ``events_per_day`` is less than 1, or a day is outside the
             years 1000 to 9999.
-        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
+        sqlite3.OperationalError: another load holds the partner's files.
+        DiskFull: the disk is full; the days before are stored.
     """
     wanted = _days(start, days)
     if events_per_day < 1:

@@ -64,8 +64,8 @@ def ingest(
         The counts of what was stored and skipped.
 
     Raises:
-        sqlite3.OperationalError: another load holds the partner's files, or the disk is full.
-        OSError: the disk is full.
+        sqlite3.OperationalError: another load holds the partner's files.
+        DiskFull: the disk is full; nothing was stored.
         DamagedFile: a file cannot be read, or an hour that is to be replaced has lost rows.
     """
     outcome = Ingested()
