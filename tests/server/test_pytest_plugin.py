@@ -32,19 +32,22 @@ def test_alone(adanalytics, number, record_property):
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder with our plugin, and no other than those of the options."""
+    ours = ("-p", "adanalytics", "-p", "no:cacheprovider")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(folder)],
+        [sys.executable, "-m", "pytest", "-q", *ours, *options, "."],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
 
 
 def test_tests_do_not_see_each_other_and_processes_have_their_own_servers(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
-    done = run(tmp_path, "-n", "2", "-W", "error", "--junitxml", "report.xml")
+    done = run(tmp_path, "-p", "xdist", "-n", "2", "-W", "error", "--junitxml", "report.xml")
     assert "4 passed" in done.stdout, done.stdout + done.stderr
     report = (tmp_path / "report.xml").read_text()
     assert report.count('name="url"') == 4
@@ -72,16 +75,7 @@ def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
         "    ours = {name for name in sys.modules if name.startswith('adanalytics')}\n"
         "    assert ours == {'adanalytics_server', 'adanalytics_server.pytest_plugin'}\n"
     )
-    only_ours = ("-p", "adanalytics", "-p", "no:xdist", "-p", "no:anyio")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *only_ours, "."],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )
+    done = run(tmp_path)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
