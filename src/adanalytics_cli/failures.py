@@ -1,8 +1,8 @@
 """Every failure: its exit status, its message and remedy, and how it is printed."""
 
-import errno
 import json
 import os
+import re
 import sys
 import traceback
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ import click
 
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
-from adanalytics_cli.core.errors import CommandError, ExitCode
+from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
-_LATER = "Run the same command again later."
-_TOO_LATE = "Give it longer with --timeout, or go on later with --job FILE."
-_GOES_ON = "Run the same command again: it goes on where it broke off."
-_DAMAGED = "Nothing was kept. Run the command again; tell the service if it stays so."
+_TOO_LATE = "Give --timeout more seconds, or fetch it later with --job FILE."
+_GOES_ON = "Run the same command again to fetch the rest."
 _DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
 
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
@@ -31,14 +29,14 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.NotFound": (ExitCode.USAGE, ""),
     "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
     "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
-    "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
+    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, ""),
+    "adanalytics_client.RateLimited": (ExitCode.USED_UP, ""),
     "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, _TOO_LATE),
     "adanalytics_client.TransportError": (ExitCode.UNREACHABLE, ""),
-    "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, _LATER),
-    "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, _LATER),
-    "adanalytics_client.ProtocolError": (ExitCode.DAMAGED, _DAMAGED),
-    "adanalytics_client.DownloadError": (ExitCode.DAMAGED, _DAMAGED),
+    "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, ""),
+    "adanalytics_client.ExportError": (ExitCode.UNREACHABLE, ""),
+    "adanalytics_client.ProtocolError": (ExitCode.DAMAGED, ""),
+    "adanalytics_client.DownloadError": (ExitCode.DAMAGED, ""),
     "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
     "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
     "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
@@ -54,14 +52,16 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "sqlite3.Error": (ExitCode.FAILED, _DATA),
     "builtins.OSError": (ExitCode.FAILED, ""),
 }
-_NO_ROOM = "Make room there, or send the output elsewhere."
-# What the system says when something cannot be written; the rest speaks for itself.
-_OF_SYSTEM = {
-    errno.ENOSPC: _NO_ROOM,
-    errno.EDQUOT: _NO_ROOM,
-    errno.EFBIG: _NO_ROOM,
-    errno.EBADF: "Stdout is closed. Send it to a file with > FILE, or to /dev/null.",
+# The client's texts speak of its arguments, and name one that a program could pass.
+_OPTIONS = {
+    r"[;,] (?:or )?pass [^.]*": "",
+    r"\bthe partner and base_url\b": "--partner and --base-url",
+    r"\bbase_url\b": "--base-url",
+    r"\bper_page=(?=[^'\"\w]|$)": "--per-page",
+    r"\btimeout=": "--timeout ",
 }
+# Its remedy, where the command line has a better one.
+_OWN_REMEDY = re.compile(r"(?:; download it again\.|(?<=\.) (?:Check|Wait longer)\b[^.]*\.)$")
 _UNEXPECTED = "This is a defect. Run it again with --debug and report what it prints."
 
 
@@ -84,16 +84,16 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     kind = type(error).__name__
     found = _look_up(error)
     if found is None:
-        return Failure(ExitCode.FAILED, kind, f"unexpected {kind}: {error}", _UNEXPECTED)
+        return Failure(ExitCode.FAILED, kind, f"Unexpected {kind}: {error}", _UNEXPECTED)
     code, remedy = found
     if getattr(error, "part", None):
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
-    if isinstance(error, OSError) and error.errno is not None:
-        remedy = _OF_SYSTEM.get(error.errno, remedy)
+    if isinstance(error, OSError):
+        remedy = remedy_of(error) or remedy
     remedy = getattr(error, "remedy", "") or remedy
-    return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
+    return Failure(code, kind, _message(error, remedy), remedy, getattr(error, "request_id", None))
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
@@ -106,17 +106,23 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
     return None
 
 
-def _message(error: BaseException) -> str:
+def _message(error: BaseException, remedy: str) -> str:
     # click words its own errors differently from their str(), with the parameter's name.
     if worded := getattr(error, "format_message", None):
         return str(worded())
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}"
-    if getattr(error, "remedy", ""):
-        # The client's own text of an error ends with the remedy, which has a line of its own here.
-        return str(getattr(error, "message", error))
-    return str(error)
+    if not type(error).__module__.startswith("adanalytics_client."):
+        return str(error)
+    # The client's own text of an error ends with facts about the request.
+    message: str = getattr(error, "message", str(error))
+    facts = str(error).removeprefix(message)
+    for argument, option in _OPTIONS.items():
+        message = re.sub(argument, option, message)
+    if remedy:
+        message = _OWN_REMEDY.sub(lambda found: "." if found[0][0] == ";" else "", message)
+    return f"{message}{facts}" if facts.startswith(" (") else message
 
 
 def print_error(error: BaseException, invocation: Invocation) -> ExitCode:

@@ -23,7 +23,7 @@ def test_summary_is_the_command_s_own(name: str) -> None:
     ("words", "said"),
     [
         (["sumary"], "Did you mean 'summary'?"),
-        (["xyz"], "There are: demo, login"),
+        (["xyz"], "Known commands: demo, login"),
         (["server", "usr"], "Did you mean 'user'?"),
         (["server", "user", "ad"], "Did you mean 'add'?"),
     ],

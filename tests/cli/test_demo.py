@@ -144,7 +144,7 @@ def test_a_mismatch_is_exit_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Demo, "run", lambda _demo: [Check("it", ("a: 1 by x, 2 by y",))])
     result = run("demo")
     assert result.exit_code == 1
-    assert "the demo's numbers differ: it" in result.stderr
+    assert "The numbers of the demo differ: it" in result.stderr
 
 
 def test_keep_needs_a_new_folder(run: Run, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_ctrl_c_says_how_to_go_on_with_an_export_that_is_kept(
         kept = run("--partner", "acme", "export", "2026-01-15", "-o", "day.csv", "--job", "a job")
     command = "adanalytics --partner acme export --job 'a job' -o day.csv"
     assert kept.exit_code == 130
-    assert kept.stderr == f"Error: interrupted; the export goes on\nFetch it with: {command}\n"
+    assert kept.stderr == f"Error: Interrupted. The export continues.\nFetch it with: {command}\n"
     slow.faults.clear()
 
 
@@ -139,7 +139,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
     for _ in range(2):
         late = run(*words)
         assert late.exit_code == 5
-        assert "go on later with --job FILE" in late.stderr
+        assert "fetch it later with --job FILE" in late.stderr
     assert operations(slow).count("start_export") == 1
     assert not target.exists()
 
@@ -147,15 +147,15 @@ def test_an_export_is_kept_before_it_is_waited_for(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("2026-01-16", "--job", "JOB"), "keeps another export: 2026-01-15 to 2026-01-15, csv"),
-        (("--job", "JOB", "-o", "x.jsonl"), "keeps another export"),
-        (("--job", "JOB", "--compression", "gzip"), "keeps another export"),
-        (("2026-01-15", "--job", "JOB", "--no-wait"), "keeps an export already"),
+        (("2026-01-16", "--job", "JOB"), "holds another export: 2026-01-15 to 2026-01-15, csv"),
+        (("--job", "JOB", "-o", "x.jsonl"), "holds another export"),
+        (("--job", "JOB", "--compression", "gzip"), "holds another export"),
+        (("2026-01-15", "--job", "JOB", "--no-wait"), "holds an export already"),
         (("--job", "BAD"), "This is no saved export"),
-        (("--job", "NONE"), "keeps no export yet. Give START"),
-        (("--no-wait",), "no period. Give START"),
+        (("--job", "NONE"), "holds no export yet. Give START"),
+        (("--no-wait",), "No period. Give START"),
         (("2026-01-15", "--job", "."), "is a directory"),
-        (("2026-01-15", "--job", "nowhere/JOB"), "there is no folder"),
+        (("2026-01-15", "--job", "nowhere/JOB"), "the folder"),
     ],
 )
 def test_a_job_that_does_not_fit(
@@ -211,7 +211,7 @@ def test_a_download_that_breaks_off_is_part_done_and_goes_on(
     finally:
         service.faults.clear()
     assert broken.exit_code == 3
-    assert "Run the same command again: it goes on where it broke off." in broken.stderr
+    assert "Run the same command again to fetch the rest." in broken.stderr
     assert not target.exists()
     service.journal.clear()
     assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0

@@ -82,12 +82,12 @@ def test_the_numbers_scripts_depend_on() -> None:
     ("words", "env", "code", "said"),
     [
         (["dates"], {"ADANALYTICS_API_KEY": "aak_wrong"}, 4, "credential was refused"),
-        (["dates"], {"ADANALYTICS_API_KEY": ""}, 4, "nothing to sign in with"),
+        (["dates"], {"ADANALYTICS_API_KEY": ""}, 4, "Not signed in"),
         (["dates", "--partner", "nobody"], {}, 2, "Not found"),
         (["dates", "--base-url", "stats.example"], {}, 2, "http or https"),
-        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "no address"),
-        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "no partner"),
-        (["dates", "--profile", "night"], {}, 2, "no profile 'night'"),
+        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "No address"),
+        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "No partner"),
+        (["dates", "--profile", "night"], {}, 2, "Unknown profile 'night'"),
         (["summary"], {}, 2, "Missing argument 'START'"),
         (["summary", "2026-02-30"], {}, 2, "'2026-02-30' is not in the calendar"),
         (["summary", "2026-01-16", "2026-01-15"], {}, 2, "END 2026-01-15 lies before START"),
@@ -98,9 +98,9 @@ def test_the_numbers_scripts_depend_on() -> None:
         (["events", "today", "--per-page", "0"], {}, 2, "0 is not in the range"),
         (["events", "today", "--per-page", "10001"], {}, 2, "10001 is not in the range"),
         (["events", "today", "--limit", "0"], {}, 2, "0 is not in the range"),
-        (["events", "today", "-o", "day.xml"], {}, 2, "no format for 'day.xml'"),
+        (["events", "today", "-o", "day.xml"], {}, 2, "Unknown format: 'day.xml'"),
         (["events", "today", "-o", "."], {}, 2, ". is a directory"),
-        (["events", "today", "-o", "no/day.csv"], {}, 2, "there is no folder no"),
+        (["events", "today", "-o", "no/day.csv"], {}, 2, "the folder no"),
         (["export", "today", "--timeout", "0"], {}, 2, "0.0 is not in the range"),
         (["events", "today", "--no-such"], {}, 2, "--no-such"),
     ],
@@ -172,7 +172,7 @@ def test_no_defect_is_shown_as_a_traceback(
     result = run("dates")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "Error: unexpected ZeroDivisionError: of a defect",
+        "Error: Unexpected ZeroDivisionError: of a defect",
         "This is a defect. Run it again with --debug and report what it prints.",
     ]
 

@@ -20,7 +20,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def place(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
-    """The server's address and partner, and nothing to sign in with; faults go at the end."""
+    """The server's address and partner, and Not signed in; faults go at the end."""
     monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
     monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
     yield server
@@ -99,7 +99,7 @@ def test_a_stored_login_goes_to_no_other_address(
     # The same server under another name is another address.
     other = run("dates", "--base-url", place.url.replace("127.0.0.1", "localhost"))
     assert other.exit_code == 4
-    assert f"the stored login is for {place.url}" in other.stderr
+    assert f"The stored login is for {place.url}" in other.stderr
     assert list(place.journal.entries()) == []
     assert run("dates", "--base-url", f"{place.url}/").exit_code == 0
     somebody = run("dates", env={"ADANALYTICS_EMAIL": "bo@example.org"})
@@ -192,11 +192,11 @@ def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "stdin", "said"),
     [
-        ([], "", "no credential"),
-        (["--password-stdin"], "x\n", "whose password?"),
-        (["--api-key-stdin"], "", "nothing on stdin"),
+        ([], "", "No credential"),
+        (["--password-stdin"], "x\n", "The e-mail is missing"),
+        (["--api-key-stdin"], "", "Nothing on stdin"),
         (["--api-key-stdin", "--email", "a@b.c"], "x\n", "needs no e-mail"),
-        (["--api-key-stdin", "--store", "keyring"], "x\n", "there is no keyring"),
+        (["--api-key-stdin", "--store", "keyring"], "x\n", "This machine has no keyring"),
     ],
 )
 def test_a_login_that_cannot_start(
@@ -261,7 +261,7 @@ def test_a_keyring_that_fails_is_told_and_left(
     done = sign_in()
     assert done.exit_code == 0
     assert done.stderr == (
-        "Using a file of mode 0600 instead of the keyring: the keyring cannot be used: no bus.\n"
+        "The keyring cannot be used: no bus. Using a file of mode 0600 instead.\n"
     )
     assert run("dates").exit_code == 0
 

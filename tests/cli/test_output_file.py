@@ -111,7 +111,7 @@ def test_a_device_is_written_directly() -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with (
-        pytest.raises(CommandError, match=r"cannot write .*day\.csv: No such file"),
+        pytest.raises(CommandError, match=r"Cannot write .*day\.csv: No such file"),
         open_output(tmp_path / "none" / "day.csv"),
     ):
         pass
@@ -191,5 +191,5 @@ def test_a_disk_that_fills_up_is_named(
     # The quota log may outgrow the limit, too, which is one warning before the error.
     first, _, others = done.stderr.partition("\n")
     errors = others if first.startswith("The quota log ") else done.stderr
-    assert errors.startswith(f"Error: cannot write {target}: File too large\n")
+    assert errors.startswith(f"Error: Cannot write {target}: File too large.\n")
     assert target.read_text() == "before"

@@ -74,5 +74,5 @@ def test_a_form_it_cannot_change_is_left_alone(tmp_path: Path, text: str) -> Non
     file.write_text(text)
     with pytest.raises(SettingsError) as caught:
         write_profile(file, "default", {"partner": "acme"})
-    assert caught.value.remedy == 'Write there: [profile.default]; partner = "acme"'
+    assert caught.value.remedy == 'Add these lines: [profile.default]; partner = "acme"'
     assert file.read_text() == text

@@ -178,9 +178,9 @@ def test_generate_the_same_again(run: Run, data: str) -> None:
     [
         (["--host", "0.0.0.0"], "--allow-remote"),
         (["--host", "stats.example"], "--allow-remote"),
-        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "drop --host"),
-        (["--host", "0.0.0.0", "--allow-remote", "--test-controls"], "drop --host"),
-        (["--dialect", "esperanto"], "'esperanto' is no dialect"),
+        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "Leave --host out"),
+        (["--host", "0.0.0.0", "--allow-remote", "--test-controls"], "Leave --host out"),
+        (["--dialect", "esperanto"], "Unknown dialect 'esperanto'"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--rate-limit", "-1"], "-1 is not in the range"),
     ],
@@ -225,6 +225,6 @@ def test_without_the_server_extra(
     result = run(*words)
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "Error: the embedded server needs the 'server' extra, which is not installed",
+        "Error: The embedded server needs the 'server' extra, which is not installed.",
         "Install it: python -m pip install 'adanalytics[server]'",
     ]

@@ -128,8 +128,8 @@ def test_missing_setting(tmp_path: Path, missing: str) -> None:
         ("[profile.default]\npartner = 7\n", "not a string"),
         ("profile = 1\n", "not a table"),
         ("profile.default = 1\n", "not a table"),
-        ("[profile.default\n", "cannot read"),
-        ("[profile.other]\n", "no address"),
+        ("[profile.default\n", "Cannot read"),
+        ("[profile.other]\n", "No address"),
     ],
 )
 def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
@@ -140,7 +140,7 @@ def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str
 
 
 def test_a_profile_that_is_not_there(environment: dict[str, str]) -> None:
-    with pytest.raises(SettingsError, match=r"no profile 'noon' .*default, night"):
+    with pytest.raises(SettingsError, match=r"Unknown profile 'noon' .*default, night"):
         resolve(Invocation(profile="noon"), environment)
 
 
@@ -148,7 +148,7 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
     write_profiles(tmp_path, PROFILES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    with pytest.raises(SettingsError, match="no address"):
+    with pytest.raises(SettingsError, match="No address"):
         resolve(Invocation(), {"XDG_CONFIG_HOME": "."})
 
 
@@ -156,10 +156,10 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
 def test_bytes_that_are_no_text_are_told(run: Run, service: LocalServer, option: str) -> None:
     done = run("dates", option, "\udcff")
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"Error: {option} is not UTF-8 text\n")
+    assert done.stderr.startswith(f"Error: {option} is not UTF-8 text.\n")
     variable = f"ADANALYTICS_{option[2:].replace('-', '_').upper()}"
     done = run("dates", env={variable: "\udcff"})
-    assert done.stderr.startswith(f"Error: {variable} is not UTF-8 text\n")
+    assert done.stderr.startswith(f"Error: {variable} is not UTF-8 text.\n")
 
 
 def test_a_locale_without_utf_8_leaves_a_partner_what_it_is(

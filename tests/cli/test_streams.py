@@ -82,7 +82,7 @@ def test_who_prints_nothing_needs_no_stdout(service: LocalServer, folder: Path) 
 
 @pytest.mark.parametrize("words", ["dates", "events 2026-01-15", "status"])
 def test_a_full_disk_behind_stdout(service: LocalServer, words: str) -> None:
-    said = "Error: No space left on device\nMake room there, or send the output elsewhere.\n"
+    said = "Error: No space left on device\nFree some space there, or write to another place.\n"
     assert by_shell(f"-q {words} > /dev/full") == (1, "", said)
 
 
@@ -145,7 +145,7 @@ def test_nobody_is_asked_off_a_terminal(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("</dev/null", "nothing on stdin"), ("<&-", "nothing on stdin"),
+    ("given", "said"), [("</dev/null", "Nothing on stdin"), ("<&-", "Nothing on stdin"),
                         ("<bytes", "not UTF-8")]
 )  # fmt: skip
 def test_a_password_that_cannot_be_read(tmp_path: Path, given: str, said: str) -> None:

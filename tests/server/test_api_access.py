@@ -222,7 +222,7 @@ RANGE = {"start_date": "2026-01-01", "end_date": "2026-01-01"}
         ),
         (
             lambda data: admin.add_user(data, "x@example.com", password=PASSWORD, role="partner"),
-            "without a partner",
+            "needs a partner",
         ),
         (
             lambda data: admin.add_user(data, "admin@example.com", password=PASSWORD, role="admin"),
@@ -244,7 +244,7 @@ def test_accounts_that_cannot_be_say_why(
 def test_only_an_admin_makes_keys(server: LocalServer) -> None:
     data = server.settings.data
     admin.add_user(data, "ann@example.com", password=PASSWORD, role="partner", partners=("acme",))
-    with pytest.raises(AccountError, match="only an admin"):
+    with pytest.raises(AccountError, match="Only an admin"):
         admin.create_key(data, "ann@example.com", name="mine")
 
 

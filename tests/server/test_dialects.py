@@ -248,9 +248,9 @@ def test_choices_combine_and_refine_a_set() -> None:
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        ("", "'' is no dialect; there is: reference, modern"),
-        ("envelope-data,", "'' is no dialect"),
-        ("envelope", "'envelope' is no dialect"),
+        ("", "Unknown dialect ''. Known dialects: reference, modern"),
+        ("envelope-data,", "Unknown dialect ''"),
+        ("envelope", "Unknown dialect 'envelope'"),
         ("envelope-data,envelope-items", "'envelope-items' contradicts 'envelope-data'"),
         ("envelope-data,modern", "'modern' is a whole set: name it first"),
         ("modern,bare", "'bare' is a whole set"),

@@ -85,11 +85,11 @@ def _asked(place: Place, stored: StoredLogin | None, *, may_ask: bool) -> Creden
         email = place.email.value
         password = ask_secret(f"Password of {email}")
         return Credential("password", password, "prompt", email)
-    what = "nothing to sign in with"
+    what = "Not signed in."
     if stored is not None:
         whose = f" as {stored.email}" if stored.email else ""
-        what = f"the stored login is for {stored.base_url}{whose}, not for {base_url_of(place)}"
-    raise NoCredential(what, remedy=f"Run: {place.login_command}  (or set ADANALYTICS_API_KEY)")
+        what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(place)}."
+    raise NoCredential(what, remedy=f"Run: {place.login_command} (or set ADANALYTICS_API_KEY)")
 
 
 def _is_for(stored: StoredLogin, place: Place) -> bool:

@@ -25,7 +25,7 @@ def put_secret(name: str, secret: str) -> None:
 
     # The null backend takes everything and keeps nothing.
     if _within_time(put) != secret:
-        raise KeyringTrouble("the keyring does not keep what it is given")
+        raise KeyringTrouble("The keyring does not keep secrets.")
 
 
 def get_secret(name: str) -> str | None:
@@ -65,13 +65,13 @@ def _within_time(work: Callable[[], str | None]) -> str | None:
     try:
         came = outcome.get(timeout=TIMEOUT)
     except Empty:
-        raise KeyringTrouble(f"the keyring did not answer within {TIMEOUT:.0f} s") from None
+        raise KeyringTrouble(f"The keyring did not answer within {TIMEOUT:.0f} s.") from None
     if isinstance(came, ModuleNotFoundError) and came.name == "keyring":
-        raise MissingExtra("keyring", needed_for="the keyring") from came
+        raise MissingExtra("keyring", needed_for="The keyring") from came
     if isinstance(came, BaseException):
         if type(came).__name__ == "NoKeyringError":
-            raise NoKeyring("there is no keyring on this machine") from came
+            raise NoKeyring("This machine has no keyring.") from came
         # The text of a backend's error may hold anything, so only the first line of it is told.
         told = str(came).strip().partition("\n")[0] or type(came).__name__
-        raise KeyringTrouble(f"the keyring cannot be used: {told.rstrip('.')}") from came
+        raise KeyringTrouble(f"The keyring cannot be used: {told.rstrip('.')}.") from came
     return came

@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +18,7 @@ from typing import Literal
 
 from adanalytics_cli.account.keyring_access import delete_secret, get_secret, put_secret
 from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
+from adanalytics_cli.core.files import replacing
 
 _OTHERS = 0o077
 
@@ -45,26 +45,8 @@ def read_private(path: Path) -> bytes | None:
         if found.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
         if found.st_mode & _OTHERS:
-            raise UnsafeFile(
-                f"{path} can be read or changed by other users", remedy=f"Run: chmod 600 {path}"
-            )
+            raise UnsafeFile(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
         return file.read()
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace `path` as a whole; call it inside `private_folder(path.parent)`."""
-    # mkstemp makes a new file with mode 0600; replacing puts it in the place of a
-    # symbolic link and never writes through one.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -93,7 +75,7 @@ def private_folder(path: Path) -> Iterator[None]:
 
 
 def _unsafe(path: Path, what: str) -> UnsafeFile:
-    return UnsafeFile(f"{path} {what}, so no secret is kept there", remedy=f"Remove {path}.")
+    return UnsafeFile(f"{path} {what}, so it cannot hold a secret.", remedy=f"Remove {path}.")
 
 
 FILE_NAME = "logins.json"
@@ -147,7 +129,7 @@ class LoginStore:
         """
         secret = get_secret(profile) if login.secret is None else login.secret
         if not secret:
-            raise DamagedLogins(f"the keyring no longer has the login of profile '{profile}'")
+            raise DamagedLogins(f"The keyring no longer has the login of profile '{profile}'.")
         return secret
 
     def put_in_keyring(self, profile: str, login: StoredLogin, secret: str) -> None:
@@ -177,7 +159,8 @@ class LoginStore:
             else:
                 logins[profile] = login
             content = {name: asdict(each) for name, each in logins.items()}
-            write_private(self.path, json.dumps({"logins": content}, indent=2).encode() + b"\n")
+            with replacing(self.path, private=True) as file:
+                file.write(json.dumps({"logins": content}, indent=2).encode() + b"\n")
 
     def _read(self) -> dict[str, StoredLogin]:
         content = read_private(self.path)
@@ -189,7 +172,7 @@ class LoginStore:
         except (ValueError, TypeError, KeyError, AttributeError):
             # No cause: a decoding error shows the text, and the text holds secrets.
             raise DamagedLogins(
-                f"{self.path} is damaged", remedy=f"Remove it and sign in again: rm {self.path}"
+                f"{self.path} is damaged.", remedy=f"Remove it and sign in again: rm {self.path}"
             ) from None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adanalytics_cli.core.errors import SettingsError
-from adanalytics_cli.output.output_file import open_output
+from adanalytics_cli.core.files import replacing
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ANY_HEADER = re.compile(r"\s*\[")
@@ -31,9 +31,11 @@ def write_profile(path: Path, name: str, values: Mapping[str, str]) -> bool:
     after = with_profile(before, name, values)
     if not _is_change(before, after, name, values):
         lines = "; ".join([_header(name), *(f"{key} = {_quoted(values[key])}" for key in values)])
-        raise SettingsError(f"cannot add the profile to {path}", remedy=f"Write there: {lines}")
+        raise SettingsError(
+            f"Cannot add the profile to {path}.", remedy=f"Add these lines: {lines}"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open_output(path) as stream:
+    with replacing(path) as stream:
         stream.write(after.encode("utf-8"))
     return True
 

@@ -16,7 +16,7 @@ def run(context: click.Context, shell: str) -> None:
     """Print the script; nothing is installed."""
     script = get_completion_class(shell)
     if script is None:
-        raise click.UsageError(f"no completion for {shell}")
+        raise click.UsageError(f"No completion for {shell}.")
     made = script(context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
     # Not source(), which starts a bash to look at its version and complains on stderr.
     template = made.source_template.replace(*_WHOLE_LINES)

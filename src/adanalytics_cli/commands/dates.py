@@ -76,7 +76,7 @@ def _draw(
     days: list[date], asked: tuple[date, date] | None, output: Path | None, invocation: Invocation
 ) -> None:
     if not days and not asked:
-        raise CommandError("there are no days with data, so there is nothing to draw")
+        raise CommandError("No day has data, so there is nothing to draw.")
     first, last = asked or (min(days), max(days))
     coverage = Coverage(dict.fromkeys(days, HOURS), first, last)
     write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)

@@ -102,7 +102,7 @@ def _keyring() -> Check:
         get_secret("")
     except CommandError as error:
         # Not even a warning: a file does, and servers have no keyring.
-        return Check("ok", "keyring", f"{error}: a private file will do")
+        return Check("ok", "keyring", f"{error} A private file holds the secrets.")
     return Check("ok", "keyring", "answers")
 
 

@@ -8,10 +8,11 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
 from adanalytics_cli.output.formats import BINARY, FORMATS, format_option, pick_format
-from adanalytics_cli.output.output_file import naming, output_option
+from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:

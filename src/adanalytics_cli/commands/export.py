@@ -1,7 +1,5 @@
 """`adanalytics export`: a period as one file that the service writes."""
 
-import os
-import secrets
 import shlex
 import shutil
 import tempfile
@@ -15,10 +13,11 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import CommandError, Interrupted
+from adanalytics_cli.core.errors import Interrupted
+from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.output_file import is_device, naming, open_stream, output_option
+from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 20
 """Bytes; a kept export has a few kilobytes, most of them signed addresses."""
-
-# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
-_REPEATED = 40
 
 
 def job_option() -> click.Option:
@@ -52,10 +48,10 @@ def _as_path(
     if path.is_dir():
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {path.parent}. Make it first.")
+        raise click.BadParameter(f"the folder {path.parent} does not exist. Make it first.")
     # A device or a pipe can be read without end, and would be replaced by what is kept.
     if path.exists() and not path.is_file():
-        raise click.BadParameter(f"{path} is not a file. Name one, or one to be made.")
+        raise click.BadParameter(f"{path} is not a file. Name a file.")
     return path
 
 
@@ -68,28 +64,6 @@ def read_job(path: Path | None) -> str | None:
         return None
     with path.open("rb") as file:
         return file.read(_LONGEST).decode("utf-8", errors="replace") or None
-
-
-def write_job(path: Path, text: str) -> None:
-    """Keep an export, whole or not at all; only the owner may read its signed addresses.
-
-    Raises CommandError when the file cannot be written.
-    """
-    beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise CommandError(
-            f"cannot write {path}: {error.strerror}",
-            remedy="Choose another place with --job FILE, or make room and permission for it.",
-        ) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -123,11 +97,11 @@ class Wish:
         Raises click.UsageError when something is missing.
         """
         if self.days is None:
-            raise click.UsageError("no period. Give START, or --job FILE of an export under way.")
+            raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
         if self.format is None and output is not None:
             raise click.UsageError(
-                f"no format for '{output.name}'. "
-                "End it in .csv, .jsonl or .parquet, or give --format."
+                f"Unknown format: '{output.name}'. "
+                "End the name in .csv, .jsonl or .parquet, or give --format."
             )
         (first, last), form = self.days, self.format or "csv"
         packing = "gzip" if self.packed else None
@@ -145,8 +119,8 @@ class Wish:
         if wanted != kept:
             packing = f", {order.compression}" if order.compression else ""
             raise click.UsageError(
-                f"{place} keeps another export: {order.start} to {order.end}, "
-                f"{order.format}{packing}. Ask for this one, or give another --job FILE."
+                f"{place} holds another export: {order.start} to {order.end}, "
+                f"{order.format}{packing}. Ask for that one, or give another --job FILE."
             )
 
 
@@ -167,14 +141,16 @@ def run(
     wish = Wish.read(days, file_format, compression, output)
     kept = read_job(job)
     if kept and no_wait:
-        raise click.UsageError(f"{job} keeps an export already. Go on with it without --no-wait.")
+        raise click.UsageError(f"{job} holds an export already. Leave --no-wait out to fetch it.")
     if job and not kept and not days:
-        raise click.UsageError(f"{job} keeps no export yet. Give START to begin one.")
+        raise click.UsageError(f"{job} holds no export yet. Give START to order one.")
     begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
     with connect(context) as (client, progress), tempfile.TemporaryDirectory() as scratch:
         export = begin(client)
         if job and not kept:
-            write_job(job, export.to_json())
+            # Only the owner may read the addresses, which may be signed.
+            with replacing(job, private=True) as file:
+                file.write(f"{export.to_json()}\n".encode())
         if no_wait:
             progress.finish()
             _show_started(export, job, context)
@@ -191,7 +167,8 @@ def run(
                 raise
             again = shlex.join(_again(context, job, output))
             raise Interrupted(
-                "interrupted; the export goes on", remedy=f"Fetch it with: {again}"
+                "Interrupted. The export continues.",
+                remedy=f"Fetch it with: {again}",
             ) from None
         progress.finish()
         size = target.stat().st_size
@@ -209,7 +186,7 @@ def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], Export
             export = ExportJob.from_json(client, kept)
         except ConfigurationError as error:
             raise click.UsageError(
-                f"{place}: {error} Give another --job FILE, or delete this one to begin anew."
+                f"{place}: {error.message.partition(';')[0]}. Give another --job FILE."
             ) from None
         wish.check(export.order, place)
         return export

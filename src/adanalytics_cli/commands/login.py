@@ -83,13 +83,13 @@ def _read_account(
 ) -> Credential:
     """What to sign in with: stdin, else the environment, else a person at the terminal."""
     if api_key_stdin and (password_stdin or email):
-        raise click.UsageError("an API key needs no e-mail. Give --api-key-stdin by itself.")
+        raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     if api_key_stdin:
         return Credential("api_key", secret_from_stdin("API key"), "stdin")
     known = email or (place.email.value if place.email else "")
     if password_stdin:
         if not known:
-            raise click.UsageError("whose password? Give --email, too.")
+            raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
         return Credential("password", secret_from_stdin("password"), "stdin", known)
     found = in_environment(place, os.environ) if email is None else None
     return found or _ask_account(known)
@@ -98,7 +98,7 @@ def _read_account(
 def _ask_account(known: str) -> Credential:
     if not can_ask():
         raise click.UsageError(
-            "no credential. Give --api-key-stdin, or --email with --password-stdin, "
+            "No credential. Give --api-key-stdin, or --email with --password-stdin, "
             "and write the secret to stdin."
         )
     who = known or ask("E-mail (or nothing, to use an API key)")
@@ -189,10 +189,10 @@ def keep_login(
             store.put_in_keyring(profile, login, secret)
         except (KeyringTrouble, MissingExtra) as trouble:
             if where == "keyring":
-                trouble.remedy = trouble.remedy or "Unlock it, or keep the login with --store file."
+                trouble.remedy = trouble.remedy or "Keep the login in a file: --store file"
                 raise
             if not isinstance(trouble, NoKeyring | MissingExtra):
-                notice(f"Using a file of mode 0600 instead of the keyring: {trouble}.")
+                notice(f"{trouble} Using a file of mode 0600 instead.")
         else:
             return "the keyring"
     before = store.find(profile)

@@ -40,7 +40,7 @@ def run(context: click.Context) -> None:
     with open_client(context, base_url, partner, credential) as (client, _progress):
         show.add("quota left", _left(client.quota))
     if credential.until is not None and credential.until <= now:
-        raise NoCredential("The sign-in has expired", remedy=f"Run: {place.login_command}")
+        raise NoCredential("The sign-in has expired.", remedy=f"Run: {place.login_command}")
 
 
 def _left(quota: "QuotaState") -> Setting:

@@ -32,10 +32,10 @@ def secret_from_stdin(what: str) -> str:
         return ask_secret(f"{what[0].upper()}{what[1:]}")
     line = "" if sys.stdin is None else sys.stdin.readline().rstrip("\r\n")
     if not line:
-        raise click.UsageError(f"nothing on stdin. Write the {what} there, as one line.")
+        raise click.UsageError(f"Nothing on stdin. Write the {what} there, as one line.")
     try:
         line.encode()
     except UnicodeEncodeError:
         # Bytes that are no UTF-8 arrive as lone surrogates, or not at all, by locale.
-        raise click.UsageError(f"the {what} on stdin is not UTF-8 text.") from None
+        raise click.UsageError(f"The {what} on stdin is not UTF-8 text.") from None
     return line

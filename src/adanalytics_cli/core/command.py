@@ -147,8 +147,8 @@ class ExampleGroup(click.Group):
         if word in names or word.startswith("-"):
             return super().resolve_command(ctx, args)
         near = difflib.get_close_matches(word, names, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names)}."
-        raise click.UsageError(f"no command '{word}'. {hint}", ctx)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known commands: {', '.join(names)}."
+        raise click.UsageError(f"Unknown command '{word}'. {hint}", ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Usage, summary, examples, commands, options."""

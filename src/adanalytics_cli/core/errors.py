@@ -1,5 +1,6 @@
 """The failures that the command line itself can have, and the exit status of each."""
 
+import errno
 from enum import IntEnum
 
 
@@ -103,6 +104,26 @@ class MissingExtra(CommandError):
 
     def __init__(self, extra: str, *, needed_for: str) -> None:
         super().__init__(
-            f"{needed_for} needs the '{extra}' extra, which is not installed",
+            f"{needed_for} needs the '{extra}' extra, which is not installed.",
             remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
         )
+
+
+_NO_ROOM = "Free some space there, or write to another place."
+_NO_PERMISSION = "Change the permissions there, or write to another place."
+_REMEDIES = {
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+    errno.EFBIG: "Write to a place that takes larger files.",
+    errno.EACCES: _NO_PERMISSION,
+    errno.EPERM: _NO_PERMISSION,
+    errno.EROFS: "Write to another place.",
+    errno.ENOENT: "Check the path.",
+    errno.ENOTDIR: "Check the path.",
+    errno.EBADF: "Stdout is closed. Send it to a file with > FILE, or to /dev/null.",
+}
+
+
+def remedy_of(error: OSError) -> str:
+    """The remedy for an error of the system, by its number; empty for the rare ones."""
+    return _REMEDIES.get(error.errno or 0, "")

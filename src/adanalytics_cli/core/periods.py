@@ -54,9 +54,7 @@ def period(start: Period, end: Period | None) -> tuple[date, date]:
     """
     last = end.last if end else start.until or start.last
     if last < start.first:
-        raise click.UsageError(
-            f"END {last} lies before START {start.first}. Exchange the two dates."
-        )
+        raise click.UsageError(f"END {last} lies before START {start.first}. Swap the two dates.")
     return start.first, last
 
 

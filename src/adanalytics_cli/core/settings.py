@@ -73,8 +73,8 @@ class Profiles:
             return Profile()
         known = ", ".join(sorted(self.tables)) or "none"
         raise SettingsError(
-            f"no profile '{name}' in {self.path} (there: {known})",
-            remedy=f"Make it: adanalytics login --profile {shlex.quote(name)}",
+            f"Unknown profile '{name}' in {self.path}. Known profiles: {known}.",
+            remedy=f"Add it: adanalytics login --profile {shlex.quote(name)}",
         )
 
 
@@ -92,11 +92,11 @@ def _profile_tables(path: Path) -> Mapping[str, object]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"cannot read {path}: {error}", remedy="Mend the file.") from error
+        raise SettingsError(f"Cannot read {path}: {error}.", remedy="Correct the file.") from error
     tables = document.get("profile", {})
     if not isinstance(tables, dict):
         raise SettingsError(
-            f"'profile' in {path} is not a table",
+            f"'profile' in {path} is not a table.",
             remedy=f"Write [profile.{DEFAULT_PROFILE}] with base_url and partner below it.",
         )
     return tables
@@ -105,19 +105,19 @@ def _profile_tables(path: Path) -> Mapping[str, object]:
 def _read_profile(table: object, where: str) -> Profile:
     known = [field.name for field in fields(Profile)]
     if not isinstance(table, dict):
-        raise SettingsError(f"{where} is not a table", remedy=f"Its keys are {', '.join(known)}.")
+        raise SettingsError(f"{where} is not a table.", remedy=f"Its keys are {', '.join(known)}.")
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise SettingsError(
-            f"{where} holds a secret ({secret[0]})",
-            remedy="Remove it and sign in with adanalytics login, which keeps secrets safely.",
+            f"{where} holds a secret ({secret[0]}).",
+            remedy="Remove it and run adanalytics login, which keeps secrets safely.",
         )
     for key, value in table.items():
         if key not in known:
             raise SettingsError(
-                f"{where} has an unknown key '{key}'", remedy=f"Its keys are {', '.join(known)}."
+                f"{where} has an unknown key '{key}'.", remedy=f"Its keys are {', '.join(known)}."
             )
         if not isinstance(value, str):
-            raise SettingsError(f"{where}: {key} is not a string", remedy="Put it in quotes.")
+            raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
 
 
@@ -176,14 +176,14 @@ def find_place(
 def base_url_of(place: Place) -> str:
     """The address of the service; raises SettingsError without one."""
     if place.base_url is None:
-        raise _missing("no address of the service", "--base-url URL", "ADANALYTICS_BASE_URL")
+        raise _missing("No address of the service.", "--base-url URL", "ADANALYTICS_BASE_URL")
     return place.base_url.value
 
 
 def partner_of(place: Place) -> str:
     """The partner whose data are read; raises SettingsError without one."""
     if place.partner is None:
-        raise _missing("no partner", "--partner ID", "ADANALYTICS_PARTNER")
+        raise _missing("No partner.", "--partner ID", "ADANALYTICS_PARTNER")
     return place.partner.value
 
 
@@ -202,9 +202,7 @@ def _text(value: str, source: str) -> str:
     try:
         return os.fsencode(value).decode() if not value.isprintable() else value
     except UnicodeError:
-        raise SettingsError(
-            f"{source} is not UTF-8 text", remedy="Write it in UTF-8, or in ASCII alone."
-        ) from None
+        raise SettingsError(f"{source} is not UTF-8 text.", remedy="Write it in UTF-8.") from None
 
 
 def _missing(what: str, option: str, variable: str) -> SettingsError:

@@ -26,8 +26,8 @@ def run(context: click.Context, keep: Path | None) -> None:
         checks = demo.run()
         if wrong := [check.what for check in checks if not check.holds]:
             raise CommandError(
-                f"the demo's numbers differ: {'; '.join(wrong)}",
-                remedy="Run it again with --keep DIR and look at the files there.",
+                f"The numbers of the demo differ: {'; '.join(wrong)}.",
+                remedy="Run it again with --keep DIR and compare the files there.",
             )
         seconds = time.monotonic() - began
         story.step("Done", f"everything agrees to the last digit ({seconds:.1f} s in all)")

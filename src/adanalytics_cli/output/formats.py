@@ -57,8 +57,8 @@ def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Forma
     suffix = path.name.removesuffix(".gz").rpartition(".")[2]
     if suffix in known and suffix != "table":
         return cast("Format", suffix)
-    binary = "".join(f", or in .{form}" for form in BINARY if form in known)
+    binary = "".join(f", .{form}" for form in BINARY if form in known)
     raise click.UsageError(
-        f"no format for '{path.name}'. "
-        f"End it in .jsonl, .csv or .json, also with .gz{binary}, or give -f."
+        f"Unknown format: '{path.name}'. "
+        f"End the name in .jsonl, .csv, .json (each also with .gz){binary}, or give -f."
     )

@@ -2,9 +2,7 @@
 
 import gzip
 import io
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,13 +10,10 @@ from typing import BinaryIO
 
 import click
 
-from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.files import naming, replacing
 
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6
-
-# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
-_REPEATED = 40
 
 
 def output_option() -> click.Option:
@@ -41,7 +36,7 @@ def _as_path(
     if path.is_dir():
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {path.parent}. Make it first.")
+        raise click.BadParameter(f"the folder {path.parent} does not exist. Make it first.")
     return path
 
 
@@ -57,7 +52,8 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
         with open_stream(None) as stream:
             yield stream
         return
-    with _replacing(path) as raw, ExitStack() as stack:
+    place = open_stream(path) if is_device(path) else replacing(path)
+    with place as raw, ExitStack() as stack:
         if path.suffix == ".gz":
             # No time in the header: the same data give the same file.
             packed = gzip.GzipFile(
@@ -87,64 +83,3 @@ def open_stream(path: Path | None) -> Iterator[BinaryIO]:
 def is_device(path: Path) -> bool:
     """Whether `path` is a pipe or a device, which is written as it is and never replaced."""
     return path.exists() and not path.is_file()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    if is_device(path):
-        with open_stream(path) as device:
-            yield device
-        return
-    target = Path(os.path.realpath(path))
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:_REPEATED]}.", suffix=".part", dir=target.parent
-        )
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.chmod(_permissions(target))
-        part.replace(target)
-    except OSError as error:
-        if error.filename is None or error.filename == name:
-            raise _unwritable(path, error) from error
-        raise
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
-def naming(path: Path | None) -> Iterator[None]:
-    """Let an error of writing say which file it was; stdout needs no name.
-
-    That the reader of a pipe went away is no error of writing.
-    """
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if path is None or error.filename is not None:
-            raise
-        raise _unwritable(path, error) from error
-
-
-def _permissions(target: Path) -> int:
-    """The bits of the file that is replaced, or what the umask leaves of a new one."""
-    if target.exists():
-        return target.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _unwritable(path: Path, error: OSError) -> CommandError:
-    return CommandError(
-        f"cannot write {path}: {error.strerror or error}",
-        remedy="Choose another place with -o FILE, or make room and permission for this one.",
-    )

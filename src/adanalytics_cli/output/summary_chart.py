@@ -110,7 +110,7 @@ def summary_charts(summary: "Summary", group_by: str | None) -> list[tuple[str, 
     ]
     if not with_numbers:
         raise CommandError(
-            "the summary has no numbers to draw", remedy="Look at it with -f table or -f json."
+            "The summary has no numbers to draw.", remedy="Show it with -f table or -f json."
         )
     return with_numbers
 

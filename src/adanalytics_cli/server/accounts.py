@@ -110,7 +110,7 @@ def _read_password(email: str, *, from_stdin: bool) -> str:
     if from_stdin:
         return secret_from_stdin("password")
     if not can_ask():
-        raise click.UsageError("no password. Give --password-stdin and write it to stdin.")
+        raise click.UsageError("No password. Give --password-stdin and write it to stdin.")
     answer: str = click.prompt(
         f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
     )

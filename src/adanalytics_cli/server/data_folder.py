@@ -25,7 +25,7 @@ def server_extra() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("adanalytics"):
             raise
-        raise MissingExtra("server", needed_for="the embedded server") from error
+        raise MissingExtra("server", needed_for="The embedded server") from error
 
 
 def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> click.Option:

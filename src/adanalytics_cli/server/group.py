@@ -45,15 +45,18 @@ def run_health(url: str) -> None:
         answer = httpx.get(address, timeout=_PATIENCE_SECONDS)
     except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise SettingsError(
-            f"'{url}' is not an address of a server", remedy="Write it like http://127.0.0.1:8000"
+            f"'{url}' is not the address of a server.",
+            remedy="Write it like http://127.0.0.1:8000.",
         ) from error
     except httpx.HTTPError as error:
+        reason = str(error).rpartition("] ")[2]
         raise Unreachable(
-            f"no answer from {url}: {error}", remedy="Is the server running, and on this port?"
+            f"No answer from {url}: {reason}.", remedy="Check that the server runs on this port."
         ) from error
     if answer.status_code != httpx.codes.OK:
         raise Unreachable(
-            f"{url} is not ready: status {answer.status_code}", remedy="Look into the server's log."
+            f"{url} is not ready: status {answer.status_code}.",
+            remedy="Read the log of the server.",
         )
     click.echo(f"{url} is ready")
 

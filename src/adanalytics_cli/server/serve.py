@@ -79,7 +79,7 @@ def run(
             # uvicorn leaves the process by itself when the application cannot start.
             if ready.announced:
                 raise
-            raise CommandError("the server could not start; its log above says why") from leaving
+            raise CommandError("The server could not start. Read its log above.") from leaving
 
 
 def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bool) -> None:
@@ -87,14 +87,14 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
         return
     if not allow_remote:
         raise click.UsageError(
-            f"{host} can be reached from other machines, over plain http. "
-            "Give --allow-remote if that is meant, or leave --host out."
+            f"Other machines can reach {host}, over plain http. "
+            "Give --allow-remote to allow it, or leave --host out."
         )
     if demo:
-        raise click.UsageError("--demo shows its API key and stays on this machine: drop --host.")
+        raise click.UsageError("--demo shows its API key to this machine only. Leave --host out.")
     if test_controls:
         raise click.UsageError(
-            "--test-controls obeys everyone who reaches it and stays on this machine: drop --host."
+            "--test-controls obeys everyone on this machine only. Leave --host out."
         )
 
 

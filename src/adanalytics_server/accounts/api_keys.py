@@ -39,12 +39,12 @@ class ApiKeys:
         """
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
-            raise AccountError(f"only an admin can make API keys, and {email!r} is none")
+            raise AccountError(f"Only an admin can have API keys, and {email!r} is no admin.")
         check_name(name)
         if not any(character.isprintable() and character != " " for character in name):
-            raise AccountError("a key needs a name, so that it can be told from others")
+            raise AccountError("A key needs a name.")
         if len(name) > LONGEST_KEY_NAME:
-            raise AccountError(f"the name of a key has {LONGEST_KEY_NAME} characters at most")
+            raise AccountError(f"The name of a key has {LONGEST_KEY_NAME} characters at most.")
         key = new_api_key()
         async with self._state.writing() as connection:
             await connection.execute(
@@ -77,7 +77,7 @@ class ApiKeys:
             raise AccountError(f"Unknown key {number_or_name!r}. Known keys: {known or 'none'}.")
         if len(found) > 1:
             numbers = ", ".join(str(key.number) for key in found)
-            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}: name a number")
+            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}. Give a number.")
         await self.delete_number(found[0].number)
 
     async def delete_number(self, number: int) -> None:

@@ -61,12 +61,12 @@ class Accounts:
         """
         if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
             raise AccountError(
-                f"{partner_id!r} cannot be a partner id: use 1 to 200 characters of text,"
-                " without '/' and control characters"
+                f"{partner_id!r} cannot be a partner id. Use 1 to 200 characters of text,"
+                " without '/' and control characters."
             )
         check_name(name)
         if not _CURRENCY.fullmatch(currency):
-            raise AccountError(f"{currency!r} is no ISO 4217 code: use three letters such as USD")
+            raise AccountError(f"{currency!r} is no ISO 4217 code. Use three letters such as USD.")
         try:
             async with self._state.writing() as connection:
                 await connection.execute(
@@ -75,7 +75,7 @@ class Accounts:
                 )
         except sqlite3.IntegrityError as error:
             raise AccountError(
-                f"partner {partner_id!r} exists already: use it, or choose another id"
+                f"Partner {partner_id!r} exists already. Use it, or choose another id."
             ) from error
         return await self.partner(partner_id)
 
@@ -116,7 +116,7 @@ class Accounts:
                 :data:`SHORTEST_PASSWORD`, or a partner does not exist.
         """
         if len(password) < SHORTEST_PASSWORD:
-            raise AccountError(f"the password needs {SHORTEST_PASSWORD} characters or more")
+            raise AccountError(f"The password needs {SHORTEST_PASSWORD} characters or more.")
         password_hash = await asyncio.to_thread(hash_password, password)
         return await self.add_user_with_hash(
             email, password_hash=password_hash, role=role, partners=partners
@@ -131,9 +131,9 @@ class Accounts:
             AccountError: as :meth:`add_user`.
         """
         if not _EMAIL.fullmatch(email):
-            raise AccountError(f"{email!r} is no e-mail address: write it as name@host")
+            raise AccountError(f"{email!r} is no e-mail address. Write it as name@host.")
         if role == "partner" and not partners:
-            raise AccountError("a user with role partner reads nothing without a partner: name one")
+            raise AccountError("A user with role partner needs a partner to read. Name one.")
         numbers = [(await self.partner(partner)).number for partner in partners]
         try:
             async with self._state.writing() as connection:
@@ -148,7 +148,7 @@ class Accounts:
                 )
         except sqlite3.IntegrityError as error:
             raise AccountError(
-                f"user {email!r} exists already: choose another e-mail, or delete that user first"
+                f"User {email!r} exists already. Choose another e-mail, or delete that user first."
             ) from error
         return await self.user_by_email(email)
 
@@ -197,7 +197,7 @@ class Accounts:
 def check_name(name: str) -> None:
     """Raise :class:`AccountError` when a name of anything has characters that are no text."""
     if _NOT_IN_NAMES.search(name):
-        raise AccountError(f"{name!r} cannot be a name: leave out what is not text in UTF-8")
+        raise AccountError(f"{name!r} cannot be a name. Write it as UTF-8 text.")
 
 
 def _partner(row: sqlite3.Row) -> Partner:

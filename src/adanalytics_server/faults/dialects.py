@@ -246,7 +246,7 @@ def dialect_of(names: str) -> Dialect:
     for name in (part.strip().lower() for part in names.split(",")):
         choice = DIALECTS.get(name)
         if choice is None:
-            raise DialectError(f"{name!r} is no dialect; there is: {', '.join(DIALECTS)}")
+            raise DialectError(f"Unknown dialect {name!r}. Known dialects: {', '.join(DIALECTS)}.")
         is_set = len(choice.changes) != 1
         if is_set and seen:
             raise DialectError(f"{name!r} is a whole set: name it first, and only one")

@@ -54,7 +54,7 @@ def test_what_is_set_otherwise_is_asked_of_the_service(
     monkeypatch.setenv("ADANALYTICS_API_KEY", "")
     shown = shop.run("dates", "--chart", *other)
     assert shown.exit_code == 4
-    assert "nothing to sign in with" in shown.stderr
+    assert "Not signed in" in shown.stderr
 
 
 def test_without_the_picture_the_service_is_asked(shop: Shop, dataset: Path) -> None:
