@@ -22,14 +22,12 @@ COMMANDS = {
     "demo": Entry("adanalytics_cli.demo.command:demo", "Run the whole system on generated data."),
     "login": Entry(
         "adanalytics_cli.commands.login:login",
-        "Sign in, and keep the credential for the commands that follow.",
+        "Sign in and store the credential for later commands.",
     ),
-    "logout": Entry(
-        "adanalytics_cli.commands.login:logout", "Forget the credential that login stored."
-    ),
+    "logout": Entry("adanalytics_cli.commands.login:logout", "Remove the stored credential."),
     "status": Entry(
         "adanalytics_cli.commands.status:status",
-        "Who is signed in, where, until when, and what is left of the quota.",
+        "Show the settings, the sign-in and the remaining quota.",
     ),
     "dates": Entry("adanalytics_cli.commands.dates:dates", "List the days that have data."),
     "summary": Entry(
@@ -37,29 +35,31 @@ COMMANDS = {
     ),
     "events": Entry("adanalytics_cli.commands.events:events", "Pull the events of a period."),
     "plan": Entry(
-        "adanalytics_cli.commands.plan:plan", "Say what pulling a period will cost, before it does."
+        "adanalytics_cli.commands.plan:plan",
+        "Show what a pull costs in requests, bytes and time.",
     ),
     "export": Entry(
-        "adanalytics_cli.commands.export:export", "Have the service write a period to one file."
+        "adanalytics_cli.commands.export:export",
+        "Download a period as one file from the service.",
     ),
     "sync": Entry(
         "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
     ),
     "verify": Entry(
         "adanalytics_cli.commands.verify:verify",
-        "See that a dataset is whole and says what the service says.",
+        "Check a dataset against its own records and the service.",
     ),
     "doctor": Entry(
         "adanalytics_cli.commands.doctor:doctor",
-        "Look at everything that a pull depends on, and say what to do.",
+        "Check the settings, this machine and the service.",
     ),
     "completion": Entry(
         "adanalytics_cli.commands.completion:completion",
-        "Print the script that completes commands in a shell.",
+        "Print the completion script of a shell.",
     ),
     "serve": Entry("adanalytics_cli.server.serve:serve", "Start the embedded server."),
     "server": Entry(
-        "adanalytics_cli.server.group:server", "Fill and manage a server's data folder."
+        "adanalytics_cli.server.group:server", "Fill and manage the data folder of a server."
     ),
 }
 
@@ -110,10 +110,10 @@ cli = Root(
     summary="Ad-analytics log-level events, summaries and bulk exports from the command line.",
     examples=EXAMPLES,
     details=(
-        "The service, the partner and the credential come from options, else from "
-        "ADANALYTICS_BASE_URL, _PARTNER and _API_KEY (or _EMAIL and _PASSWORD) in the "
-        "environment, else from what adanalytics login stored: a profile in "
-        "$XDG_CONFIG_HOME/adanalytics/config.toml, the secret in the keyring or a private file."
+        "Options name the service and the partner, then ADANALYTICS_BASE_URL and _PARTNER in the "
+        "environment, then the profile in $XDG_CONFIG_HOME/adanalytics/config.toml. The credential "
+        "is ADANALYTICS_API_KEY (or _EMAIL and _PASSWORD), else the one that adanalytics login "
+        "stored in the keyring or a private file."
     ),
     params=[
         *connection_options(hidden=False),
@@ -124,7 +124,7 @@ cli = Root(
             expose_value=False,
             is_eager=True,
             callback=_print_version,
-            help="Show the version and leave.",
+            help="Show the version and exit.",
         ),
     ],
 )

@@ -85,6 +85,4 @@ def test_fish_shows_descriptions_to_their_end() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout == (
-        "doctor\tLook at everything that a pull depends on, and say what to do.\n"
-    )
+    assert done.stdout == ("doctor\tCheck the settings, this machine and the service.\n")

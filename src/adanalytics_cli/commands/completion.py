@@ -27,8 +27,8 @@ completion = ExampleCommand(
     "completion",
     callback=run,
     params=[click.Argument(["shell"], type=click.Choice(SHELLS))],
-    summary="Print the script that completes commands in a shell.",
-    details="Put the line for your shell into its start-up file.",
+    summary="Print the completion script of a shell.",
+    details="Add the line for your shell to its start-up file.",
     examples=[
         'eval "$(adanalytics completion bash)"      # in ~/.bashrc; bash 4.4 or newer',
         'eval "$(adanalytics completion zsh)"       # in ~/.zshrc, after compinit',

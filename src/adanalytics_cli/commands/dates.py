@@ -93,8 +93,8 @@ dates = ExampleCommand(
     ],
     summary="List the days that have data.",
     details=(
-        f"Without START all of them. {PERIOD_HELP} In the folder of a dataset that adanalytics "
-        "sync keeps, --chart draws the hours that it holds, and asks the service nothing."
+        f"Without START it lists all days. {PERIOD_HELP} In the folder of a dataset, --chart draws "
+        "the hours of the dataset and sends no request."
     ),
     examples=[
         "adanalytics dates",

@@ -285,8 +285,11 @@ doctor = ExampleCommand(
     "doctor",
     callback=run,
     params=[],
-    summary="Look at everything that a pull depends on, and say what to do.",
-    details="Sends one request. Exit status 1 when a check fails; a warning is none.",
+    summary="Check the settings, this machine and the service.",
+    details=(
+        "Sends one request and never waits for quota. Exit status 1 when a check fails; a warning "
+        "is no failure."
+    ),
     examples=["adanalytics doctor", "adanalytics doctor --profile night"],
     connects=True,
 )

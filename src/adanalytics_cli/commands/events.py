@@ -95,20 +95,23 @@ events = ExampleCommand(
     params=[
         *period_arguments(required=True),
         click.Option(
-            ["--hour"], type=click.IntRange(0, 23), metavar="H", help="Only this hour of each day."
+            ["--hour"],
+            type=click.IntRange(0, 23),
+            metavar="H",
+            help="Hour of each day to pull.",
         ),
         click.Option(
             ["--split"],
             type=click.Choice(get_args(Split)),
             default="hourly",
             show_default=True,
-            help="One query an hour, a day, for everything, or what needs the fewest requests.",
+            help="Send a query an hour, a day, one for all, or the split with the fewest requests.",
         ),
         click.Option(
             ["--per-page"],
             type=click.IntRange(1, LARGEST_PAGE),
             metavar="N",
-            help=f"Events a request, at most and by default {LARGEST_PAGE}.",
+            help=f"Events in a request; {LARGEST_PAGE} by default.",
         ),
         click.Option(
             ["--concurrency"],
@@ -116,13 +119,13 @@ events = ExampleCommand(
             metavar="N",
             default=4,
             show_default=True,
-            help="Requests in flight at a time.",
+            help="Requests in flight at the same time.",
         ),
         click.Option(
             ["--columns"],
             metavar="A,B",
             callback=_split_names,
-            help="Only these fields, in this order.",
+            help="Write only these fields, in this order.",
         ),
         click.Option(
             ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
@@ -132,9 +135,8 @@ events = ExampleCommand(
     ],
     summary="Pull the events of a period.",
     details=(
-        f"{PERIOD_HELP} A day is 24 requests, or fewer with --split auto; days to come are not "
-        f"asked for. On a terminal the first "
-        f"{ROWS_OF_A_TABLE} events are shown as a table; in a pipe all of them as JSON lines."
+        f"{PERIOD_HELP} A day takes 24 requests, or fewer with --split auto. A terminal shows the "
+        f"first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON lines."
     ),
     examples=[
         "adanalytics events yesterday -o yesterday.jsonl.gz",

@@ -35,7 +35,7 @@ def job_option() -> click.Option:
         type=click.Path(),
         metavar="FILE",
         callback=_as_path,
-        help="Go on with the export kept in FILE; when there is none, start it and keep it there.",
+        help="Fetch the export noted in FILE; a new FILE gets the note of a new export.",
     )
 
 
@@ -222,12 +222,12 @@ export = ExampleCommand(
         click.Option(
             ["--format", "file_format"],
             type=click.Choice(FORMATS),
-            help="Format of the file; by default after its suffix, else csv.",
+            help="Format of the file; by default that of its suffix, else csv.",
         ),
         click.Option(
             ["--compression"],
             type=click.Choice(["none", "gzip"]),
-            help="Compression of the file; by default after its suffix.",
+            help="Compression of the file; by default that of its suffix.",
         ),
         output_option(),
         click.Option(
@@ -241,15 +241,14 @@ export = ExampleCommand(
         click.Option(
             ["--no-wait"],
             is_flag=True,
-            help="Only start it; what a later run needs goes to --job FILE, else to stdout.",
+            help="Order the export and exit; --job FILE or stdout gets the note to fetch it later.",
         ),
         job_option(),
     ],
-    summary="Have the service write a period to one file.",
+    summary="Download a period as one file from the service.",
     details=(
-        "A few requests, whatever the number of events. A download that broke off goes on when the "
-        f"command is run again. {PERIOD_HELP} With --job FILE of an export under way it may be "
-        "left out."
+        "Sends a few requests, however many events there are. Run the command again to resume a "
+        f"broken download. {PERIOD_HELP} The --job FILE of a running export replaces START."
     ),
     examples=[
         "adanalytics export 2026-01 -o january.csv",

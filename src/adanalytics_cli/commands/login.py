@@ -124,15 +124,15 @@ login = ExampleCommand(
         click.Option(
             ["--store"],
             type=click.Choice(["keyring", "file"]),
-            help="Where to keep it; by default the keyring, or a private file where there is none.",
+            help="Where to store it; by default the keyring, or a private file without one.",
         ),
-        click.Option(["--no-verify"], is_flag=True, help="Do not try whether it is accepted."),
+        click.Option(["--no-verify"], is_flag=True, help="Store the credential without trying it."),
     ],
-    summary="Sign in, and keep the credential for the commands that follow.",
+    summary="Sign in and store the credential for later commands.",
     details=(
-        "Asks for what is missing. The address, the partner and the e-mail go to the profile, the "
-        "secret to the keyring or a file that only you can read. Of a password only the token is "
-        "kept, which the service takes for 7 days."
+        "Asks for missing settings. The address, the partner and the e-mail go to the profile, the "
+        "secret to the keyring or a file that only you can read. A password is not stored, only "
+        "its token, which is valid for 7 days."
     ),
     examples=[
         "adanalytics login",
@@ -231,8 +231,8 @@ logout = ExampleCommand(
     "logout",
     callback=run_logout,
     params=[],
-    summary="Forget the credential that login stored.",
-    details="The settings in the profile stay, and so does the API key at the service.",
+    summary="Remove the stored credential.",
+    details="The profile keeps its settings, and the service keeps the API key.",
     examples=["adanalytics logout", "adanalytics logout --profile night"],
     connects=True,
 )

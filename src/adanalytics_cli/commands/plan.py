@@ -68,11 +68,11 @@ plan = ExampleCommand(
     "plan",
     callback=run,
     params=[*period_arguments(required=True), format_option(("table", "json"))],
-    summary="Say what pulling a period will cost, before it does.",
+    summary="Show what a pull costs in requests, bytes and time.",
     details=(
-        "Prices hourly pages, pages as --split auto asks for them, and a bulk export in requests, "
-        "bytes and time, and says which to take. It costs one summary, and one list of dates when "
-        f"the summary does not tell. {PERIOD_HELP}"
+        "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "
+        "Sends one request, or two when the summary has no counts, and never waits for quota. "
+        f"{PERIOD_HELP}"
     ),
     examples=[
         "adanalytics plan 2026-01",

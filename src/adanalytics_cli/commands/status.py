@@ -90,10 +90,10 @@ status = ExampleCommand(
     "status",
     callback=run,
     params=[],
-    summary="Who is signed in, where, until when, and what is left of the quota.",
+    summary="Show the settings, the sign-in and the remaining quota.",
     details=(
-        "Sends no request and never waits: the quota is as counted on this machine, and doctor "
-        "tries the credential. Exit status 4 when there is no credential, or it has expired."
+        "Sends no request and never waits. The quota is the count of this machine; adanalytics "
+        "doctor tries the credential. Exit status 4 without a credential, or when it has expired."
     ),
     examples=["adanalytics status", "adanalytics status --profile night"],
     connects=True,

@@ -83,14 +83,14 @@ summary = ExampleCommand(
         click.Option(
             ["-g", "--group-by"],
             type=click.Choice(["day", "campaign", "demand_tag"]),
-            help="One row for each of these; without it one row, the total.",
+            help="Print a row for each; by default one row with the total.",
         ),
         format_option(_FORMATS),
         output_option(),
-        chart_option("Draw bars: of the total, or of impressions and revenue by group."),
+        chart_option("Draw bars: the total, or impressions and revenue by group."),
     ],
     summary="Metrics of a period, in total or by group.",
-    details=f"Filtered (invalid) traffic is left out by the service. {PERIOD_HELP}",
+    details=f"The service leaves filtered (invalid) traffic out. {PERIOD_HELP}",
     examples=[
         "adanalytics summary yesterday",
         "adanalytics summary 2026-01 -g campaign",

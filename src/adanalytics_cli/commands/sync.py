@@ -128,38 +128,38 @@ sync = ExampleCommand(
             type=click.Choice(["auto", "pages", "export"]),
             default="auto",
             show_default=True,
-            help="Page by page, as bulk exports, or what costs less.",
+            help="Pull pages or bulk exports; auto takes the cheaper.",
         ),
         click.Option(
             ["--format", "part_format"],
             type=click.Choice(["parquet", "jsonl", "csv"]),
-            help="Form of a new dataset's files; parquet unless told.",
+            help="Format of a new dataset; parquet by default.",
         ),
         click.Option(
             ["--repull"],
             type=click.IntRange(min=0),
             metavar="DAYS",
             default=0,
-            help="Pull the last DAYS days again, whatever the service says of them.",
+            help="Pull the last DAYS days again, also without a change at the service.",
         ),
         click.Option(
             ["--max-requests"],
             type=click.IntRange(min=1),
             metavar="N",
-            help="Send no more than N requests in this run.",
+            help="Send at most N requests in this run.",
         ),
         click.Option(
             ["--deadline"],
             type=click.FloatRange(min=0, min_open=True),
             metavar="S",
-            help="Send nothing more after S seconds.",
+            help="Send no request after S seconds.",
         ),
     ],
     summary="Keep a folder of hourly files equal to the service.",
     details=(
         f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them the range is "
-        "what the service has. Pulled are hours that are missing, were not over yet, or were "
-        "restated since. Stopped in any way, the same command goes on where it was."
+        "every day of the service. Pulls hours that are missing, were not over, or were restated "
+        "since. After any stop, the same command resumes."
     ),
     examples=[
         "adanalytics sync --to events",

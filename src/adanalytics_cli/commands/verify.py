@@ -57,15 +57,13 @@ verify = ExampleCommand(
     callback=run,
     params=[
         click.Argument(["place"], type=click.Path(), metavar="DIR|URL"),
-        click.Option(
-            ["--deep"], is_flag=True, help="Compare every event with a bulk export as well."
-        ),
+        click.Option(["--deep"], is_flag=True, help="Also compare every event with a bulk export."),
     ],
-    summary="See that a dataset is whole and says what the service says.",
+    summary="Check a dataset against its own records and the service.",
     details=(
-        "Reads every file: its checksum, its events, their ids and hours; looks for days and "
-        "hours that are missing, and compares the sums of each day with the summary. What is "
-        "wrong is named on stdout, a line each, and the exit status is 7."
+        "Checks the checksum, the event ids and the hours of every file, finds missing days and "
+        "hours, and compares the sums of each day with the summary. Prints a line on stdout for "
+        "each problem; exit status 7."
     ),
     examples=["adanalytics verify events", "adanalytics verify s3://bucket/events --deep"],
     connects=True,

@@ -233,21 +233,21 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
             complete=_profile_names,
         ),
         _option("--base-url", metavar="URL", hidden=hidden, summary="Address of the service."),
-        _option("--partner", metavar="ID", hidden=hidden, summary="Partner whose data are read."),
+        _option("--partner", metavar="ID", hidden=hidden, summary="Partner to read."),
     ]
 
 
 def output_options(*, hidden: bool) -> list[click.Parameter]:
     """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
     return [
-        _flag("-q", "--quiet", hidden=hidden, summary="No progress and no remarks."),
-        _flag("-v", "--verbose", hidden=hidden, summary="A line on stderr for each step."),
+        _flag("-q", "--quiet", hidden=hidden, summary="Print no progress and no remarks."),
+        _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),
         _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
         _option(
             "--color",
             choices=("auto", "always", "never"),
             hidden=hidden,
-            summary="Colours; NO_COLOR and FORCE_COLOR count too.",
+            summary="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
         ),
     ]
 

@@ -8,8 +8,8 @@ from adanalytics_cli.core.invocation import current_invocation, notice
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
-    f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without END the period is"
-    " START; after -7d it ends today."
+    f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START, and"
+    " to today after -7d."
 )
 
 
@@ -67,7 +67,7 @@ def begun_period(context: click.Context, start: Period, end: Period | None) -> t
     latest = _latest(context)
     if last <= latest:
         return first, last
-    notice(f"Asked is up to {latest}: {last} lies in the future.", context)
+    notice(f"The period ends on {latest}: {last} lies in the future.", context)
     return first, latest
 
 

@@ -68,13 +68,14 @@ demo = ExampleCommand(
             ["--keep"],
             type=click.Path(path_type=Path, file_okay=False),
             metavar="DIR",
-            help="Leave the data and the files in this new folder.",
+            help="Keep the data and the files in this new folder.",
         )
     ],
     summary="Run the whole system on generated data.",
     details=(
         "Starts the embedded server, pulls a day of events by the hour, prints its summary, "
-        "exports the day, and compares all three to the last digit. Exit status 1 if they differ."
+        "exports the day, and compares counts and money of all three to the last digit. Exit "
+        "status 1 if they differ."
     ),
     examples=["adanalytics demo", "adanalytics demo --keep demo"],
 )

@@ -23,7 +23,7 @@ def format_option(first: Sequence[Format] = FORMATS) -> click.Option:
         type=click.Choice(first),
         is_eager=True,
         callback=_note_json,
-        help="Form of the rows; by default what fits the file, the terminal or the pipe.",
+        help="Format of the rows; by default that of the file, the terminal or the pipe.",
     )
 
 

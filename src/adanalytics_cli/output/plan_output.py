@@ -41,13 +41,13 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("requests", "requests", count, to_the_right=True),
         Column("bytes", "size", lambda size: _or_dash(size, in_bytes), to_the_right=True),
         Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
-        Column("waits_seconds", "of it for quota", _waiting, to_the_right=True),
+        Column("waits_seconds", "waiting", _waiting, to_the_right=True),
     ]
     terminal = look_at(sys.stdout, invocation.color, os.environ)
     click.echo(render_table(columns, record["ways"], terminal), nl=False)
     command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
     click.echo(f"\n{_known(record)}\n{_left(record)}\n{_supposed(record)}")
-    click.echo(f"Take {record['choice']}: {record['why']}.\n  {command}")
+    click.echo(f"Recommended: {record['choice']}, {record['why']}.\n  {command}")
 
 
 def _way(price: Price, estimate: Estimate) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _known(record: Record) -> str:
     if not record["events"]:
         return "No day of the period has data."
     return (
-        f"{record['events']:,} events on {record['days']:,} days after the summary, "
+        f"{record['events']:,} events on {record['days']:,} days by the summary, "
         "which leaves filtered events out."
     )
 
@@ -96,7 +96,7 @@ def _supposed(record: Record) -> str:
         return "Sizes and times follow from the number of events."
     pace = Pace()
     return (
-        f"Supposed: {pace.answer:g} s an answer, {in_bytes(int(pace.transfer))}/s, "
+        f"Assumed: {pace.answer:g} s an answer, {in_bytes(int(pace.transfer))}/s, "
         f"{pace.event_bytes} B an event ({pace.row_bytes} B as CSV)."
     )
 

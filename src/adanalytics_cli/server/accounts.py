@@ -44,13 +44,13 @@ partner = ExampleGroup(
             callback=run_add_partner,
             params=[
                 click.Argument(["partner_id"], metavar="ID"),
-                click.Option(["--name"], metavar="N", help="Name for people; by default the ID."),
+                click.Option(["--name"], metavar="N", help="Display name; by default the ID."),
                 click.Option(
                     ["--currency"],
                     metavar="CODE",
                     default="USD",
                     show_default=True,
-                    help="ISO 4217 code of all its money.",
+                    help="ISO 4217 code of its money.",
                 ),
                 data_option(made=True),
             ],
@@ -139,7 +139,7 @@ user = ExampleGroup(
                     ["--partner", "partners"],
                     metavar="ID",
                     multiple=True,
-                    help="A partner that a user of role partner reads; may be repeated.",
+                    help="Partner that a user of role partner may read; repeatable.",
                 ),
                 click.Option(
                     ["--password-stdin"], is_flag=True, help="Read the password from stdin."
@@ -164,7 +164,7 @@ user = ExampleGroup(
             "delete",
             callback=run_delete_user,
             params=[_email(), data_option()],
-            summary="Delete a user and the API keys it made.",
+            summary="Delete a user and the user's API keys.",
             examples=["adanalytics server user delete bo@acme.example"],
         ),
     ],
@@ -233,12 +233,12 @@ key = ExampleGroup(
                     ["--user", "email"],
                     metavar="EMAIL",
                     required=True,
-                    help="The admin whose access the key has.",
+                    help="Admin whose access the key gets.",
                 ),
-                click.Option(["--name"], metavar="N", required=True, help="What the key is for."),
+                click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
                 data_option(),
             ],
-            summary="Create an API key and print it, alone, on stdout.",
+            summary="Create an API key and print only the key on stdout.",
             examples=[
                 "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
                 "    --user ada@example.org --name nightly)",
@@ -248,7 +248,7 @@ key = ExampleGroup(
             "list",
             callback=run_list_keys,
             params=[data_option()],
-            summary="List the API keys, never the keys themselves.",
+            summary="List the API keys without their secrets.",
             examples=["adanalytics server key list"],
         ),
         ExampleCommand(

@@ -36,7 +36,7 @@ def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> c
         metavar="DIR",
         default=default,
         show_default=True,
-        help=f"Folder of the server's data{'; made when missing' if made else ''}.",
+        help=f"Data folder of the server{'; created when missing' if made else ''}.",
     )
 
 

@@ -80,23 +80,23 @@ load = ExampleCommand(
             ["files"], metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
         ),
         click.Option(
-            ["--partner", "partner_id"], metavar="ID", required=True, help="Whose events they are."
+            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
         ),
-        _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from a column of another name."),
-        _pairs("--set", "constants", "FIELD=VALUE", "Give a field the same value in every row."),
-        _pairs("--where", "where", "COLUMN=VALUE", "Take only the rows with this value."),
+        _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from another column."),
+        _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
+        _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
         click.Option(
             ["--replace-hours"],
             is_flag=True,
-            help="Hours that occur in a file lose what they had before.",
+            help="Replace every hour that occurs in a file.",
         ),
         data_option(),
     ],
     summary="Load files of events.",
     details=(
-        "A column belongs to the field of its name. event_time, event_type and supply_tag_id are "
-        "needed; the rest has defaults. A file with one bad row is refused as a whole. Loading "
-        "a file again adds nothing."
+        "A column sets the field of its name. event_time, event_type and supply_tag_id are "
+        "required; the other fields have defaults. One bad row rejects the whole file. Loading a "
+        "file again adds no event."
     ),
     examples=[
         "adanalytics server load day.jsonl.gz --partner acme",
@@ -157,22 +157,22 @@ generate = ExampleCommand(
     callback=run_generate,
     params=[
         click.Option(
-            ["--partner", "partner_id"], metavar="ID", required=True, help="Whose events they are."
+            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
         ),
         date_option("--start", "First day."),
-        _number("--days", 3660, 1, "Days in a row."),
-        _number("--events-per-day", 100_000_000, 10_000, "Exactly so many each day."),
+        _number("--days", 3660, 1, "Number of days."),
+        _number("--events-per-day", 100_000_000, 10_000, "Events on each day, exactly."),
         click.Option(
             ["--seed"],
             type=click.IntRange(0),
             metavar="S",
             default=0,
             show_default=True,
-            help="The same seed gives the same events.",
+            help="Seed; the same seed gives the same events.",
         ),
         data_option(),
     ],
-    summary="Fill in realistic generated events.",
+    summary="Generate realistic events.",
     examples=[
         "adanalytics server generate --partner acme --start 2026-01-15",
         "adanalytics server generate --partner acme --start -7d --days 7 \\",

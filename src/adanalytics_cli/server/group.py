@@ -17,11 +17,11 @@ server = LazyGroup(
         "user": Entry(f"{_HERE}.accounts:user", "Add, list and delete users."),
         "key": Entry(f"{_HERE}.accounts:key", "Create, list and delete API keys."),
         "load": Entry(f"{_HERE}.fill:load", "Load files of events."),
-        "generate": Entry(f"{_HERE}.fill:generate", "Fill in realistic generated events."),
+        "generate": Entry(f"{_HERE}.fill:generate", "Generate realistic events."),
         "openapi": Entry(f"{_HERE}.group:openapi", "Print the OpenAPI document of the server."),
-        "health": Entry(f"{_HERE}.group:health", "Ask a running server whether it is ready."),
+        "health": Entry(f"{_HERE}.group:health", "Check that a running server is ready."),
     },
-    summary="Fill and manage a server's data folder.",
+    summary="Fill and manage the data folder of a server.",
     examples=[
         "adanalytics server partner add acme --currency USD",
         "adanalytics server user add ada@example.org --role admin",
@@ -65,8 +65,8 @@ health = ExampleCommand(
     "health",
     callback=run_health,
     params=[click.Argument(["url"], metavar="URL")],
-    summary="Ask a running server whether it is ready.",
-    details="Exit status 0 when it is, 6 when it is not or does not answer.",
+    summary="Check that a running server is ready.",
+    details="Exit status 0 when it is ready, else 6.",
     examples=["adanalytics server health http://127.0.0.1:8000"],
 )
 
@@ -85,6 +85,6 @@ openapi = ExampleCommand(
     callback=run_openapi,
     params=[],
     summary="Print the OpenAPI document of the server.",
-    details="A running server has the same at /openapi.json.",
+    details="A running server serves it at /openapi.json.",
     examples=["adanalytics server openapi > openapi.json"],
 )

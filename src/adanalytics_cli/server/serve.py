@@ -142,13 +142,13 @@ serve = ExampleCommand(
             metavar="N",
             default=8000,
             show_default=True,
-            help="Port; 0 takes a free one.",
+            help="Port to bind; 0 picks a free one.",
         ),
         data_option(default=None, made=True),
         click.Option(
             ["--demo"],
             is_flag=True,
-            help="With generated data; without --data in a folder that goes.",
+            help="Serve generated data; without --data in a temporary folder.",
         ),
         click.Option(
             ["--rate-limit"],
@@ -156,7 +156,7 @@ serve = ExampleCommand(
             metavar="N",
             default=1000,
             show_default=True,
-            help="Requests per API key and hour; 0 for no limit.",
+            help="Requests per API key and hour; 0 means no limit.",
         ),
         click.Option(
             ["--export-inline-max"],
@@ -164,40 +164,40 @@ serve = ExampleCommand(
             metavar="ROWS",
             default=50_000,
             show_default=True,
-            help="Exports up to this size are done within their request.",
+            help="Answer the order of an export up to this size with the file.",
         ),
-        click.Option(["--loose"], is_flag=True, help="Let unknown query parameters pass."),
+        click.Option(["--loose"], is_flag=True, help="Accept unknown query parameters."),
         click.Option(
             ["--ready-file"],
             type=click.Path(path_type=Path),
             metavar="PATH",
-            help="File to write the address to once the server answers.",
+            help="Write the address to this file once the server answers.",
         ),
         click.Option(
-            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines reach."
+            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines can reach."
         ),
         click.Option(
             ["--dialect"],
             metavar="NAME",
             default="reference",
             show_default=True,
-            help="Other shapes of the answers, such as modern, classic or bare.",
+            help="Shape of the answers, such as modern, classic or bare.",
         ),
         click.Option(
             ["--test-controls"],
             is_flag=True,
-            help="Offer /_control to move the clock, arm faults and reset; for tests.",
+            help="Serve /_control, which moves the clock, arms faults and resets; for tests.",
         ),
         click.Option(
             ["--log-format"],
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,
-            help="Form of the log on stderr, a line for each request.",
+            help="Format of the log on stderr, a line for each request.",
         ),
     ],
     summary="Start the embedded server.",
-    details=f"Without --data it works on ./{DEFAULT_DATA}. Ctrl-C stops it.",
+    details=f"Without --data it uses ./{DEFAULT_DATA}. Ctrl-C stops it.",
     examples=[
         "adanalytics serve --demo",
         "adanalytics serve --data adanalytics-data --port 8080",
