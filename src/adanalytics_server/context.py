@@ -1,4 +1,4 @@
-"""What the endpoints of one application share, handed to them through its state."""
+"""The parts of a running server, as a dependency of its endpoints."""
 
 from dataclasses import dataclass
 from typing import Annotated, cast

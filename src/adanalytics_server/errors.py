@@ -1,4 +1,4 @@
-"""Errors of the API: one shape for all of them, whoever notices.
+"""Errors of the API, all in one shape.
 
 ``{"error": "<text>"}``, and for bad parameters ``"details": [{"field", "message"}]``.
 """
@@ -23,7 +23,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class ApiError(Exception):
-    """An answer that is not a success; raised anywhere below an endpoint."""
+    """An error answer, raised anywhere below an endpoint."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ApiError(Exception):
 
 
 def unauthorized() -> ApiError:
-    """No credential, or one that is wrong, expired or deleted: they look the same from outside."""
+    """No credential, or one that is wrong, expired or deleted: the answers are the same."""
     return ApiError(401, "Unauthorized", headers={"WWW-Authenticate": "Bearer"})
 
 
@@ -64,14 +64,14 @@ def error_response(error: ApiError) -> Response:
 
 
 async def answer_api_error(_request: Request, error: Exception) -> Response:
-    """Answer what an endpoint raised."""
+    """Answer an :class:`ApiError` of an endpoint."""
     if not isinstance(error, ApiError):
         raise error
     return error_response(error)
 
 
 async def answer_framework_error(request: Request, error: Exception) -> Response:
-    """Answer what the framework raised: unknown paths, methods that do not exist."""
+    """Answer an error of the framework, such as an unknown path or method."""
     if not isinstance(error, HTTPException):
         raise error
     return error_response(

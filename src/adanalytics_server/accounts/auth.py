@@ -1,4 +1,4 @@
-"""Who is calling: sign-in by password, with a limit on guessing, and the ``Authorization`` header.
+"""Authentication: sign-in by password, with a limit on guessing, and ``Authorization`` headers.
 
 Five wrong passwords an account in a quarter of an hour close it to sign-ins. The JSON login and the
 login page both go through :class:`SignIns`, so that neither is a way around the other. An e-mail
@@ -18,7 +18,7 @@ from adanalytics_server.storage.state import State
 
 MOST_WRONG = 5
 SIGN_IN_WINDOW_SECONDS = 15 * 60
-# Accounts remembered. Whoever wants to push one out has to pay for as many password hashes.
+# Accounts remembered. To push one out, an attacker must wait for as many password hashes.
 MOST_ACCOUNTS = 10_000
 _WINDOW = SIGN_IN_WINDOW_SECONDS * 1000
 # A key's "last used" is for people, so it is written once a minute at most.
@@ -27,14 +27,14 @@ _LAST_USED_RESOLUTION = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: a user, through a key (its number) or through a login (``None``)."""
+    """The sender of a request: a user, and the number of the key; ``None`` for a login token."""
 
     user: User
     key: int | None
 
     @property
     def credential(self) -> str:
-        """A name for the credential to count requests by."""
+        """The name under which the requests of this credential are counted."""
         return f"user:{self.user.number}" if self.key is None else f"key:{self.key}"
 
 
@@ -48,7 +48,7 @@ class Authenticator:
         self._clock = clock
 
     async def caller(self, authorization: str | None) -> Caller:
-        """Return who sent an ``Authorization`` header, or raise the one 401."""
+        """Return the sender of an ``Authorization`` header, or raise :class:`ApiError` 401."""
         scheme, _, credential = (authorization or "").partition(" ")
         credential = credential.strip()
         if scheme.lower() != "bearer" or not credential:
@@ -106,11 +106,11 @@ class TooManyAttempts(Exception):
 
 @dataclass(slots=True)
 class _Attempts:
-    """The wrong passwords of one account (ms since 1970), and who is at it now."""
+    """The wrong passwords of one account (ms since 1970), and the sign-ins in progress."""
 
     wrong: deque[int] = field(default_factory=deque)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    visitors: int = 0
+    in_progress: int = 0
 
 
 class SignIns:
@@ -130,12 +130,12 @@ class SignIns:
         # A digest, so that the memory does not depend on how long an e-mail is.
         account = hashlib.sha256(email.lower().encode(errors="replace")).digest()
         attempts = self._attempts.setdefault(account, _Attempts())
-        attempts.visitors += 1
+        attempts.in_progress += 1
         try:
             async with attempts.turn:
                 return await self._one_at_a_time(attempts, email, password)
         finally:
-            attempts.visitors -= 1
+            attempts.in_progress -= 1
             self._forget(account, attempts)
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
@@ -162,8 +162,8 @@ class SignIns:
         return user
 
     def _forget(self, account: bytes, attempts: _Attempts) -> None:
-        """Keep what matters, the latest last, and no more than :data:`MOST_ACCOUNTS`."""
-        if attempts.visitors:
+        """Drop an account without wrong passwords, and the oldest above :data:`MOST_ACCOUNTS`."""
+        if attempts.in_progress:
             return
         if not attempts.wrong:
             self._attempts.pop(account, None)

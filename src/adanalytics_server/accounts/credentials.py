@@ -1,4 +1,4 @@
-"""What proves who is calling: password hashes, API keys and signed tokens.
+"""Credentials: password hashes, API keys and signed tokens.
 
 Passwords are argon2id with the parameters OWASP names as a minimum (19 MiB, two passes, one
 lane). API keys are 256 random bits, so a plain SHA-256 is enough to keep them unreadable.
@@ -16,8 +16,8 @@ from adanalytics_server.clock import Clock
 
 API_KEY_PREFIX = "aak_"
 TOKEN_LIFETIME = 7 * 86_400
-# Keys and tokens where they should not be, such as in a path. Every token begins with "eyJ", which
-# is what an opening brace and a quotation mark become.
+# Keys and tokens in the wrong place, such as a path. Every token begins with "eyJ": base64 of an
+# opening brace and a quotation mark.
 _IN_TEXT = re.compile(rf"{API_KEY_PREFIX}[\w-]*|eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
@@ -56,7 +56,7 @@ def api_key_digest(key: str) -> bytes:
 
 
 def hide_credentials(text: str, *, mark: str) -> str:
-    """Put ``mark`` in the place of all keys and tokens in a text.
+    """Replace all keys and tokens in a text by ``mark``.
 
     >>> hide_credentials("/dates/aak_0a1b-2c/x", mark="...")
     '/dates/.../x'
@@ -81,7 +81,7 @@ class Tokens:
         return jwt.encode(claims, self._secret, algorithm="HS256")
 
     def user_of(self, token: str) -> int | None:
-        """Return the user number of a token, or ``None`` when it is not good (any more)."""
+        """Return the user number of a token, or ``None`` when it is invalid or expired."""
         try:
             claims = jwt.decode(
                 token,

@@ -1,4 +1,4 @@
-"""Partners and users: what may exist, and who may read what."""
+"""Partners and users, and the partners that a user may read."""
 
 import asyncio
 import re
@@ -12,12 +12,12 @@ from adanalytics_server.storage.state import State
 
 Role = Literal["admin", "partner"]
 
-# Without halves of surrogate pairs, which is what Python makes of bytes that are no UTF-8.
+# No halves of surrogate pairs: Python makes them of bytes that are not UTF-8.
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-# Nor control characters, which a terminal would obey when names are listed, and those that turn
-# the direction of what is written beside the name.
+# No control characters either, which a terminal would obey, and no marks that change the direction
+# of the text around a name.
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
 

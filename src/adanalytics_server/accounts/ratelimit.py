@@ -20,7 +20,7 @@ _WINDOW = WINDOW_SECONDS * 1000
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one request was told: whether it passes, how many are left, until when.
+    """The decision about one request, and the requests that are left.
 
     ``seconds`` is the time until the oldest request leaves the window.
     """

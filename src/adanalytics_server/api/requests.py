@@ -1,6 +1,6 @@
-"""What the API reads: query parameters and JSON bodies; what is not exactly right is a 400.
+"""Query parameters and JSON bodies: models that describe them and refuse everything else.
 
-The models here describe it and refuse what they do not know. Every error names its parameter.
+A request that does not fit is a 400 that names each wrong parameter or field.
 """
 
 import json
@@ -111,7 +111,7 @@ class SummaryQuery(RangeQuery):
 
 
 class DownloadQuery(NoParameters):
-    """What makes an address signed; to be used as it came."""
+    """The signature of an address, to be used unchanged."""
 
     expires: str = Field(
         "", description="Until when the address is good, in seconds since 1970; else a 403."
@@ -176,7 +176,7 @@ class ApiRoute(APIRoute):
             try:
                 return await answer(request)
             finally:
-                # The log has the address that was sent.
+                # The log shows the address as it was sent.
                 request.scope["query_string"] = sent
 
         return answer_known
@@ -243,7 +243,7 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 
 def _refuse_repeated_names(body: bytes) -> None:
-    """Refuse a name that is there twice: RFC 8259 leaves open which of the two counts."""
+    """Refuse a repeated name: RFC 8259, section 4, leaves open which of the values counts."""
 
     def check(pairs: list[tuple[str, object]]) -> None:
         for name, count in Counter(name for name, _ in pairs).items():

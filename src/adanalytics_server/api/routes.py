@@ -60,7 +60,7 @@ async def readable_partner(
 ) -> Partner:
     """Authenticate, count the request against the limit, and check the access; in this order."""
     authorizations = request.headers.getlist("authorization")
-    # Of two of them, a proxy in front may have looked at the other one.
+    # Two of them: a proxy may have checked the other one, so accept neither.
     caller = await context.authenticator.caller(
         authorizations[0] if len(authorizations) == 1 else None
     )

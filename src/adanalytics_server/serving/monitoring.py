@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from adanalytics_server.context import context_of
+from adanalytics_server.context import ContextDep
 
 # Upper bounds in seconds: from a cached page to an export that is completed within its request.
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -84,13 +83,13 @@ def monitoring_router(metrics: Metrics) -> APIRouter:
         return JSONResponse({"status": "ok"})
 
     @router.get("/readyz")
-    async def ready(request: Request) -> JSONResponse:
-        partners = await context_of(request).accounts.partners()
+    async def ready(context: ContextDep) -> JSONResponse:
+        partners = await context.accounts.partners()
         return JSONResponse({"status": "ok", "partners": len(partners)})
 
     @router.get("/metrics")
-    async def metrics_text(request: Request) -> Response:
-        exports = await context_of(request).exports.table.count_by_status()
+    async def metrics_text(context: ContextDep) -> Response:
+        exports = await context.exports.table.count_by_status()
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
         return Response(metrics.text(exports), headers=headers)
 
