@@ -118,8 +118,7 @@ def _status_answer(fault: Fault) -> Response:
     if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
         answer = Response(status_code=status)
     elif fault.body is None:
-        known = status in HTTPStatus._value2member_map_
-        text = HTTPStatus(status).phrase if known else f"Status {status}"
+        text = next((known.phrase for known in HTTPStatus if known == status), f"Status {status}")
         answer = error_response(ApiError(status, text))
     else:
         answer = Response(fault.body, status, media_type=fault.content_type or "application/json")
@@ -158,18 +157,18 @@ def _cut(send: Send, *, announce: bool) -> Send:
 
 def _gzip(send: Send) -> Send:
     """Return a ``send`` that packs a body as gzip without its end; a gzip file passes as it is."""
-    packer: zlib._Compress | None = zlib.compressobj(1, zlib.DEFLATED, 31)
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    is_file = False
 
     async def send_packed(message: Message) -> None:
-        nonlocal packer
+        nonlocal is_file
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            if headers.get("content-type") == "application/gzip":
-                packer = None
-            else:
+            is_file = headers.get("content-type") == "application/gzip"
+            if not is_file:
                 headers["content-encoding"] = "gzip"
                 del headers["content-length"]
-        elif packer:
+        elif not is_file:
             body = packer.compress(message.get("body", b""))
             if not message.get("more_body", False):
                 # All that was put in comes out, but neither the last block nor the checksum.

@@ -116,9 +116,11 @@ class Faults:
         held = asyncio.get_running_loop().create_future()
         with self._lock:
             self._held.add(held)
-        await asyncio.wait([held], timeout=seconds)
-        with self._lock:
-            self._held.discard(held)
+        try:
+            await asyncio.wait([held], timeout=seconds)
+        finally:
+            with self._lock:
+                self._held.discard(held)
 
     def release(self) -> None:
         """Let all requests go on that are held up; may be called from any thread."""
