@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adanalytics_server.clock import Clock
+from adanalytics_server.storage.damage import room_for
 from adanalytics_server.storage.schema import LIMITS_STEPS, migrate
 from adanalytics_server.storage.store import transaction
 
@@ -37,8 +38,9 @@ class RateLimiter:
     def __init__(self, data: Path, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        self._path = data / "limits.db"
         self._connection = sqlite3.connect(
-            data / "limits.db", isolation_level=None, check_same_thread=False
+            self._path, isolation_level=None, check_same_thread=False
         )
         migrate(self._connection, LIMITS_STEPS)
         # What the process wrote survives its death; only a power cut may forget a few requests.
@@ -46,8 +48,12 @@ class RateLimiter:
         self._connection.execute("DELETE FROM sends WHERE at <= ?", (clock.now() - _WINDOW,))
 
     def take(self, credential: str, *, limit: int) -> Allowance:
-        """Count one request if it fits into the window; a refused one is not counted."""
-        with self._lock, transaction(self._connection):
+        """Count one request if it fits into the window; a refused one is not counted.
+
+        Raises:
+            DiskFull: the disk is full.
+        """
+        with room_for(self._path), self._lock, transaction(self._connection):
             now = self._clock.now()
             self._connection.execute(
                 "DELETE FROM sends WHERE credential = ? AND at <= ?", (credential, now - _WINDOW)

@@ -35,7 +35,7 @@ def log_failure(request: Request, error: Exception) -> None:
     """
     reason = str(error)
     if is_no_room(error):
-        reason += "; make room on the disk of the data folder, the server needs no restart"
+        reason += "; make room on it, the server needs no restart"
     _failures.error(
         "request %s failed: %s %s: %s",
         request_id_of(request),

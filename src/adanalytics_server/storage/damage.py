@@ -34,11 +34,25 @@ def naming(path: Path) -> Iterator[None]:
         DiskFull: the disk is full.
     """
     try:
-        yield
+        with room_for(path):
+            yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             raise DamagedFile(path, str(error)) from error
+        raise
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Name the file when SQLite has no room to write it.
+
+    Raises:
+        DiskFull: the disk is full.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
         if is_no_room(error):
             raise DiskFull(path) from error
         raise

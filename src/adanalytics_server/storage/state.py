@@ -12,6 +12,7 @@ from pathlib import Path
 
 import aiosqlite
 
+from adanalytics_server.storage.damage import room_for
 from adanalytics_server.storage.schema import STATE_STEPS, migrate
 
 _SECRET_BYTES = 32
@@ -20,7 +21,10 @@ _SECRET_BYTES = 32
 class State:
     """An open ``state.db``: one connection writes, another one reads what is committed."""
 
-    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+    def __init__(
+        self, path: Path, writer: aiosqlite.Connection, reader: aiosqlite.Connection
+    ) -> None:
+        self._path = path
         self._writer = writer
         self._reader = reader
         self._writing = asyncio.Lock()
@@ -35,17 +39,22 @@ class State:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[aiosqlite.Connection]:
-        """Run a block in a write transaction: commit at the end, roll back on any exception."""
+        """Run a block in a write transaction: commit at the end, roll back on any exception.
+
+        Raises:
+            DiskFull: the disk is full.
+        """
         async with self._writing:
-            await self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                await self._writer.execute("COMMIT")
-            except BaseException:
-                # A full disk has ended the transaction already.
-                if self._writer.in_transaction:
-                    await self._writer.execute("ROLLBACK")
-                raise
+            with room_for(self._path):
+                await self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._writer
+                    await self._writer.execute("COMMIT")
+                except BaseException:
+                    # A full disk has ended the transaction already.
+                    if self._writer.in_transaction:
+                        await self._writer.execute("ROLLBACK")
+                    raise
 
     async def secret(self, name: str) -> bytes:
         """Return the random secret of a purpose; it is made on first use and then stays."""
@@ -82,7 +91,7 @@ async def open_state(data: Path) -> AsyncIterator[State]:
         await writer.execute("PRAGMA foreign_keys = ON")
         await writer.execute("PRAGMA synchronous = NORMAL")
         await reader.execute("PRAGMA query_only = ON")
-        yield State(writer, reader)
+        yield State(path, writer, reader)
 
 
 def _above_debug(record: logging.LogRecord) -> bool:
