@@ -2,7 +2,7 @@
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -25,6 +25,8 @@ from adanalytics_server.web.drawings import (
 from adanalytics_server.web.format import amount, compact, count
 from adanalytics_server.web.pages import PageError
 
+# A day without a row.
+_NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 
@@ -41,7 +43,7 @@ class DayFigures:
     """A day's coverage and its row of the summary, with zeros where there is none."""
 
     coverage: DayCoverage
-    summary: dict[str, Any]
+    summary: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,8 @@ class MonthView:
 
     @property
     def gaps(self) -> int:
-        """Hours that lack."""
+        """Missing hours."""
         return sum(len(day.coverage.gaps) for day in self.days)
-
-    @property
-    def covered_days(self) -> int:
-        """Days with data."""
-        return sum(1 for day in self.days if day.coverage.covered)
 
 
 def parse_month(text: str | None) -> date | None:
@@ -118,7 +115,7 @@ def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> Mo
     rows = {row["date"]: row for row in summary["summary"]}
     coverage = read_coverage(store, month.year)
     days = tuple(
-        DayFigures(day, rows.get(day.day.isoformat(), {**_NOTHING, "date": day.day.isoformat()}))
+        DayFigures(day, rows.get(day.day.isoformat(), _NOTHING))
         for day in coverage.month(month.month)
     )
     return MonthView(
@@ -134,41 +131,21 @@ def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> Mo
     )
 
 
-_NOTHING: dict[str, Any] = {
-    "impressions": 0,
-    "clicks": 0,
-    "revenue": "0.000000000",
-    "ecpm": None,
-}
-
-
 def _labels(year: int, with_data: frozenset[date]) -> Iterator[MonthLabel | None]:
     columns = month_columns(year)
     for column in range(weeks_of(year)):
-        if column in columns:
-            month = date(year, columns[column], 1)
-            yield MonthLabel(month, month in with_data)
-        else:
-            yield None
+        month = date(year, columns[column], 1) if column in columns else None
+        yield None if month is None else MonthLabel(month, month in with_data)
 
 
 def _impressions(days: tuple[DayFigures, ...]) -> BarChart:
-    values = [day.summary["impressions"] for day in days]
-    titles = [
-        f"{day.coverage.day}: {count(value)} impressions"
-        for day, value in zip(days, values, strict=True)
-    ]
-    return bar_chart(values, titles, tick_text=lambda value: compact(Decimal(value)))
+    values = {str(day.coverage.day): day.summary["impressions"] for day in days}
+    titles = [f"{day}: {count(value)} impressions" for day, value in values.items()]
+    return bar_chart(list(values.values()), titles, tick_text=lambda n: compact(Decimal(n)))
 
 
 def _revenue(days: tuple[DayFigures, ...], currency: str) -> BarChart:
-    amounts = [day.summary["revenue"] for day in days]
-    titles = [
-        f"{day.coverage.day}: {currency} {amount(value)}"
-        for day, value in zip(days, amounts, strict=True)
-    ]
-    return bar_chart(
-        [nanos_from_canonical(value) for value in amounts],
-        titles,
-        tick_text=lambda nanos: compact(Decimal(nanos).scaleb(-9)),
-    )
+    amounts = {str(day.coverage.day): day.summary["revenue"] for day in days}
+    titles = [f"{day}: {currency} {amount(value)}" for day, value in amounts.items()]
+    nanos = [nanos_from_canonical(value) for value in amounts.values()]
+    return bar_chart(nanos, titles, tick_text=lambda n: compact(Decimal(n).scaleb(-9)))

@@ -24,7 +24,7 @@ from adanalytics_server.web.format import duration
 from adanalytics_server.web.month import parse_month, read_month
 from adanalytics_server.web.pages import PageError, page, static
 from adanalytics_server.web.requests import Admin, PageRoute, Visitor, read_form, redirect
-from adanalytics_server.web.session import COOKIE, drop_cookie, sessions_of, set_cookie
+from adanalytics_server.web.session import COOKIE, sessions_of, set_cookie
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20
@@ -68,7 +68,7 @@ async def sign_out(request: Request) -> Response:
     """End the session, here and for everyone else who has its cookie."""
     await sessions_of(request).end(request.cookies.get(COOKIE))
     response = redirect("/")
-    drop_cookie(response, request)
+    set_cookie(response, request, "", max_age=0)
     return response
 
 

@@ -1,4 +1,4 @@
-"""Sessions of the web area: who a browser is signed in as.
+"""Sessions of the web area, and new keys until they are shown.
 
 A session is 256 random bits in a cookie and their digest in ``state.db``. It opens the web
 area only: the Partner API knows no cookies, and its tokens and keys are no sessions. Like a
@@ -61,7 +61,7 @@ class Sessions:
         return token
 
     async def user_of(self, token: str | None) -> User | None:
-        """Return whose session a cookie's value is, or ``None`` when it is not good (any more)."""
+        """Return the user of a session from its cookie; ``None`` when it is unknown or over."""
         if not token:
             return None
         row = await self._state.row(
@@ -73,7 +73,7 @@ class Sessions:
         return None if row is None else User(row["number"], row["email"], row["role"])
 
     async def end(self, token: str | None) -> None:
-        """End a session; one that does not exist is none to end."""
+        """End a session if it exists."""
         if not token:
             return
         async with self._state.writing() as connection:
@@ -100,23 +100,14 @@ def sessions_of(request: Request) -> Sessions:
     return cast("Sessions", request.app.state.sessions)
 
 
-def set_cookie(response: Response, request: Request, token: str) -> None:
-    """Hand a session to the browser: out of reach of scripts and of other sites."""
+def set_cookie(
+    response: Response, request: Request, token: str, *, max_age: int = LIFETIME
+) -> None:
+    """Give a session to the browser, out of reach of scripts and other sites; age 0 removes it."""
     response.set_cookie(
         COOKIE,
         token,
-        max_age=LIFETIME,
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
-
-
-def drop_cookie(response: Response, request: Request) -> None:
-    """Have the browser forget its session."""
-    response.delete_cookie(
-        COOKIE,
+        max_age=max_age,
         path="/",
         secure=request.url.scheme == "https",
         httponly=True,
