@@ -37,6 +37,8 @@ from adanalytics_client import __version__
 if TYPE_CHECKING:
     import httpx
 
+    from adanalytics_client import AdAnalyticsError
+
 Result = Literal["ok", "warn", "fail"]
 
 # One module of each extra that nothing else brings along.
@@ -203,20 +205,25 @@ def check_service(
             )
             return
         except TransportError as error:
-            yield Check("fail", "service", f"{base_url}: {error.message}", "Check --base-url.")
+            yield Check("fail", "service", _cause(error), "Check --base-url and the network.")
             return
         except AuthenticationError as error:
-            login = Check("fail", "login", error.message, sign_in_again)
+            login = Check("fail", "login", _cause(error), sign_in_again)
         except (PermissionDenied, NotFound) as error:
-            login = Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
+            login = Check("fail", "partner", _cause(error), f"Is '{partner}' the right partner?")
         except AdAnalyticsError as error:
-            login = Check("fail", "service", error.message, "Try again later.")
+            login = Check("fail", "service", _cause(error), "Try again later.")
         yield Check("ok", "service", f"{base_url} answers")
         yield login
         if dates:
             yield _clock(*dates[-1])
         left = client.quota.remaining
         yield Check("ok", "quota", "not counted" if left is None else f"{left:,} requests left")
+
+
+def _cause(error: "AdAnalyticsError") -> str:
+    """The first sentence of a message; the others are its remedy, and a check has its own."""
+    return f"{error.message.partition('. ')[0].rstrip('.')}."
 
 
 def _clock(told: str, here: datetime) -> Check:
