@@ -29,7 +29,7 @@ from adanalytics_client.dataset.manifest import (
     unseal,
 )
 from adanalytics_client.dataset.parts import FinishedHour, checksum, write_empty
-from adanalytics_client.dataset.store import Store, write_errors
+from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 
 # Where earlier versions kept the part without rows.
@@ -98,29 +98,28 @@ class Contents:
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
         """Put an hour in place of what was there."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
-        with write_errors(self.store.place):
-            if finished.path is None and self.form == "parquet" and self._parts <= {name}:
-                finished = write_empty(hour, self._scratch)
-            record = HourRecord(
-                finished.rows,
-                finished.size,
-                finished.sha256,
-                asked_at,
-                fingerprint,
-                finished.totals,
-            )
-            note = seal({"prepared": record.as_json()})
-            self.store.write(journal_name(hour), note, lasting=False)
-            self._noted.add(hour)
-            if finished.path is None:
-                self._remove(name)
-            else:
-                self.store.move_in(finished.path, name)
-                self._parts.add(name)
-            self.manifest.put({hour: record})
-            self._drop_empty(unless=name)
-            if finished.path is not None and not finished.rows:
-                self._empty = hour
+        if finished.path is None and self.form == "parquet" and self._parts <= {name}:
+            finished = write_empty(hour, self._scratch)
+        record = HourRecord(
+            finished.rows,
+            finished.size,
+            finished.sha256,
+            asked_at,
+            fingerprint,
+            finished.totals,
+        )
+        note = seal({"prepared": record.as_json()})
+        self.store.write(journal_name(hour), note, lasting=False)
+        self._noted.add(hour)
+        if finished.path is None:
+            self._remove(name)
+        else:
+            self.store.move_in(finished.path, name)
+            self._parts.add(name)
+        self.manifest.put({hour: record})
+        self._drop_empty(unless=name)
+        if finished.path is not None and not finished.rows:
+            self._empty = hour
 
     def keep_readable(self, hour: Hour) -> None:
         """Let a part without rows appear in the place of an hour, if there is no part at all."""
@@ -129,7 +128,6 @@ class Contents:
         record = self.manifest.record(hour) or HourRecord(0, 0, "", NEVER, UNCONFIRMED)
         empty = FinishedHour(hour, 0, totals=Totals())
         self.commit(empty, record.asked_at, record.fingerprint)
-        self.save([hour.day])
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record without a request that hours have no events."""
@@ -154,12 +152,11 @@ class Contents:
         """Write the manifest of days that changed, and drop the notes that it replaces."""
         if not self.manifest.unsaved.intersection(days):
             return
-        with write_errors(self.store.place):
-            self.store.flush()
-            self.manifest.save(days)
-            for hour in [hour for hour in self._noted if hour.day in days]:
-                self.store.remove(journal_name(hour))
-                self._noted.discard(hour)
+        self.store.flush()
+        self.manifest.save(days)
+        for hour in [hour for hour in self._noted if hour.day in days]:
+            self.store.remove(journal_name(hour))
+            self._noted.discard(hour)
 
     def _recover(self) -> None:
         """Bring the manifest in line with files that were exchanged just before a stop."""

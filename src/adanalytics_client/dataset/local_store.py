@@ -10,8 +10,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_client.dataset.layout import LOCK, OURS, SCRATCH
-from adanalytics_client.dataset.store import write_errors
-from adanalytics_client.errors import DatasetInUse
+from adanalytics_client.errors import DatasetError, DatasetInUse
+
+
+@contextmanager
+def write_errors(place: str) -> Iterator[None]:
+    """Turn an error of the system into a DatasetError that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(
+            f"cannot write the dataset {place}: {error.strerror or error}",
+            remedy="Make room and permission there, and run the same command again.",
+        ) from error
 
 
 class LocalStore:
@@ -35,62 +46,71 @@ class LocalStore:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file as a stream."""
+        """Open a file as a seekable stream. Raises FileNotFoundError."""
         with self._path(name).open("rb") as file:
             yield file
 
     def write(
         self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
     ) -> None:
-        """Write a small file in one step."""
+        """Write a small file in one step.
+
+        Args:
+            name: its name.
+            content: all of it.
+            lasting: make it survive a loss of power.
+            private: let nobody else read it.
+        """
         target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
-        self._make_folder(aside.parent)
-        try:
-            with open(aside, "xb", opener=_open_private if private else None) as file:
-                file.write(content)
-                if lasting:
-                    file.flush()
-                    os.fsync(file.fileno())
-            made = self._make_folder(target.parent)
-            aside.replace(target)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
-        if lasting:
-            for folder in (*made, target.parent):
+        with write_errors(self.place):
+            self._make_folder(aside.parent)
+            try:
+                with open(aside, "xb", opener=_open_private if private else None) as file:
+                    file.write(content)
+                    if lasting:
+                        file.flush()
+                        os.fsync(file.fileno())
+                made = self._make_folder(target.parent)
+                aside.replace(target)
+            except BaseException:
+                aside.unlink(missing_ok=True)
+                raise
+            for folder in (*made, target.parent) if lasting else ():
                 _sync(folder)
 
     def move_in(self, local: Path, name: str) -> None:
-        """Put a finished file from the scratch folder under its name.
+        """Put a finished file from the scratch folder under its name; `flush` makes it last.
 
         Readers look below `data` at any moment, and an empty folder is an error to some. So
         missing folders appear in one step with the file inside; one thread at a time does this.
         """
-        with local.open("rb") as file:
-            os.fsync(file.fileno())
-        target = self._path(name)
-        self._unsynced.add(target.parent)
-        missing = [folder for folder in target.parents if not folder.exists()]
-        if missing:
-            top, tree = missing[-1], self._path(SCRATCH) / secrets.token_hex(8)
-            inside = tree / target.relative_to(top)
-            inside.parent.mkdir(parents=True)
-            local.replace(inside)
-            local, target = tree, top
-            self._unsynced.update(folder.parent for folder in missing)
-        local.replace(target)
+        with write_errors(self.place):
+            with local.open("rb") as file:
+                os.fsync(file.fileno())
+            target = self._path(name)
+            self._unsynced.add(target.parent)
+            missing = [folder for folder in target.parents if not folder.exists()]
+            if missing:
+                top, tree = missing[-1], self._path(SCRATCH) / secrets.token_hex(8)
+                inside = tree / target.relative_to(top)
+                inside.parent.mkdir(parents=True)
+                local.replace(inside)
+                local, target = tree, top
+                self._unsynced.update(folder.parent for folder in missing)
+            local.replace(target)
 
     def flush(self) -> None:
         """Bring the names of the files that were put in place to the disk."""
         for folder in self._unsynced:
-            with suppress(FileNotFoundError):
+            with write_errors(self.place), suppress(FileNotFoundError):
                 _sync(folder)
         self._unsynced.clear()
 
     def remove(self, name: str) -> None:
-        """Remove a file and the folders that it leaves empty, except `data` and our own."""
+        """Remove a file, if it is there, and the folders that it leaves empty below the first."""
         path = self._path(name)
-        path.unlink(missing_ok=True)
+        with write_errors(self.place):
+            path.unlink(missing_ok=True)
         with suppress(OSError):
             for folder in path.parents:
                 if folder.parent in (self._root, self._path(OURS)):
@@ -115,10 +135,11 @@ class LocalStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder on the same file system; leftovers of a kill go first."""
+        """Make a folder for files to `move_in`; leftovers of a kill go first."""
         folder = self._path(SCRATCH)
         shutil.rmtree(folder, ignore_errors=True)
-        self._make_folder(folder)
+        with write_errors(self.place):
+            self._make_folder(folder)
         try:
             yield folder
         finally:
@@ -130,7 +151,7 @@ class LocalStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the dataset for this process."""
+        """Keep other processes away. Raises DatasetInUse."""
         path = self._path(LOCK)
         with write_errors(self.place):
             self._make_folder(path.parent)

@@ -15,7 +15,7 @@ from adanalytics_client.dataset.layout import (
     hours_of,
     manifest_name,
 )
-from adanalytics_client.dataset.store import Store, write_errors
+from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import DatasetDamaged
 
@@ -100,8 +100,7 @@ class Identity:
 
     def write(self, store: Store) -> None:
         """Fix the identity for all later runs."""
-        with write_errors(store.place):
-            store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
+        store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from adanalytics_client.dataset.layout import LOCK
-from adanalytics_client.dataset.store import write_errors
+from adanalytics_client.dataset.local_store import write_errors
 from adanalytics_client.errors import DatasetError, DatasetInUse
 
 LEASE_SECONDS = 120.0

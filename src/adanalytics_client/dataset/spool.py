@@ -26,7 +26,6 @@ class Page:
     Attributes:
         number: from 1.
         jsonl: each event as a line of JSON.
-        events: the number of events.
         last: whether it is the last of its query.
         token: the client's token to go on after it.
         total: events of the query, where the service says so.
@@ -34,7 +33,6 @@ class Page:
 
     number: int
     jsonl: bytes
-    events: int
     last: bool
     token: str
     total: int | None = None
@@ -94,7 +92,6 @@ class Spool:
         head = {
             "began": self._began(),
             "number": page.number,
-            "events": page.events,
             "last": page.last,
             "token": page.token,
             "total": page.total,
@@ -129,9 +126,7 @@ class Spool:
         # A start that was killed while it cleared the folder leaves pages of an earlier one.
         if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
             return None
-        return Page(
-            says["number"], body, says["events"], says["last"], says["token"], says["total"]
-        )
+        return Page(says["number"], body, says["last"], says["token"], says["total"])
 
     def _began(self) -> str:
         return self.start.at.isoformat() if self.start else ""

@@ -41,7 +41,6 @@ from adanalytics_client.dataset.parts import FinishedHour, write_hour
 from adanalytics_client.dataset.planning import Outlook, Query, Via, plan_queries
 from adanalytics_client.dataset.report import FailedQuery, SyncReport
 from adanalytics_client.dataset.spool import Page, Spool, Start, started_queries
-from adanalytics_client.dataset.store import write_errors
 from adanalytics_client.dataset.tables import EventTables
 from adanalytics_client.dataset.totals import Totals, events_in
 from adanalytics_client.errors import (
@@ -237,8 +236,7 @@ class Sync:
             held = self._contents.manifest.record
             return {hour for hour in hours if (of := held(hour)) is None or of.asked_at < began}
         self._repull_began = now
-        with write_errors(store.place):
-            store.write(REPULL, seal({**order, "since": now.isoformat()}))
+        store.write(REPULL, seal({**order, "since": now.isoformat()}))
         return hours
 
     def _end_repull(self) -> None:
@@ -363,7 +361,7 @@ class Sync:
             for each in fresh:
                 if doubt := each.drift or each.partial:
                     raise _Drift(str(doubt))
-                page = Page(each.number, each.jsonl, each.events, each.last, each.token, each.total)
+                page = Page(each.number, each.jsonl, each.last, each.token, each.total)
                 spool.put(page)
                 yield page
 
@@ -554,8 +552,7 @@ class Sync:
                 for each in report.failed
             ],
         }
-        with write_errors(store.place):
-            store.write(report.file, json.dumps(content, indent=2).encode() + b"\n")
+        store.write(report.file, json.dumps(content, indent=2).encode() + b"\n")
 
 
 def _asks_for_work(need: DayNeed) -> bool:

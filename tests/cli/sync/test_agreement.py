@@ -1,0 +1,145 @@
+"""A sync believes nothing that contradicts the summary, and a healthy run mends everything."""
+
+import stat
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_server.faults import Fault
+
+Shop = Any
+Held = Callable[[Path], list[dict[str, Any]]]
+LOOK = {"dates": 1, "summary": 1}
+FIRST, SECOND = "2026-01-15", "2026-01-16"
+
+
+def answer(operation: str, body: str, **when: Any) -> Fault:
+    """Answers of an operation that are whole, and not what the service has."""
+    return Fault(
+        effect="status",
+        operation=operation,
+        status=200,
+        body=body,
+        content_type="application/json",
+        **when,
+    )
+
+
+@pytest.mark.parametrize("size", [25, 10_000])
+@pytest.mark.parametrize("after", [0, 2])
+def test_one_empty_answer_loses_nothing(
+    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch, size: int, after: int
+) -> None:
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", size)
+    shop.server.faults.add(answer("events", "[]", after=after, times=1))
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_empty_answers_are_reported_and_mended(shop: Shop, held: Held, folder: Path) -> None:
+    shop.server.faults.add(answer("events", "[]"))
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 3
+    assert "do not agree with the service: ad_requests 0 instead of" in result.stderr
+    shop.server.faults.clear()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+    assert not list((folder / "_adanalytics").glob("*/*/query.json"))
+
+
+def test_held_events_are_replaced_only_by_a_day_that_adds_up(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.sync("--to", folder)
+    before = held(folder)
+    kept = [row for row in shop.rows() if row["event_date"] == FIRST and row["event_hour"] == 13]
+    shop.load([row for row in kept if not row["is_filtered"]][1:], folder.parent, replace=True)
+    shop.server.faults.add(answer("events", "[]"))
+    shop.asked()
+    result = shop.sync("--to", folder)
+    assert result.exit_code == 3
+    assert f"24 of 24 hours are not done: {FIRST}: " in result.stderr
+    # Asked for again, once, with a new summary.
+    assert shop.asked() == {"dates": 2, "summary": 2, "events": 2}
+    assert held(folder) == before
+    shop.server.faults.clear()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+    shop.asked()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked() == LOOK
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"), [("dates", '{"dates": []}'), ("summary", '{"summary": []}')]
+)
+def test_one_answer_without_days_costs_no_page(
+    shop: Shop, held: Held, folder: Path, operation: str, body: str
+) -> None:
+    shop.sync("--to", folder)
+    shop.asked()
+    shop.server.faults.add(answer(operation, body, times=1))
+    assert shop.sync("--to", folder).exit_code == 0
+    assert shop.asked()["events"] == 0
+    assert held(folder) == shop.rows()
+
+
+def test_an_hour_of_a_day_that_is_not_over_does_not_lose_events(
+    shop: Shop, held: Held, folder: Path
+) -> None:
+    shop.now = shop.now.replace(day=16, hour=10, minute=20)
+    shop.sync("--to", folder)
+    before = held(folder)
+    shop.now += timedelta(hours=2)
+    shop.server.faults.add(answer("events", "[]"))
+    result = shop.sync("--to", folder)
+    assert (result.exit_code, "has fewer events than before" in result.stderr) == (3, True)
+    assert held(folder) == before
+    shop.server.faults.clear()
+    shop.now += timedelta(days=1)
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_an_empty_hour_is_not_confirmed_by_a_kill(
+    shop: Shop, held: Held, folder: Path, hourly: None
+) -> None:
+    shop.server.faults.add(answer("events", "[]", after=1, times=1))
+    assert shop.sync("--to", folder, "--max-requests", "8").exit_code == 5
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+@pytest.mark.parametrize("body", ["{}", "null", "[]", ""])
+def test_an_order_that_cannot_be_taken_up_is_ordered_anew(
+    shop: Shop, held: Held, folder: Path, body: str
+) -> None:
+    shop.server.faults.add(answer("start_export", body, times=1))
+    assert shop.sync("--to", folder, "--via", "export").exit_code in {0, 3}
+    assert shop.sync("--to", folder, "--via", "export").exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_a_repull_uses_no_page_from_before_it(
+    shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 100)
+    assert shop.sync("--to", folder, "--max-requests", "5").exit_code == 5
+    assert list((folder / "_adanalytics").glob("spool/*/page-*"))
+    shop.now += timedelta(minutes=5)
+    shop.asked()
+    assert shop.sync("--to", folder, "--repull", "2").exit_code == 0
+    assert shop.asked() == {**LOOK, "events": 12}
+    assert held(folder) == shop.rows()
+    assert not list((folder / "_adanalytics").glob("spool/*/*"))
+
+
+def test_signed_addresses_are_private(shop: Shop, folder: Path) -> None:
+    shop.server.faults.add("503 always on download")
+    shop.sync("--to", folder, "--via", "export", "--max-requests", "4")
+    (order,) = (folder / "_adanalytics").glob("exports/*/query.json")
+    assert stat.S_IMODE(order.stat().st_mode) == 0o600

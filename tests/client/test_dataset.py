@@ -1,0 +1,185 @@
+"""A dataset as a library: reports, periods, stops, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adanalytics_client import (
+    Client,
+    ConfigurationError,
+    DatasetError,
+    DatasetInUse,
+    Observer,
+    RequestDue,
+    UnsuitablePlace,
+    WaitStarted,
+)
+from adanalytics_client.dataset import Dataset, Hour
+from adanalytics_server.faults import Fault
+from adanalytics_server.local import LocalServer, Sample
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
+    with LocalServer(sample=sample, rate_limit=0) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: LocalServer) -> Iterator[Client]:
+    server.reset()
+    with Client(server.url, api_key=server.api_key, partner="acme") as opened:
+        yield opened
+
+
+def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path / "events", format="jsonl")
+    report = dataset.sync(client, "2026-01-15")
+    assert (report.events, report.wanted, report.left, report.failed) == (300, 24, 0, [])
+    assert report.hours[Hour(date(2026, 1, 15), 13)] > 0
+    assert dataset.sync(client, "2026-01").events == 300
+    assert dataset.sync(client).wanted == 0
+    checked = dataset.verify(client, deep=True)
+    assert (checked.hours, checked.events, checked.is_whole) == (31 * 24, 600, True)
+    held = dataset.holdings()
+    assert held is not None
+    assert (held.partner, held.format, held.hours[date(2026, 1, 15)]) == ("acme", "jsonl", 24)
+
+
+def test_a_failed_query_is_in_the_report(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    server.faults.add("422 always on events")
+    dataset = Dataset(tmp_path / "events")
+    with pytest.raises(Exception, match="422"):
+        dataset.sync(client)
+    server.faults.clear()
+    odd = Fault(
+        effect="status",
+        operation="events",
+        status=200,
+        body='{"nothing": 1}',
+        content_type="application/json",
+    )
+    server.faults.add(odd)
+    report = dataset.sync(client)
+    server.faults.clear()
+    assert [(each.kind, len(each.hours)) for each in report.failed] == [("ProtocolError", 48)]
+    assert (tmp_path / "events" / report.file).is_file()
+    assert dataset.sync(client).events == 600
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"via": "pigeon"},
+        {"repull": -1},
+        {"end": "2026-01-15"},
+        {"start": "2026-13"},
+    ],
+)
+def test_wrong_arguments_touch_nothing(
+    client: Client, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError):
+        Dataset(tmp_path / "events").sync(client, **wrong)
+    assert not (tmp_path / "events").exists()
+
+
+def test_a_dataset_is_of_one_partner_and_place(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="format"):
+        Dataset(tmp_path, format="xlsx")  # type: ignore[arg-type]
+    with pytest.raises(DatasetError, match="there is no dataset"):
+        Dataset(tmp_path / "events").verify(client)
+    Dataset(tmp_path / "events").sync(client, "2026-01-15")
+    with pytest.raises(DatasetError, match="partner acme, not other"):
+        Dataset(tmp_path / "events").sync(client.for_partner("other"))
+    with pytest.raises(UnsuitablePlace, match="holds events"):
+        Dataset(tmp_path).sync(client)
+
+
+class Stop(Exception):
+    """What an observer ends a run with."""
+
+
+class AtMost(Observer):
+    """Lets some requests pass; in a wait it interrupts, as Ctrl-C does."""
+
+    def __init__(self, requests: int) -> None:
+        self._left = requests
+        self._lock = threading.Lock()
+
+    def due(self, _info: RequestDue) -> None:
+        with self._lock:
+            self._left -= 1
+            if self._left < 0:
+                raise Stop
+
+    def wait(self, _info: WaitStarted) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_observer_ends_a_run_and_the_next_goes_on(client: Client, tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path / "events")
+    with pytest.raises(Stop):
+        dataset.sync(client.with_options(observer=AtMost(2)))
+    assert dataset.report is not None
+    assert (dataset.report.wanted, dataset.report.left) == (48, 48)
+    assert dataset.sync(client).events == 600
+
+
+def test_an_interrupted_wait_leaves_the_client_open(
+    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adanalytics_client.dataset.sync.EVENTS_PER_PAGE", 10)
+    dataset = Dataset(tmp_path / "events")
+    with Client(
+        server.url,
+        api_key=server.api_key,
+        partner="acme",
+        limit=6,
+        quota_log=tmp_path / "quota",
+        observer=AtMost(100),
+    ) as limited:
+        with pytest.raises(KeyboardInterrupt):
+            dataset.sync(limited)
+        # The quota is used up, and the client is not closed.
+        with pytest.raises(KeyboardInterrupt):
+            limited.dates()
+    assert dataset.sync(client).left == 0
+
+
+def test_one_process_at_a_time(client: Client, tmp_path: Path) -> None:
+    dataset = Dataset(tmp_path / "events")
+    dataset.sync(client, "2026-01-15")
+    refused: list[type[BaseException]] = []
+
+    def second(_queries: int) -> None:
+        try:
+            Dataset(tmp_path / "events").sync(client)
+        except DatasetInUse as error:
+            refused.append(type(error))
+
+    dataset.sync(client, expect=second)
+    assert refused == [DatasetInUse]
+
+
+def test_importing_the_client_imports_neither_datasets_nor_arrow() -> None:
+    code = (
+        "import sys, adanalytics_client; adanalytics_client.Client; "
+        "names = {'pyarrow', 'adanalytics_client.dataset'}; print(names & sys.modules.keys()); "
+        "import adanalytics_client.dataset; print('pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["set()", "False", ""]
