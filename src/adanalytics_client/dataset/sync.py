@@ -372,7 +372,8 @@ class Sync:
                 job = ExportJob.from_json(self._client, start.job)
                 return _Pulled(self._partition_export(query, job, spool), start.at, spool)
             except _ORDER_LOST as error:
-                if not _is_lost(error):
+                # One that is not done in a second run either may never be.
+                if not (_is_lost(error) or isinstance(error, ExportTimeout)):
                     raise
         at = self._now()
         job = self._client.start_export(query.first, query.last, format=_EXPORT_FORMAT)
