@@ -476,13 +476,17 @@ class Sync:
             difference = _difference_of(record.totals, record.rows, state)
             confirmed = list(hours_of(day))
         else:
-            # The summary of a day that is not over is older than the answers to come.
+            # The summary of a day that is not over is older than the answers to come: it may
+            # state fewer events than there are. Hours that have not begun may have some, too.
             shrunk = [
                 hour
                 for hour, (finished, _) in waiting.items()
                 if finished.rows < held.hours[hour.hour].rows
             ]
-            difference = f"{shrunk[0]} has fewer events than before" if shrunk else ""
+            empty = self._contradicted_hours(day)
+            difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
+            if shrunk:
+                difference = f"{shrunk[0]} has fewer events than before"
             confirmed = [h for h in hours_of(day) if _is_unconfirmed(record.hours.get(h.hour))]
         if difference:
             self._differing[day] = difference
@@ -509,7 +513,15 @@ class Sync:
     def _hours_again(self, day: date) -> list[Hour]:
         if self._complete_record(day).is_settled:
             return [*hours_of(day)]
-        return [hour for hour in self._waiting if hour.day == day]
+        waiting = {hour for hour in self._waiting if hour.day == day}
+        return sorted(waiting.union(self._contradicted_hours(day)))
+
+    def _contradicted_hours(self, day: date) -> list[Hour]:
+        """List the hours without events, if the day has fewer than the summary says."""
+        record, stated = self._complete_record(day), events_in(self._service.state(day).figures)
+        found = events_in(record.totals.counts) if record.totals else record.rows
+        empty = [hour for hour, of in record.hours.items() if not of.rows]
+        return [Hour(day, hour) for hour in empty] if found < stated else []
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record of a day with the hours that wait."""

@@ -105,6 +105,21 @@ def test_an_hour_of_a_day_that_is_not_over_does_not_lose_events(
     assert held(folder) == shop.rows()
 
 
+@pytest.mark.parametrize(("times", "code"), [(1, 0), (None, 3)])
+def test_an_empty_hour_of_a_day_that_is_not_over_is_asked_for_again(
+    shop: Shop, held: Held, folder: Path, hourly: None, times: int | None, code: int
+) -> None:
+    shop.now = shop.now.replace(day=16, hour=10, minute=20)
+    due = [r for r in shop.rows() if (r["event_date"], r["event_hour"]) <= (SECOND, 10)]
+    begin = shop.price(FIRST) + 2
+    shop.server.faults.add(answer("events", "[]", after=begin, times=times))
+    result = shop.sync("--to", folder)
+    assert (result.exit_code, held(folder) == due) == (code, code == 0), result.stderr
+    shop.server.faults.clear()
+    assert shop.sync("--to", folder).exit_code == 0
+    assert held(folder) == due
+
+
 def test_an_empty_hour_is_not_confirmed_by_a_kill(
     shop: Shop, held: Held, folder: Path, hourly: None
 ) -> None:
