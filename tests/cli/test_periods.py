@@ -90,7 +90,7 @@ def test_days_to_come_are_not_asked_for(
     """The day is 2026-01-20, and the clock of the service may be a little ahead."""
     service.journal.clear()
     done = run("events", "2026-01-19", "2026-03", "-o", str(folder / "rows.jsonl"))
-    assert done.stderr == "Asked is up to 2026-01-21: 2026-03-31 lies in the future.\n"
+    assert done.stderr == "The period ends on 2026-01-21: 2026-03-31 lies in the future.\n"
     asked = [dict(each.query)["start_date"] for each in service.journal.entries()]
     assert sorted({*asked}) == ["2026-01-19", "2026-01-20", "2026-01-21"]
     assert len(asked) == 3 * 24
