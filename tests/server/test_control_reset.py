@@ -1,5 +1,6 @@
 """Reset and snapshots: complete, whatever a test did to the server."""
 
+import asyncio
 import sqlite3
 import threading
 from collections import Counter, OrderedDict, deque
@@ -14,10 +15,12 @@ import httpx
 import pytest
 
 from adanalytics_server import admin
+from adanalytics_server.accounts import RateLimiter
 from adanalytics_server.context import Context
 from adanalytics_server.control import CannotRestore, ControlError
 from adanalytics_server.control.controls import MOST_SNAPSHOTS
 from adanalytics_server.local import LocalServer, Sample
+from adanalytics_server.storage.damage import DiskFull
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore
@@ -214,6 +217,55 @@ def test_events_that_were_too_many_to_copy_are_an_error_only_when_changed(
             server.reset()
         server.restore("whole")
         server.reset()
+
+
+def test_a_snapshot_without_room_for_the_events_is_none(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.snapshot("whole")
+    real = sqlite3.connect
+
+    def full(path: str | Path, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = real(path, **options)
+        if "named-whole" in str(path):
+            connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", full)
+        with pytest.raises(DiskFull, match=r"no room on the disk: .*\.db"):
+            server.snapshot("whole")
+    with pytest.raises(ControlError, match="there is: none"):
+        server.restore("whole")
+
+
+def test_events_that_could_not_be_copied_are_a_409_when_changed(
+    server: LocalServer, make_record: MakeRecord
+) -> None:
+    folder = server.settings.data / "partners" / "1"
+    (folder / "2026-02.db").write_bytes(b"no database" * 1000)
+    snapshots = f"{server.url}/_control/snapshots"
+    assert httpx.post(snapshots, json={"name": "damaged"}).status_code == 201
+    with closing(PartnerStore(folder)) as store:
+        ingest(store, [make_record(START, 1)])
+    answer = httpx.post(f"{snapshots}/damaged/restore")
+    assert (answer.status_code, "a file cannot be read" in answer.text) == (409, True)
+
+
+@pytest.mark.parametrize("method", ["capture", "restore"])
+def test_requests_are_answered_while_the_limiter_reads_its_file(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    real = getattr(RateLimiter, method)
+
+    def off_the_loop(*values: Any) -> Any:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        return real(*values)
+
+    monkeypatch.setattr(RateLimiter, method, off_the_loop)
+    server.snapshot("now")
+    server.restore("now")
 
 
 def test_resets_from_many_threads_take_turns(server: LocalServer) -> None:

@@ -1,14 +1,21 @@
 """A file that went bad: its month answers 500 with one clear line, everything else goes on."""
 
+import asyncio
 import logging
+import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from adanalytics_server.accounts import RateLimiter
+from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer, Sample
+from adanalytics_server.storage.damage import DiskFull
+from adanalytics_server.storage.state import open_state
 
 API = "/api/partners/acme/ad-analytics"
 GOOD = {"start_date": "2026-01-30", "end_date": "2026-01-31"}
@@ -108,3 +115,32 @@ def test_a_damaged_file_is_one_line_without_a_traceback(
         "partners/1/2026-02.db is damaged (file is not a database): put its folder back from a"
         " backup, or remove the folder and load its files again"
     )
+
+
+def test_a_full_disk_names_the_file_also_at_the_start_and_at_a_reset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = sqlite3.connect
+    pages = 1
+
+    def small(path: str | Path, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = real(path, **options)
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    async def start() -> None:
+        async with open_state(tmp_path):
+            pytest.fail("it has started")
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with pytest.raises(DiskFull, match=r"/state\.db"):
+        asyncio.run(start())
+    with pytest.raises(DiskFull, match=r"/limits\.db"):
+        RateLimiter(tmp_path, Clock())
+    pages = 10
+    limiter = RateLimiter(tmp_path, Clock())
+    try:
+        with pytest.raises(DiskFull, match=r"/limits\.db"):
+            limiter.restore([(f"key:{number}", number) for number in range(10_000)])
+    finally:
+        limiter.close()

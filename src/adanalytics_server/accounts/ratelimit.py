@@ -42,10 +42,17 @@ class RateLimiter:
         self._connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
         )
-        migrate(self._connection, LIMITS_STEPS)
-        # What the process wrote survives its death; only a power cut may forget a few requests.
-        self._connection.execute("PRAGMA synchronous = OFF")
-        self._connection.execute("DELETE FROM sends WHERE at <= ?", (clock.now() - _WINDOW,))
+        try:
+            with room_for(self._path):
+                migrate(self._connection, LIMITS_STEPS)
+                # What the process wrote survives it; a power cut may forget a few requests.
+                self._connection.execute("PRAGMA synchronous = OFF")
+                over = clock.now() - _WINDOW
+                self._connection.execute("DELETE FROM sends WHERE at <= ?", (over,))
+        except BaseException:
+            # An open transaction would keep the next start out.
+            self._connection.close()
+            raise
 
     def take(self, credential: str, *, limit: int) -> Allowance:
         """Count one request if it fits into the window; a refused one is not counted.
@@ -81,8 +88,12 @@ class RateLimiter:
             return self._connection.execute("SELECT credential, at FROM sends").fetchall()
 
     def restore(self, captured: list[tuple[str, int]]) -> None:
-        """Go back to a captured state: the requests that were counted then, and no others."""
-        with self._lock, transaction(self._connection):
+        """Go back to a captured state: the requests that were counted then, and no others.
+
+        Raises:
+            DiskFull: the disk is full.
+        """
+        with room_for(self._path), self._lock, transaction(self._connection):
             self._connection.execute("DELETE FROM sends")
             self._connection.executemany("INSERT INTO sends VALUES (?, ?)", captured)
 

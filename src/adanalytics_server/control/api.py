@@ -172,6 +172,8 @@ async def restore_snapshot(name: str, controls: ItsControls) -> Response:
         await controls.restore(name)
     except ControlError as error:
         raise ApiError(404, str(error)) from error
+    except CannotRestore as error:
+        raise ApiError(409, str(error)) from error
     return Response(status_code=204)
 
 

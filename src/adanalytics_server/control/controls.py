@@ -49,6 +49,7 @@ class Captured:
     """The state of a whole server."""
 
     memory: list[tuple[InMemory, Any]]
+    sends: list[tuple[str, int]]
     tables: Tables
     files: Files
 
@@ -105,6 +106,7 @@ class Controls:
 
         Raises:
             ControlError: the name cannot be one, or there are :data:`MOST_SNAPSHOTS` already.
+            DiskFull: the disk has no room for the events; there is no snapshot of the name.
         """
         if not _NAME.fullmatch(name):
             raise ControlError(
@@ -115,6 +117,8 @@ class Controls:
                 raise ControlError(
                     f"there are {MOST_SNAPSHOTS} snapshots already: use one of their names again"
                 )
+            # Its files go first: if the new one fails, there is none of this name.
+            self._snapshots.pop(name, None)
             self._snapshots[name] = await self._capture(f"named-{name}", at_most=None)
 
     async def restore(self, name: str) -> None:
@@ -122,6 +126,7 @@ class Controls:
 
         Raises:
             ControlError: there is no snapshot of this name.
+            CannotRestore: events have changed, and a damaged file could not be copied then.
         """
         async with self._turn:
             if name not in self._snapshots:
@@ -140,23 +145,24 @@ class Controls:
             self.clock,
             self.faults,
             self.journal,
-            context.limiter,
             context.sign_ins,
         ]
         memory = [(part, part.capture()) for part in changing]
+        sends = await asyncio.to_thread(context.limiter.capture)
         tables: Tables = {}
         for (name,) in await self._state.rows(_TABLES):
             rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables[name] = [tuple(row) for row in rows]
         into = self._folder / folder
         files = await asyncio.to_thread(self._files.capture, into, at_most=at_most)
-        return Captured(memory, tables, files)
+        return Captured(memory, sends, tables, files)
 
     async def _restore(self, captured: Captured) -> None:
         # Requests that a fault holds up would otherwise act on the state that is to go.
         self.faults.release()
         for part, state in captured.memory:
             part.restore(state)
+        await asyncio.to_thread(self._context.limiter.restore, captured.sends)
         await self._restore_tables(captured.tables)
         await asyncio.to_thread(self._files.restore, captured.files)
         # Exports that were waiting then start again, now that the events are those of then.

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from adanalytics_server.storage.damage import DiskFull
+from adanalytics_server.storage.damage import DiskFull, room_for
 from adanalytics_server.storage.store import PartnerStore, Stores
 
 
@@ -56,6 +56,9 @@ class DataFiles:
         Args:
             into: the folder.
             at_most: bytes of events to copy for each partner; ``None`` for all of them.
+
+        Raises:
+            DiskFull: the disk is full, and all events were to be copied.
         """
         shutil.rmtree(into, ignore_errors=True)
         exports = into / "exports"
@@ -125,6 +128,8 @@ class DataFiles:
                 for file in sorted(store.folder.glob("*.db")):
                     _copy(file, into / file.name)
         except (sqlite3.DatabaseError, DiskFull) as error:
+            if at_most is None and isinstance(error, DiskFull):
+                raise
             # A damaged file is for the requests that need it to report, not a reason not to start.
             return Events(revision, reason=f"a file cannot be read ({error})")
         return Events(revision, into)
@@ -138,6 +143,7 @@ def _bring_back(store: PartnerStore, copy: Path) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     with (
+        room_for(target),
         closing(sqlite3.connect(source)) as reading,
         closing(sqlite3.connect(target)) as writing,
     ):

@@ -77,6 +77,9 @@ async def open_state(data: Path) -> AsyncIterator[State]:
     """Open the ``state.db`` of a data folder, making both when they are missing.
 
     The file is readable by its owner only: it holds the key that signs tokens.
+
+    Raises:
+        DiskFull: the disk is full.
     """
     path = data / "state.db"
     await asyncio.to_thread(_prepare, path)
@@ -108,7 +111,10 @@ def _prepare(path: Path) -> None:
             os.fchmod(file, 0o600)
     finally:
         os.close(file)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with (
+        room_for(path),
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+    ):
         migrate(connection, STATE_STEPS)
 
 
