@@ -37,16 +37,19 @@ def copied(page: Page) -> str:
 def test_a_key_is_made_copied_used_and_deleted(
     new_visit: "Callable[..., Visit]", server: LocalServer, *, scripts: bool
 ) -> None:
-    visit = new_visit(scripts=scripts)
+    name = "madeinabrowser" * 4
+    visit = new_visit(scripts=scripts, width=390)
     visit.sign_in()
     page = visit.page
     page.get_by_role("link", name="API keys").click()
-    page.get_by_label("Name of the key").fill("from a browser")
+    page.get_by_label("Name of the key").fill(name)
     page.get_by_role("button", name="Create key").click()
+    expect(page.locator("strong")).to_have_text(name)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     key = copied(page)
     assert status_with(server, key) == 200
     visit.open("/settings/api-keys")
-    row = page.get_by_role("row").filter(has_text="from a browser")
+    row = page.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text(key[-4:])
     expect(row).not_to_contain_text("never")
     row.get_by_role("link", name="Delete").click()

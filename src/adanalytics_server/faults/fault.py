@@ -249,7 +249,8 @@ class _Words:
     def take(self, pattern: str, expected: str) -> str:
         """Take the next word, which has to match."""
         if not self.come(pattern):
-            raise self.wrong(f"{expected} expected where {next(iter(self.left), 'it ends')!r} is")
+            place = f"where {self.left[0]!r} is" if self.left else "at its end"
+            raise self.wrong(f"{expected} expected {place}")
         return self.left.popleft()
 
 

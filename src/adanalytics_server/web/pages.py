@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adanalytics_server.accounts import User
 from adanalytics_server.clock import rfc3339
-from adanalytics_server.errors import ApiError
 from adanalytics_server.web import format as web_format
 
 # Nothing from elsewhere, in no frame, in no cache.
@@ -124,11 +124,11 @@ async def static(request: Request, name: str) -> Response:
     """Send a file; for a year when asked by version, otherwise to be checked each time.
 
     Raises:
-        ApiError: 404 for another name.
+        HTTPException: 404 for another name.
     """
     asset = _ASSETS.get(name)
     if asset is None:
-        raise ApiError(404, "Not Found")
+        raise HTTPException(HTTPStatus.NOT_FOUND)
     versioned = request.query_params.get("v") == asset.version
     etag = f'"{asset.version}"'
     headers = {

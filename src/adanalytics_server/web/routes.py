@@ -24,7 +24,7 @@ from adanalytics_server.web.format import duration
 from adanalytics_server.web.month import parse_month, read_month
 from adanalytics_server.web.pages import PageError, page, static
 from adanalytics_server.web.requests import Admin, PageRoute, Visitor, read_form, redirect
-from adanalytics_server.web.session import COOKIE, sessions_of, set_cookie
+from adanalytics_server.web.session import COOKIE, SessionsDep, set_cookie
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20
@@ -42,7 +42,7 @@ async def show_login(request: Request, user: Visitor) -> Response:
 
 
 @pages.post("/login")
-async def sign_in(request: Request, context: ContextDep) -> Response:
+async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) -> Response:
     """Check e-mail and password, begin a session and go on to the page that was asked for."""
     form = await read_form(request, "email", "password", "next")
     target = _own_path(form["next"])
@@ -57,16 +57,16 @@ async def sign_in(request: Request, context: ContextDep) -> Response:
     if user is None:
         text = "This e-mail address and this password do not belong together."
         return _login_page(target, email=email, problem=text, status=403)
-    await sessions_of(request).end(request.cookies.get(COOKIE))
+    await sessions.end(request.cookies.get(COOKIE))
     response = redirect(target)
-    set_cookie(response, request, await sessions_of(request).begin(user))
+    set_cookie(response, request, await sessions.begin(user))
     return response
 
 
 @pages.post("/logout")
-async def sign_out(request: Request) -> Response:
+async def sign_out(request: Request, sessions: SessionsDep) -> Response:
     """End the session, here and for everyone else who has its cookie."""
-    await sessions_of(request).end(request.cookies.get(COOKIE))
+    await sessions.end(request.cookies.get(COOKIE))
     response = redirect("/")
     set_cookie(response, request, "", max_age=0)
     return response
@@ -180,21 +180,22 @@ async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
 
 
 @pages.post(KEYS)
-async def create_key(request: Request, user: Admin, context: ContextDep) -> Response:
+async def create_key(
+    request: Request, user: Admin, context: ContextDep, sessions: SessionsDep
+) -> Response:
     """Create a key and go to the page that shows it once."""
     name = (await read_form(request, "name"))["name"].strip()
     try:
         key = await context.api_keys.create(user.email, name=name)
     except AccountError as error:
-        problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
-        return await _keys_page(context, user, name=name, problem=problem, status=400)
-    return redirect(f"{KEYS}/created/{sessions_of(request).keep_new_key(user, name, key)}")
+        return await _keys_page(context, user, name=name, problem=str(error), status=400)
+    return redirect(f"{KEYS}/created/{sessions.keep_new_key(user, name, key)}")
 
 
 @pages.get(KEYS + "/created/{ticket}")
-async def show_key(request: Request, user: Admin, ticket: str) -> Response:
+async def show_key(user: Admin, sessions: SessionsDep, ticket: str) -> Response:
     """Show a new key in this one answer; it is in no address, and nowhere after it."""
-    new = sessions_of(request).take_new_key(user, ticket)
+    new = sessions.take_new_key(user, ticket)
     if new is None:
         text = "A new key is shown once. If you did not copy it, delete it and create another."
         raise PageError(410, text)

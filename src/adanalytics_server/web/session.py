@@ -8,8 +8,9 @@ token of the API it ends after seven days, and with its user.
 import hashlib
 import secrets
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Annotated, cast
 
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -98,6 +99,14 @@ class Sessions:
 def sessions_of(request: Request) -> Sessions:
     """Return the sessions of the server that received a request."""
     return cast("Sessions", request.app.state.sessions)
+
+
+# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+async def _sessions(request: Request) -> Sessions:
+    return sessions_of(request)
+
+
+SessionsDep = Annotated[Sessions, Depends(_sessions)]
 
 
 def set_cookie(

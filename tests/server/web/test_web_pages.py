@@ -149,6 +149,7 @@ def test_nothing_else_is_a_file(server: LocalServer, path: str) -> None:
     [
         ("GET", "/nothing", 404, None),
         ("GET", "/settings/nothing", 404, None),
+        ("GET", "/static/nothing.css", 404, None),
         ("GET", "/logout", 405, "POST"),
         ("PUT", "/", 405, "GET"),
         ("PUT", "/settings/api-keys", 405, "GET, POST"),
