@@ -38,6 +38,7 @@ RANGE = "start_date=2026-01-01&end_date=2026-01-02"
         (f"events?{RANGE}&per_page=0", "per_page", "greater than or equal to 1"),
         (f"events?{RANGE}&page=1&page=1", "page", "must not be repeated"),
         (f"events?{RANGE}&per_pgae=5", "per_pgae", "is not a parameter"),
+        (f"events?{RANGE}&=5", "", "is not a parameter"),
         (f"summary?{RANGE}&group_by=os", "group_by", "'day', 'campaign' or 'demand_tag'"),
         (f"summary?{RANGE}&group_by=", "group_by", "'day', 'campaign' or 'demand_tag'"),
         (f"summary?{RANGE}&hour=1", "hour", "is not a parameter"),

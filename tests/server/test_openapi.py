@@ -129,6 +129,7 @@ def test_everything_in_it_is_described(document: Any) -> None:
                 (path, each["name"])
                 for each in operation.get("parameters", [])
                 if not each.get("description")
+                or not (each.get("examples") or each["schema"].get("examples"))
             ]
     bodies = {
         operation["operationId"]: operation["requestBody"]["content"]["application/json"]["schema"]

@@ -57,7 +57,7 @@ class BulkExportAnswer(BaseModel):
         description="Signed address of the file. It needs no credential and refuses one; until the"
         " file is there it answers 202."
     )
-    status_url: Address = Field(description="Address that tells the state again.")
+    status_url: Address = Field(description="Address that returns the current state.")
     created_at: Instant = Field(description="When it was ordered, in UTC.")
     expires_at: Instant = Field(description="Until when the file can be downloaded, in UTC.")
     row_count: Count | None = Field(description="Events in the file; null until it is completed.")

@@ -93,11 +93,12 @@ class EventsQuery(RangeQuery):
     hour: Hour = Field(
         None, description="Only this hour of each day, in UTC; all hours without it.", examples=[13]
     )
-    page: PositiveInteger = Field(1, description="The page to send, counted from 1.")
+    page: PositiveInteger = Field(1, description="The page to send, counted from 1.", examples=[1])
     # The maximum is documented here and kept by the endpoint, where a dialect may cut instead.
     per_page: PositiveInteger = Field(
         1000,
         description="Events on a page. More than 10,000 are refused, not cut.",
+        examples=[1000],
         json_schema_extra={"maximum": MOST_PER_PAGE},
     )
 
@@ -114,9 +115,15 @@ class DownloadQuery(NoParameters):
     """The signature of an address, to be used unchanged."""
 
     expires: str = Field(
-        "", description="Until when the address is good, in seconds since 1970; else a 403."
+        "",
+        description="Until when the address is good, in seconds since 1970; else a 403.",
+        examples=["1769990400"],
     )
-    signature: str = Field("", description="Proof that this server made the address; else a 403.")
+    signature: str = Field(
+        "",
+        description="Proof that this server made the address; else a 403.",
+        examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+    )
 
 
 class LoginRequest(BaseModel):
@@ -160,6 +167,10 @@ def parameters_of(request: Request) -> list[str]:
 
 class ApiRoute(APIRoute):
     """A route that hides unknown query parameters from its model on a loose server."""
+
+    # This leans on what FastAPI does and does not promise: ``scope["route"]`` is set before the
+    # handler runs, ``dependant.query_params`` has the model as a field, and the handler reads
+    # ``scope["query_string"]`` only when it is called. The tests of a loose server hold it.
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the endpoint and its dependencies."""
@@ -208,7 +219,7 @@ async def answer_bad_parameters(request: Request, error: Exception) -> Response:
 
 def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
     """Say what is wrong as a phrase that follows the field's name; the value stays out of it."""
-    field = ".".join(map(str, place)) or "body"
+    field = ".".join(map(str, place)) if place else "body"
     if problem["type"] == "missing":
         return Detail(field, "is required")
     if problem["type"] == "extra_forbidden":

@@ -77,7 +77,13 @@ async def readable_partner(
 
 
 ReadablePartner = Annotated[Partner, Depends(readable_partner)]
-ExportId = Annotated[str, Path(description="The `export_id` of the answer to the order.")]
+ExportId = Annotated[
+    str,
+    Path(
+        description="The `export_id` of the answer to the order.",
+        examples=["0b6f2c1e-7c3d-4f0a-9a51-2f4f5d1c8e77"],
+    ),
+]
 NoQuery = Annotated[NoParameters, Query()]
 
 # The partner is named here too, so that the credential is checked before the parameters.
@@ -199,7 +205,7 @@ async def export_status(
     export_id: ExportId,
     _query: NoQuery,
 ) -> Response:
-    """Tell how far an export is."""
+    """Return the state of an export."""
     job = await context.exports.table.job(export_id)
     if job is None or job.partner != partner.number:
         raise ApiError(404, "Not Found")
