@@ -97,6 +97,11 @@ def test_folders_import_only_what_is_below_them() -> None:
     assert not wrong
 
 
+def test_it_knows_neither_the_client_nor_the_command_line() -> None:
+    others = ("adanalytics_client", "adanalytics_cli")
+    assert not [each for each in FOUND if each.name.startswith(others)]
+
+
 def test_the_arrows_have_one_direction() -> None:
     TopologicalSorter(ARROWS).prepare()
 

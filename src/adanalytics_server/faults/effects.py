@@ -89,7 +89,7 @@ async def play(fault: Fault, exchange: Exchange) -> None:
         case "reset":
             await exchange.end(reset=True)
         case "empty_reply":
-            # What was asked for is done, but nobody hears of it.
+            # The request takes effect, but its answer is not sent.
             await exchange.run(send=_drop)
             await exchange.end(reset=False)
         case "truncated_body":

@@ -166,7 +166,7 @@ class FaultLayer:
             is_recorded = True
 
         async def send_recorded(message: Message) -> None:
-            # Before the first byte, so that who sees the answer finds the entry.
+            # Before the first byte, so that a client that has the answer finds the entry.
             if message["type"] == "http.response.start":
                 record(message["status"])
             await send(message)

@@ -200,4 +200,4 @@ def _reporting(records: Iterable[Record], *, total: int, report: OnProgress) -> 
 
 
 def _say_nothing(progress: Progress) -> None:
-    """Take a progress report where nobody wants one."""
+    """Ignore a progress report."""

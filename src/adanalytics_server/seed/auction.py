@@ -106,12 +106,12 @@ def played(draw: Draw) -> list[Step]:
     steps.append(Step(now, "start"))
     quarter = _SPOTS[draw() % len(_SPOTS)] // 4
     for quartile in _QUARTILES:
-        fate = draw() % 1000
-        if fate < 45:
+        chance = draw() % 1000
+        if chance < 45:
             return [*steps, Step(now + 1 + draw() % quarter, "skip")]
-        if fate < 105:
+        if chance < 105:
             return steps
-        if fate < 108:
+        if chance < 108:
             steps.append(Step(now + 1 + draw() % quarter, "click"))
         now += quarter
         steps.append(Step(now, quartile))

@@ -95,7 +95,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def main_loop(self) -> None:
-        """Serve until somebody asks for the end, with uvicorn's ten ticks a second."""
+        """Serve until a stop is requested, with uvicorn's ten ticks a second."""
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1
@@ -192,7 +192,7 @@ class ServerThread:
         try:
             await self._app(scope, receive, send)
         except BaseException as error:
-            # uvicorn logs a failed start and exits; whoever waits for the start needs the reason.
+            # uvicorn logs a failed start and exits; the caller of the start needs the reason.
             if scope["type"] == "lifespan":
                 self._failure = error
             raise

@@ -32,7 +32,10 @@ EVENT_TYPE_NUMBERS = {name: number for number, name in enumerate(EVENT_TYPES)}
 
 
 class Kind(Enum):
-    """What the values of a field are. Who reads, writes or describes events has a rule for each."""
+    """What the values of a field are.
+
+    Code that reads, writes or describes events has a rule for each.
+    """
 
     UUID = auto()
     INSTANT = auto()
@@ -101,7 +104,7 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventField(NamedTuple):
-    """One field of :class:`LogEvent`, for whoever derives a schema or a rule from the table."""
+    """One field of :class:`LogEvent`, from which schemas and rules are derived."""
 
     name: str
     kind: Kind

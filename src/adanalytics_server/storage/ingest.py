@@ -91,6 +91,16 @@ def ingest(
     return outcome
 
 
+# The rows of an hour in its month's file, by sequence number; readers see those in brackets, which
+# are the ones that the ledger counts:
+#
+#   before a load                             [1 2 3]
+#   rows added, the month committed           [1 2 3] 4 5
+#   appended: the ledger committed            [1 2 3 4 5]
+#   or replaced: the ledger committed          1 2 3 [4 5]
+#   the replaced rows removed                        [4 5]
+#
+# A load that is killed leaves rows outside the brackets; the next load of the hour removes them.
 class _MonthWriter:
     """Writes the hours of one month inside the transactions it is given."""
 

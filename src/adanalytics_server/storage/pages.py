@@ -145,7 +145,7 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
                 )
             key, rows, texts = chunk
             if not texts.startswith(BEGIN) or not texts.endswith(END):
-                raise DamagedFile(path, "what is in it are no events")
+                raise DamagedFile(path, "it contains no events")
             take = min(key + rows, high) - at
             if take == rows:
                 yield texts

@@ -186,7 +186,7 @@ def _move_texts_out(month: sqlite3.Connection) -> None:
 def _move_texts_in(month: sqlite3.Connection) -> None:
     """Turn the second layout of a month, texts in a file, into chunks that hold their texts.
 
-    The file stays: until the commit it is all there is. Who opens the month removes it.
+    The file stays: until the commit it is all there is. The code that opens the month removes it.
 
     Raises:
         DamagedFile: the texts are not where they should be.

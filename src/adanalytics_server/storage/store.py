@@ -56,13 +56,13 @@ class PartnerStore:
 
     @contextmanager
     def reading_ledger(self) -> Iterator[sqlite3.Connection]:
-        """Lend a read-only connection to the ledger, which is made when it is missing."""
+        """Yield a read-only connection to the ledger, which is made when it is missing."""
         with self._reading("ledger") as connection:
             yield connection
 
     @contextmanager
     def reading_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Lend a read-only connection to the rows of a month (``YYYY-MM``)."""
+        """Yield a read-only connection to the rows of a month (``YYYY-MM``)."""
         with self._reading(month) as connection:
             yield connection
 
@@ -83,7 +83,7 @@ class PartnerStore:
             yield connection
 
     def close(self) -> None:
-        """Close the idle connections; one that is lent is closed when it comes back."""
+        """Close the idle connections; one in use is closed when it is given back."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, OrderedDict()
