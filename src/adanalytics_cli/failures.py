@@ -59,6 +59,9 @@ _OPTIONS = {
     r"\bbase_url\b": "--base-url",
     r"\bper_page=(?=[^'\"\w]|$)": "--per-page",
     r"\btimeout=": "--timeout ",
+    r"^Name another place, or use the format of this one": (
+        "Give --to another place, or leave out --format"
+    ),
 }
 # Its remedy, where the command line has a better one.
 _OWN_REMEDY = re.compile(r"(?:; download it again\.|(?<=\.) (?:Check|Wait longer)\b[^.]*\.)$")
@@ -90,9 +93,10 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
-    if isinstance(error, OSError):
-        remedy = remedy_of(error) or remedy
-    remedy = getattr(error, "remedy", "") or remedy
+    system = error.__cause__ if kind == "DatasetError" else error
+    if isinstance(system, OSError):
+        remedy = remedy_of(system) or remedy
+    remedy = _with_options(getattr(error, "remedy", "")) or remedy
     return Failure(code, kind, _message(error, remedy), remedy, getattr(error, "request_id", None))
 
 
@@ -118,11 +122,16 @@ def _message(error: BaseException, remedy: str) -> str:
     # The client's own text of an error ends with facts about the request.
     message: str = getattr(error, "message", str(error))
     facts = str(error).removeprefix(message)
-    for argument, option in _OPTIONS.items():
-        message = re.sub(argument, option, message)
+    message = _with_options(message)
     if remedy:
         message = _OWN_REMEDY.sub(lambda found: "." if found[0][0] == ";" else "", message)
     return f"{message}{facts}" if facts.startswith(" (") else message
+
+
+def _with_options(text: str) -> str:
+    for argument, option in _OPTIONS.items():
+        text = re.sub(argument, option, text)
+    return text
 
 
 def print_error(error: BaseException, invocation: Invocation) -> ExitCode:

@@ -388,8 +388,8 @@ class DatasetError(AdAnalyticsError):
         remedy: what to do about it; `message` says what happened.
 
     Examples:
-        >>> str(DatasetError("there is no dataset at events", remedy="Make one with a sync."))
-        'there is no dataset at events. Make one with a sync.'
+        >>> str(DatasetError("There is no dataset at events.", remedy="Make one with a sync."))
+        'There is no dataset at events. Make one with a sync.'
     """
 
     def __init__(
@@ -405,14 +405,14 @@ class DatasetError(AdAnalyticsError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{super().__str__()}. {self.remedy}" if self.remedy else super().__str__()
+        return f"{super().__str__()} {self.remedy}" if self.remedy else super().__str__()
 
 
 class DatasetDamaged(DatasetError):
     """A dataset does not say what it is a copy of: the file that does is damaged.
 
     Examples:
-        >>> print(DatasetDamaged("dataset.json is damaged", remedy="Delete this one file."))
+        >>> print(DatasetDamaged("dataset.json is damaged.", remedy="Delete this one file."))
         dataset.json is damaged. Delete this one file.
     """
 
@@ -421,8 +421,8 @@ class DatasetInUse(DatasetError):
     """Another process works on the dataset.
 
     Examples:
-        >>> print(DatasetInUse("another process works on events", remedy="Wait for its end."))
-        another process works on events. Wait for its end.
+        >>> print(DatasetInUse("Another process works on events.", remedy="Wait for its end."))
+        Another process works on events. Wait for its end.
     """
 
 
@@ -430,6 +430,6 @@ class UnsuitablePlace(DatasetError):
     """A place that cannot hold a dataset: a file, or a folder with other files in it.
 
     Examples:
-        >>> print(UnsuitablePlace("events is a file", remedy="Name a folder."))
+        >>> print(UnsuitablePlace("events is a file.", remedy="Name a folder."))
         events is a file. Name a folder.
     """

@@ -100,7 +100,7 @@ def test_a_dataset_is_of_one_partner_and_place(
 ) -> None:
     with pytest.raises(ConfigurationError, match="format"):
         Dataset(tmp_path, format="xlsx")  # type: ignore[arg-type]
-    with pytest.raises(DatasetError, match="there is no dataset"):
+    with pytest.raises(DatasetError, match="There is no dataset"):
         Dataset(tmp_path / "events").verify(client)
     Dataset(tmp_path / "events").sync(client, "2026-01-15")
     with pytest.raises(DatasetError, match="partner acme, not other"):

@@ -7,7 +7,7 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import ProblemsFound
+from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ def run(context: click.Context, place: str, deep: bool) -> None:
     from adanalytics_client.dataset import Dataset
 
     dataset = Dataset(place, clock=current_invocation(context).clock)
+    if dataset.holdings() is None:
+        raise CommandError(
+            f"There is no dataset at {place}.",
+            remedy=f"Make one: adanalytics sync --to {shlex.quote(place)}",
+        )
     with connect(context) as (client, progress):
         report = dataset.verify(client, deep=deep)
         progress.finish()

@@ -62,8 +62,8 @@ class Contents:
 
     @property
     def is_readable(self) -> bool:
-        """Whether readers find a part, or the format has none without rows."""
-        return bool(self._parts) or self.form != "parquet"
+        """Whether readers find a part with a true day, or the format has none without rows."""
+        return self._empty != _FORMER_EMPTY and (bool(self._parts) or self.form != "parquet")
 
     @contextmanager
     def writing(self) -> Iterator[Path]:
@@ -98,7 +98,8 @@ class Contents:
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
         """Put an hour in place of what was there."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
-        if finished.path is None and self.form == "parquet" and self._parts <= {name}:
+        former = part_name(_FORMER_EMPTY, self.form)
+        if finished.path is None and self.form == "parquet" and self._parts <= {name, former}:
             finished = write_empty(hour, self._scratch)
         record = HourRecord(
             finished.rows,
@@ -122,8 +123,15 @@ class Contents:
             self._empty = hour
 
     def keep_readable(self, hour: Hour) -> None:
-        """Let a part without rows appear in the place of an hour, if there is no part at all."""
+        """Let a part without rows appear in the place of an hour, if there is no part at all.
+
+        The one of an earlier version goes, without another in a format that has none.
+        """
         if self.is_readable:
+            return
+        if self.form != "parquet":
+            self._remove(part_name(_FORMER_EMPTY, self.form))
+            self._empty = None
             return
         record = self.manifest.record(hour) or HourRecord(0, 0, "", NEVER, UNCONFIRMED)
         empty = FinishedHour(hour, 0, totals=Totals())

@@ -193,12 +193,12 @@ class Dataset:
         store = open_store(self._place)
         if Identity.read(store) is None:
             raise DatasetError(
-                f"there is no dataset at {self._place}", remedy="Make one with a sync."
+                f"There is no dataset at {self._place}.", remedy="Make one with a sync."
             )
         with store.lock():
             identity = self._identity(client, store)
             if identity is None:
-                raise DatasetError(f"the dataset at {self._place} is gone")
+                raise DatasetError(f"The dataset at {self._place} is gone.")
             contents = Contents(store, identity.form)
             return Verification(contents, self._now_of(client)).run(client, deep=deep)
 
@@ -239,8 +239,8 @@ class Dataset:
         ):
             if not same:
                 raise DatasetError(
-                    f"{store.place} is a dataset of {what} {theirs}, not {mine}",
-                    remedy="Name another place, or use the settings of this one.",
+                    f"{store.place} is a dataset of {what} {theirs}, not {mine}.",
+                    remedy=f"Name another place, or use the {what} of this one.",
                 )
         return known
 
@@ -262,6 +262,6 @@ def _check_place(store: Store) -> None:
         return
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
     raise UnsuitablePlace(
-        f"{store.place} is no dataset and holds {others[0]}{more}",
+        f"{store.place} is no dataset and holds {others[0]}{more}.",
         remedy=f"Name a new or an empty folder, such as {store.place.rstrip('/')}/events",
     )

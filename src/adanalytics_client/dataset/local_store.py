@@ -19,10 +19,8 @@ def write_errors(place: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DatasetError(
-            f"cannot write the dataset {place}: {error.strerror or error}",
-            remedy="Make room and permission there, and run the same command again.",
-        ) from error
+        reason = error.strerror or error
+        raise DatasetError(f"Cannot write the dataset {place}: {reason}.") from error
 
 
 class LocalStore:
@@ -161,7 +159,7 @@ class LocalStore:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise DatasetInUse(
-                    f"another process works on {self.place}",
+                    f"Another process works on {self.place}.",
                     remedy="Wait until it has ended, then run the same command again.",
                 ) from None
             yield

@@ -94,7 +94,7 @@ class Identity:
             return cls(str(record["partner"]), str(record["origin"]), form)
         except (KeyError, ValueError) as error:
             raise DatasetDamaged(
-                f"{store.place}/{IDENTITY} is damaged: {error}",
+                f"{store.place}/{IDENTITY} is damaged: {error}.",
                 remedy="Delete this one file; the next sync writes it again and keeps the data.",
             ) from None
 

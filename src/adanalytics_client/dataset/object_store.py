@@ -134,7 +134,7 @@ class ObjectStore:
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             raise DatasetError(
-                f"cannot use {self.place}: {reason}",
+                f"Cannot use {self.place}: {reason.rstrip('.')}.",
                 remedy="Check the address, the credentials for it and the network.",
             ) from error
 
@@ -188,7 +188,7 @@ class Lease:
             held, expired, ended = {}, True, True
         if not (expired or ended):
             raise DatasetInUse(
-                f"process {held['process']} on {held['host']} works on {self._place}",
+                f"Process {held['process']} on {held['host']} works on {self._place}.",
                 remedy="Wait until it has ended, then run the same command again.",
             )
         self._files.pipe_file(self._path, self._content())
@@ -234,13 +234,13 @@ def open_object_store(place: str) -> ObjectStore:
     except ImportError as error:
         if kind not in {*_EXTRAS, "memory"}:
             raise DatasetError(
-                f"{kind}:// needs a library that is not installed: {error}",
+                f"{kind}:// needs a library that is not installed: {error}.",
                 remedy="Install the fsspec library for it, with python -m pip install.",
             ) from None
         raise DatasetError(
-            f"{kind}:// needs the '{extra}' extra, which is not installed",
+            f"{kind}:// needs the '{extra}' extra, which is not installed.",
             remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
         ) from None
     except ValueError as error:
-        raise DatasetError(f"{place}: {error}", remedy="Name a folder or s3://...") from None
+        raise DatasetError(f"{place}: {error}.", remedy="Name a folder or s3://...") from None
     return ObjectStore(files, root, place)

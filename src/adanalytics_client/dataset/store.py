@@ -19,20 +19,20 @@ def open_store(place: str) -> Store:
     """
     if not place:
         raise UnsuitablePlace(
-            "the place of the dataset is empty", remedy="Name a folder or an address."
+            "The place of the dataset is empty.", remedy="Name a folder or an address."
         )
     try:
         place.encode()
     except UnicodeEncodeError:
         raise UnsuitablePlace(
-            "the name of the dataset is not UTF-8 text, which its readers need",
+            "The name of the dataset is not UTF-8 text, which its readers need.",
             remedy="Name it in UTF-8, or in ASCII alone.",
         ) from None
     if "://" not in place or place.startswith("file://"):
         root = Path(place.removeprefix("file://"))
         if root.exists() and not root.is_dir():
             raise UnsuitablePlace(
-                f"{place} is a file", remedy="A dataset is a folder: name another."
+                f"{place} is a file.", remedy="A dataset is a folder: name another."
             )
         return LocalStore(root, place)
     return open_object_store(place)

@@ -191,11 +191,21 @@ def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, hel
     assert held(dataset) == shop.rows()
 
 
-def test_verify_says_where_there_is_no_dataset(shop: Shop, folder: Path) -> None:
+def test_verify_says_where_there_is_no_dataset(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = shop.run("verify", folder)
     assert result.exit_code == 1
-    assert f"there is no dataset at {folder}" in result.stderr
+    there_is_none = f"There is no dataset at {folder}."
+    assert there_is_none in result.stderr
     assert not folder.exists()
+    for name in ("ADANALYTICS_API_KEY", "ADANALYTICS_BASE_URL"):
+        monkeypatch.delenv(name)
+    signed_out = shop.run("verify", folder)
+    assert (signed_out.exit_code, signed_out.stderr) == (
+        1,
+        f"Error: {there_is_none}\nMake one: adanalytics sync --to {folder}\n",
+    )
 
 
 def test_of_a_damaged_manifest_one_line_is_said(shop: Shop, dataset: Path) -> None:
@@ -211,5 +221,5 @@ def test_a_file_where_the_folder_should_be(
     place = tmp_path / "file"
     place.touch()
     done = shop.run(*command, place)
-    said = f"Error: {place} is a file\nA dataset is a folder: name another.\n"
+    said = f"Error: {place} is a file.\nA dataset is a folder: name another.\n"
     assert (done.exit_code, done.stderr) == (2, said)

@@ -151,7 +151,7 @@ def test_two_at_a_time(shop: Shop, folder: Path, held: Callable[[Path], list[Row
     second = shop.sync("--to", folder)
     shop.server.faults.clear()
     assert second.exit_code == 1
-    assert "another process works on" in second.stderr
+    assert "Another process works on" in second.stderr
     assert first.wait() == 0
     assert (
         len([entry for entry in shop.server.journal.entries() if entry.operation == "dates"]) == 1

@@ -131,7 +131,7 @@ def test_storage_that_cannot_be_used_is_told(
     import_module("s3fs").S3FileSystem.clear_instance_cache()
     result = shop.run(*command, place)
     if command == ("verify",) and not setting:
-        said = "there is no dataset at"
+        said = "There is no dataset at"
     assert result.exit_code == 1
     assert said in result.stderr
     assert place in result.stderr

@@ -116,6 +116,25 @@ def test_a_dataset_opens_when_its_last_events_were_taken_back(
     assert len(parts_of(folder)) == 24
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_the_part_of_an_older_version_goes_although_no_events_came(
+    shop: Shop, folder: Path, form: str
+) -> None:
+    """Earlier versions kept the part without rows under a day that the service has not."""
+    shop.server.faults.add(answer("events", '{"events": [], "meta": {"total": 0}}'))
+    assert shop.sync("2026-01-14", "--to", folder, "--format", form).exit_code == 0
+    former = folder / f"data/date=1970-01-01/hour=00/part-0.{form}"
+    former.parent.mkdir(parents=True)
+    part = folder / f"data/date=2026-01-14/hour=00/part-0.{form}"
+    if form == "parquet":
+        part.rename(former)
+    else:
+        former.touch()
+    assert shop.sync("2026-01-14", "--to", folder).exit_code == 0
+    assert [folder / name for name in parts_of(folder)] == ([part] if form == "parquet" else [])
+    assert shop.run("verify", folder).exit_code == 0
+
+
 def answer(operation: str, body: str) -> Any:
     """Every answer of an operation is this one."""
     fault = import_module("adanalytics_server.faults").Fault
