@@ -17,6 +17,7 @@ from adanalytics_cli.core.invocation import Invocation
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _TOO_LATE = "Give --timeout more seconds, or fetch it later with --job FILE."
 _GOES_ON = "Run the same command again to fetch the rest."
+_PLACE = "Check the place of the dataset, and run the same command again."
 _DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
 
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
@@ -39,6 +40,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.DownloadError": (ExitCode.DAMAGED, ""),
     "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
     "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
+    "adanalytics_client.DatasetError": (ExitCode.FAILED, _PLACE),
     "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
     "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
     "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
@@ -70,7 +72,7 @@ _UNEXPECTED = "This is a defect. Run it again with --debug and report what it pr
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure as it is told: the status to leave with, what happened and what to do."""
+    """A failure as it is shown: the status to leave with, what happened and what to do."""
 
     code: ExitCode
     kind: str
@@ -80,7 +82,7 @@ class Failure:
 
 
 def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
-    """Turn any exception into what the user is told about it.
+    """Turn any exception into what the user reads about it.
 
     `sign_in_again` is what to do about a refused credential, where that is known.
     """
@@ -135,7 +137,7 @@ def _with_options(text: str) -> str:
 
 
 def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
-    """Tell the user on stderr what went wrong and return the exit status."""
+    """Print on stderr what went wrong and return the exit status."""
     failure = explain(error, sign_in_again=invocation.sign_in_again)
     if invocation.debug:
         trace = "".join(traceback.format_exception(error))

@@ -12,11 +12,11 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import (
     Check,
     Fact,
+    add_up,
     compare_files,
     compare_summary,
     read_csv,
     read_jsonl,
-    tally,
 )
 from adanalytics_cli.demo.run import Demo, Story
 from adanalytics_cli.server.demo_data import EMAIL, prepare_demo_data
@@ -95,14 +95,14 @@ def test_both_files_count_the_same_whatever_their_format(tmp_path: Path) -> None
 
 
 def test_filtered_events_count_as_events_only() -> None:
-    counted = tally([fact(filtered=True), fact("b")])
+    counted = add_up([fact(filtered=True), fact("b")])
     assert (counted.events, counted.filtered) == (2, 1)
     assert counted.by(None)["total"]["revenue"] == Decimal("0.5")
 
 
 def test_equal_sides_hold() -> None:
-    assert compare_files(tally([fact()]), tally([fact()])).holds
-    assert compare_summary(tally([fact()]), summary(), "campaign").holds
+    assert compare_files(add_up([fact()]), add_up([fact()])).holds
+    assert compare_summary(add_up([fact()]), summary(), "campaign").holds
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_equal_sides_hold() -> None:
     ],
 )
 def test_a_different_export_is_noticed(export: list[Fact], said: str) -> None:
-    check = compare_files(tally([fact()]), tally(export))
+    check = compare_files(add_up([fact()]), add_up(export))
     assert not check.holds
     assert any(said in line for line in check.differences)
 
 
 def test_an_event_twice_is_noticed() -> None:
-    twice = tally([fact(), fact()])
+    twice = add_up([fact(), fact()])
     assert "there twice" in compare_files(twice, twice).differences[0]
 
 
@@ -136,7 +136,7 @@ def test_an_event_twice_is_noticed() -> None:
     ],
 )
 def test_a_different_summary_is_noticed(told: Summary, said: str) -> None:
-    check = compare_summary(tally([fact()]), told, "campaign")
+    check = compare_summary(add_up([fact()]), told, "campaign")
     assert any(said in line for line in check.differences)
 
 

@@ -51,6 +51,10 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
     assert lines[-1].startswith("  adanalytics events 2026-01-15 2026-01-16 --split auto -o ")
 
 
+def test_one_day_is_not_called_days(run: Run, service: LocalServer) -> None:
+    assert " events on 1 day by the summary" in run("plan", "2026-01-15", "-f", "table").stdout
+
+
 def test_a_period_without_data(run: Run, service: LocalServer) -> None:
     service.journal.clear()
     result = run("plan", "2025-01", "-f", "table")

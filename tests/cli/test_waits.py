@@ -48,7 +48,7 @@ def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalSer
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
     result = run("plan", "2026-01-15")
     assert result.exit_code == 5
-    assert "slow down; go on at" in result.stderr
+    assert "slow down; resuming at" in result.stderr
     assert not list(used_up.journal.entries())
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
-from adanalytics_cli.core.errors import DamagedLogins, KeyringTrouble, NoCredential
+from adanalytics_cli.core.errors import DamagedLogins, KeyringError, NoCredential
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import Place, base_url_of, state_folder
 
@@ -70,13 +70,11 @@ def find_credential(
 def _revealed(store: LoginStore, stored: StoredLogin, place: Place) -> str:
     try:
         return store.reveal(place.profile.value, stored)
-    except KeyringTrouble as trouble:
-        trouble.remedy = (
-            f"Unlock it, or keep the login in a file: {place.login_command} --store file"
-        )
+    except KeyringError as error:
+        error.remedy = f"Unlock it, or keep the login in a file: {place.login_command} --store file"
         raise
-    except DamagedLogins as trouble:
-        trouble.remedy = f"Sign in again: {place.login_command}"
+    except DamagedLogins as error:
+        error.remedy = f"Sign in again: {place.login_command}"
         raise
 
 

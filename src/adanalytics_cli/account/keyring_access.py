@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-from adanalytics_cli.core.errors import KeyringTrouble, MissingExtra, NoKeyring
+from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 
 SERVICE = "adanalytics"
 # A locked keyring waits for a window that nobody may see, over ssh for example.
@@ -14,7 +14,7 @@ TIMEOUT = 2.0
 def put_secret(name: str, secret: str) -> None:
     """Keep `secret` under `name`.
 
-    Raises KeyringTrouble when it was not kept, MissingExtra without the `keyring` package.
+    Raises KeyringError when it was not kept, MissingExtra without the `keyring` package.
     """
 
     def put() -> str | None:
@@ -25,7 +25,7 @@ def put_secret(name: str, secret: str) -> None:
 
     # The null backend takes everything and keeps nothing.
     if _within_time(put) != secret:
-        raise KeyringTrouble("The keyring does not keep secrets.")
+        raise KeyringError("The keyring does not keep secrets.")
 
 
 def get_secret(name: str) -> str | None:
@@ -65,13 +65,13 @@ def _within_time(work: Callable[[], str | None]) -> str | None:
     try:
         came = outcome.get(timeout=TIMEOUT)
     except Empty:
-        raise KeyringTrouble(f"The keyring did not answer within {TIMEOUT:.0f} s.") from None
+        raise KeyringError(f"The keyring did not answer within {TIMEOUT:.0f} s.") from None
     if isinstance(came, ModuleNotFoundError) and came.name == "keyring":
         raise MissingExtra("keyring", needed_for="The keyring") from came
     if isinstance(came, BaseException):
         if type(came).__name__ == "NoKeyringError":
             raise NoKeyring("This machine has no keyring.") from came
-        # The text of a backend's error may hold anything, so only the first line of it is told.
-        told = str(came).strip().partition("\n")[0] or type(came).__name__
-        raise KeyringTrouble(f"The keyring cannot be used: {told.rstrip('.')}.") from came
+        # The text of a backend's error may hold anything, so only its first line is shown.
+        reason = str(came).strip().partition("\n")[0] or type(came).__name__
+        raise KeyringError(f"The keyring cannot be used: {reason.rstrip('.')}.") from came
     return came

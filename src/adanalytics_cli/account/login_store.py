@@ -125,7 +125,7 @@ class LoginStore:
     def reveal(self, profile: str, login: StoredLogin) -> str:
         """The secret of an entry.
 
-        Raises KeyringTrouble or MissingExtra when the keyring has it and cannot be used.
+        Raises KeyringError or MissingExtra when the keyring has it and cannot be used.
         """
         secret = get_secret(profile) if login.secret is None else login.secret
         if not secret:

@@ -226,11 +226,11 @@ def _cause(error: "AdAnalyticsError") -> str:
     return f"{error.message.partition('. ')[0].rstrip('.')}."
 
 
-def _clock(told: str, here: datetime) -> Check:
+def _clock(date_header: str, here: datetime) -> Check:
     try:
-        there = parsedate_to_datetime(told)
+        there = parsedate_to_datetime(date_header)
     except ValueError:
-        return Check("ok", "clock", "the service does not tell its time")
+        return Check("ok", "clock", "the service does not say its time")
     # The header has whole seconds, cut off.
     away = (here - there.replace(tzinfo=there.tzinfo or UTC)).total_seconds()
     if abs(away) <= _TOLERATED_SECONDS:

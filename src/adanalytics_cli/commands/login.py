@@ -18,7 +18,7 @@ from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import KeyringTrouble, MissingExtra, NoKeyring
+from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 from adanalytics_cli.core.invocation import current_invocation, notice, remark
 from adanalytics_cli.core.settings import (
     Place,
@@ -182,23 +182,23 @@ def keep_login(
 ) -> str:
     """Store a login in the keyring, or in a file where there is none; says where it is.
 
-    Raises KeyringTrouble or MissingExtra only when the keyring was asked for.
+    Raises KeyringError or MissingExtra only when the keyring was asked for.
     """
     if where != "file":
         try:
             store.put_in_keyring(profile, login, secret)
-        except (KeyringTrouble, MissingExtra) as trouble:
+        except (KeyringError, MissingExtra) as error:
             if where == "keyring":
-                trouble.remedy = trouble.remedy or "Keep the login in a file: --store file"
+                error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
-            if not isinstance(trouble, NoKeyring | MissingExtra):
-                notice(f"{trouble} Using a file of mode 0600 instead.")
+            if not isinstance(error, NoKeyring | MissingExtra):
+                notice(f"{error} Using a file of mode 0600 instead.")
         else:
             return "the keyring"
     before = store.find(profile)
     store.put_in_file(profile, login, secret)
     if before is not None and before.secret is None:
-        with suppress(KeyringTrouble, MissingExtra):
+        with suppress(KeyringError, MissingExtra):
             delete_secret(profile)
     return str(store.path)
 

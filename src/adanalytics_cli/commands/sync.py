@@ -58,7 +58,7 @@ def run(
         finally:
             progress.finish()
             if dataset.report and not invocation.quiet:
-                # Also where nobody watches: a log of cron is read later.
+                # Also where stderr is no terminal: a log of cron is read later.
                 for problem in dataset.report.damaged:
                     click.echo(f"Damaged, pulled again: {problem}", err=True)
         if report.failed:

@@ -110,4 +110,4 @@ def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Progr
 
 
 def _ignore(_progress: "Progress") -> None:
-    """Nobody watches."""
+    """Draw nothing, as stderr is no terminal."""

@@ -1,4 +1,4 @@
-"""What the client reports while it works, told to whoever watches stderr."""
+"""What the client reports while it works, shown on stderr."""
 
 import logging
 import os

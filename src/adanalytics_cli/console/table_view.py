@@ -56,7 +56,7 @@ class Column:
 def render_table(
     columns: Sequence[Column], rows: Sequence[Row], terminal: Terminal, *, note: str = ""
 ) -> str:
-    """Draw `rows` in the width of the terminal, or in full when nobody watches.
+    """Draw `rows` in the width of the terminal, or in full when stdout is no terminal.
 
     Columns that do not fit are left out from the right, and the line below names them.
     """

@@ -61,11 +61,11 @@ class DamagedLogins(NoCredential):
     """What `login` stored cannot be used."""
 
 
-class KeyringTrouble(NoCredential):
+class KeyringError(NoCredential):
     """The keyring is locked, broken, or not there."""
 
 
-class NoKeyring(KeyringTrouble):
+class NoKeyring(KeyringError):
     """This machine has no keyring, which is usual for a server."""
 
 

@@ -14,7 +14,7 @@ _REPEATED = 40
 
 @contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """Lend a binary stream that takes the name `path` at the end; until then the old file stays.
+    """Open a binary stream that takes the name `path` at the end; until then the old file stays.
 
     A link stays a link, and a file that is replaced keeps its permissions. A `private` file can be
     read by its owner only, and takes the place of a link. Raises CommandError when it cannot be

@@ -64,6 +64,6 @@ def remark(text: str, context: click.Context) -> None:
 
 
 def notice(text: str, context: click.Context) -> None:
-    """Print a warning on stderr, also where nobody watches; `-q` silences it."""
+    """Print a warning on stderr, also where stderr is no terminal; `-q` silences it."""
     if not current_invocation(context).quiet:
         click.echo(text, err=True)

@@ -56,7 +56,7 @@ class Fact(msgspec.Struct, gc=False):
 
 
 @dataclass(slots=True)
-class Tally:
+class FileTotals:
     """All events of a file: their ids, how many are filtered, and the rest by group."""
 
     ids: set[str] = field(default_factory=set)
@@ -75,9 +75,9 @@ class Tally:
         return grouped
 
 
-def tally(facts: Iterable[Fact]) -> Tally:
+def add_up(facts: Iterable[Fact]) -> FileTotals:
     """Count events; filtered ones count as events and nowhere else, as in the summary."""
-    result = Tally()
+    result = FileTotals()
     for fact in facts:
         result.events += 1
         result.ids.add(fact.event_id)
@@ -125,7 +125,7 @@ class Check:
         return [*self.differences[:_MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
 
 
-def compare_files(events: Tally, export: Tally) -> Check:
+def compare_files(events: FileTotals, export: FileTotals) -> Check:
     """The events file and the export hold the same events, with the same money."""
     found = []
     if twice := events.events - len(events.ids):
@@ -144,7 +144,7 @@ def compare_files(events: Tally, export: Tally) -> Check:
     return Check(f"pages and export hold the same {events.events:,} events", tuple(found))
 
 
-def compare_summary(events: Tally, summary: "Summary", group_by: str | None) -> Check:
+def compare_summary(events: FileTotals, summary: "Summary", group_by: str | None) -> Check:
     """Each row of the summary, and its totals, are the sums over the events file."""
     counted = events.by(group_by)
     rows = {_key(row, group_by): _metrics(row) for row in summary.rows}

@@ -18,12 +18,12 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import (
     Check,
-    Tally,
+    FileTotals,
+    add_up,
     compare_files,
     compare_summary,
     read_csv,
     read_jsonl,
-    tally,
 )
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.output.summary_output import summary_columns, table_note, table_rows
@@ -209,8 +209,8 @@ class Demo:
 
     def _compare(self, summaries: dict[str | None, Summary]) -> list[Check]:
         began = time.monotonic()
-        events = tally(read_jsonl(self.events_file))
-        export = tally(read_csv(self.export_file))
+        events = add_up(read_jsonl(self.events_file))
+        export = add_up(read_csv(self.export_file))
         checks = [compare_files(events, export)]
         checks += [compare_summary(events, each, name) for name, each in summaries.items()]
         self.story.step("Check", f"counted from both files and compared ({_since(began)})")
@@ -219,7 +219,7 @@ class Demo:
             self.story.check(check)
         return checks
 
-    def _show_totals(self, events: Tally) -> None:
+    def _show_totals(self, events: FileTotals) -> None:
         total = events.by(None)["total"]
         self.story.step(
             "",

@@ -42,7 +42,7 @@ def _as_path(
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Lend a binary stream that ends up as `path`, compressed if it ends in `.gz`.
+    """Open a binary stream that ends up as `path`, compressed if it ends in `.gz`.
 
     The bytes go to a hidden file beside `path`, which takes its name once they are on the
     disk; whatever was there before stays until then. A device or a pipe is written directly.
@@ -66,7 +66,7 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_stream(path: Path | None) -> Iterator[BinaryIO]:
-    """Lend stdout, or a pipe or a device, which gets what is written as it is.
+    """Open stdout, or a pipe or a device, which gets what is written as it is.
 
     Raises CommandError when it cannot be written.
     """

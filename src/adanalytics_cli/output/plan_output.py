@@ -70,14 +70,22 @@ def _command(way: Way, estimate: Estimate) -> str:
 
 def _known(record: Record) -> str:
     if record["events"] is None:
-        days = "" if record["days"] is None else f" {record['days']:,} days have data;"
+        days = (
+            ""
+            if record["days"] is None
+            else f" {_days(record['days'])} {'has' if record['days'] == 1 else 'have'} data;"
+        )
         return f"How many events there are is unknown;{days} requests are the fewest possible."
     if not record["events"]:
         return "No day of the period has data."
     return (
-        f"{record['events']:,} events on {record['days']:,} days by the summary, "
+        f"{record['events']:,} events on {_days(record['days'])} by the summary, "
         "which leaves filtered events out."
     )
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number:,} days"
 
 
 def _left(record: Record) -> str:

@@ -49,12 +49,7 @@ def pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
 
 
 def _exceeded(leave: Hold) -> QuotaExceeded:
-    why = "The requests of this hour are used up"
-    if leave.asked:
-        why = "The service asked to slow down"
-    return QuotaExceeded(
-        f"{why}; go on at {leave.resumes_at:%Y-%m-%d %H:%M:%S} UTC.", resumes_at=leave.resumes_at
-    )
+    return QuotaExceeded(f"{_described(leave)}.", resumes_at=leave.resumes_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +116,14 @@ def _moment(session: Session, seconds: float) -> datetime:
     return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 
+def _described(hold: Hold) -> WaitStarted:
+    reason = "the service asked to slow down" if hold.asked else "quota used up"
+    return WaitStarted(reason, hold.seconds, hold.resumes_at)
+
+
 def _announce(session: Session, hold: Hold) -> None:
     """Report a wait to the observer and, once for each moment of resuming, to the log."""
-    reason = "the service asked to slow down" if hold.asked else "quota used up"
-    started = WaitStarted(reason, hold.seconds, hold.resumes_at)
+    started = _described(hold)
     notify(session.observer.wait, started)
     if hold.news and hold.seconds > _SILENT_WAIT:
         # Whoever shows waits in another way can leave out the records that have this field.

@@ -118,9 +118,9 @@ def find_need(
 
 
 def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
-    begun = [hour for hour in hours_of(state.day) if hour.start <= now]
-    missing = [hour for hour in begun if hour.hour not in record.hours]
-    held = {hour: record.hours[hour.hour] for hour in begun if hour.hour in record.hours}
+    started = [hour for hour in hours_of(state.day) if hour.start <= now]
+    missing = [hour for hour in started if hour.hour not in record.hours]
+    held = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
     open_when_asked = [hour for hour, of in held.items() if not hour.is_over(of.asked_at)]
     if not state.has_data and not record.rows:
         return DayNeed(empty=tuple(h for h in (*missing, *open_when_asked) if h.is_over(now)))

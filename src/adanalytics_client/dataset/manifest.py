@@ -132,6 +132,7 @@ class HourRecord:
             "sha256": self.sha256,
             "asked_at": self.asked_at.isoformat(),
             "fingerprint": self.fingerprint,
+            # The key that datasets on disks have already.
             "tally": self.totals.as_json() if self.totals else None,
         }
 

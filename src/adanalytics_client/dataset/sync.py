@@ -68,7 +68,7 @@ AT_A_TIME = 2
 """Queries in work at a time, each of which holds some 60 MB and asks for one page ahead."""
 
 ATTEMPTS = 3
-"""How often a query is begun whose data change while it is paged."""
+"""How often a query is started whose data change while it is paged."""
 
 FAILURES_IN_A_ROW = 4
 """After so many failures without a success between them the service counts as gone."""
@@ -143,6 +143,10 @@ class Sync:
         self._expect = expect
         self._report = report
         self._tables = EventTables(with_texts=contents.form == "jsonl")
+        # The service's answers, and the folder for unfinished files: set by `run`.
+        self._service: ServiceDays
+        self._folder: Path
+        self._repull_began: datetime | None = None
         self._wanted: set[Hour] = set()
         # Hours of each day that were asked for and did not come yet.
         self._open: Counter[date] = Counter()
@@ -153,7 +157,7 @@ class Sync:
         self._differing: dict[date, str] = {}
 
     def run(self) -> None:
-        """Bring it up to date.
+        """Ask the service for what is missing or changed, and commit it.
 
         Raises:
             AdAnalyticsError: for what concerns more than one query, and whatever an observer raises
@@ -220,7 +224,6 @@ class Sync:
 
     def _begin_repull(self, days: list[date]) -> set[Hour]:
         """Note a repull, and return its hours; one that was stopped leaves out what it has done."""
-        self._repull_began: datetime | None = None
         if not days:
             return set()
         store, now = self._contents.store, self._now()
@@ -251,11 +254,11 @@ class Sync:
             too_old = forced and self._repull_began and start.at < self._repull_began
             return start.basis == self._basis(start.query) and not too_old
 
-        begun, rest = [], dict(asked)
+        started, rest = [], dict(asked)
         for query in started_queries(self._contents.store, is_usable):
             limited = query.limited_to(rest)
             if limited.wanted:
-                begun.append(limited)
+                started.append(limited)
                 for hour in limited.wanted:
                     del rest[hour]
         now = self._now()
@@ -266,7 +269,7 @@ class Sync:
         }
         counts = {day: events_in(state.figures) for day, state in self._service.days.items()}
         outlook = Outlook(counts, whole, EVENTS_PER_PAGE)
-        return begun + plan_queries(rest, outlook, via=self._via, quota=self._client.quota)
+        return started + plan_queries(rest, outlook, via=self._via, quota=self._client.quota)
 
     def _basis(self, query: Query) -> str:
         days = days_between(query.first, query.last)
@@ -317,7 +320,7 @@ class Sync:
             raise stopped
 
     def _pull(self, query: Query) -> _Pulled:
-        """Bring one query; runs on a thread of its own and commits nothing."""
+        """Pull one query; runs on a thread of its own and commits nothing."""
         spool = Spool(self._contents.store, query, self._basis(query))
         if query.way == "export":
             return self._pull_export(query, spool)
@@ -354,7 +357,7 @@ class Sync:
             per_page=EVENTS_PER_PAGE,
             concurrency=1,
             resume=token,
-            # What does not fit together is begun again here, and the pages are kept.
+            # What does not fit together is asked for again here, and the pages are kept.
             on_drift="warn",
         )
         with closing(asked.text_pages()) as fresh:
@@ -477,7 +480,7 @@ class Sync:
             confirmed = list(hours_of(day))
         else:
             # The summary of a day that is not over is older than the answers to come: it may
-            # state fewer events than there are. Hours that have not begun may have some, too.
+            # state fewer events than there are. Hours that have not started may have some, too.
             shrunk = [
                 hour
                 for hour, (finished, _) in waiting.items()
@@ -511,6 +514,7 @@ class Sync:
         self._fetch(dict.fromkeys(hours, Reason.RESTATED))
 
     def _hours_again(self, day: date) -> list[Hour]:
+        """List what to ask for again: of a day that is over all hours, else only doubtful ones."""
         if self._complete_record(day).is_settled:
             return [*hours_of(day)]
         waiting = {hour for hour in self._waiting if hour.day == day}
@@ -524,7 +528,7 @@ class Sync:
         return [Hour(day, hour) for hour in empty] if found < stated else []
 
     def _complete_record(self, day: date) -> DayRecord:
-        """Return the record of a day with the hours that wait."""
+        """Return the record that a day would have if its waiting hours were committed, too."""
         waiting = {hour: _record_of(*each) for hour, each in self._waiting.items()}
         return self._contents.manifest.day(day).updated(waiting)
 

@@ -110,11 +110,11 @@ class Verification:
             if not held or not held[0] <= day <= held[-1] or day in self._manifest.damaged:
                 continue
             record = self._manifest.day(day)
-            begun = [hour for hour in hours_of(day) if hour.start <= now]
-            missing = [hour for hour in begun if hour.hour not in record.hours]
+            started = [hour for hour in hours_of(day) if hour.start <= now]
+            missing = [hour for hour in started if hour.hour not in record.hours]
             totals = self._totals.get(day)
             if missing:
-                yield Problem(day, f"{len(missing)} of its {len(begun)} hours are missing")
+                yield Problem(day, f"{len(missing)} of its {len(started)} hours are missing")
             elif record.is_settled and totals and (wrong := totals.differences(state.figures)):
                 more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
                 yield Problem(day, f"its sums are not the summary's: {wrong[0]}{more}")

@@ -100,7 +100,7 @@ def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
     files_of(place).pipe_file(lock, json.dumps(held).encode())
     result = shop.sync("--to", place)
     assert result.exit_code == 1
-    assert "process 4711 on elsewhere works on" in result.stderr
+    assert "Process 4711 on elsewhere works on" in result.stderr
     files_of(place).pipe_file(lock, json.dumps({**held, "until": 1.0}).encode())
     assert shop.sync("--to", place).exit_code == 0
 
