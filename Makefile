@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 2
+# One more than the two cores of a small machine: tests that wait for a process leave one idle.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-kill check bench bench-long soak lint format types docs test-lowest clean
