@@ -146,7 +146,7 @@ def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> No
     told = {name: f"{name} it had" for name in known} | {"attempts": 3}
     error = kind(told.pop("message"), **told)
     assert vars(error) == {"message": "message it had", **told}
-    remedy = ". remedy it had" if "remedy" in known else ""
+    remedy = " remedy it had" if "remedy" in known else ""
     text = "message it had (request id request_id it had, 3 attempts, url it had)"
     assert str(error) == f"{text}{remedy}"
     for again in _ways(error):

@@ -82,11 +82,11 @@ def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
 
 
 def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
-    shop.sync("--to", place)
+    shop.sync("2026-01-15", "--to", place)
     part = f"{place}/data/date=2026-01-15/hour=13/part-0.parquet"
     files_of(place).pipe_file(part.partition("://")[2], b"PAR1")
     assert "2026-01-15T13" in shop.run("verify", place).stdout
-    result = shop.sync("--to", place)
+    result = shop.sync("2026-01-15", "--to", place)
     assert result.exit_code == 0
     assert "Damaged, pulled again: data/date=2026-01-15/hour=13" in result.stderr
     assert shop.run("verify", place).exit_code == 0
