@@ -82,7 +82,7 @@ class ArrowOutput:
         if len(group):
             self._writer.write_table(group.combine_chunks(), ROWS_PER_GROUP)
 
-    def _open(self) -> Any:  # noqa: ANN401  # one of two classes of pyarrow
+    def _open(self) -> "pq.ParquetWriter | ipc.RecordBatchFileWriter":
         if self._form == "parquet":
             return pq.ParquetWriter(self._sink, self._rows.schema, compression="zstd")
         return ipc.new_file(self._sink, self._rows.schema)
