@@ -80,7 +80,7 @@ def pages(running: ServerProcess, http: httpx.Client, events: int) -> None:
         lambda: get(EVENTS_URL, **range_query(1)),
         lambda: get(EVENTS_URL, **range_query(last)),
     )
-    say(f"page of {PER_PAGE:,} / the same bytes from memory", first / memory, "at most 3")
+    say(f"page of {PER_PAGE:,} / the same bytes from memory", first / memory, "at most 2.7")
     say(f"page of {PER_PAGE:,} / the same bytes from a file", first / file, "for information")
     say(f"page {last} / page 1", deep / first, "at most 1.2")
 
