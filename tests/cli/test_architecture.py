@@ -1,15 +1,11 @@
 """The arrows between the folders of the command line, read from its import statements."""
 
 import ast
-from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
-from typing import NamedTuple
 
-import pytest
+from tests.arrows import SOURCES, check_one_direction, home, imports_of
 
 PACKAGE = "adanalytics_cli"
-SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
+SOURCE = SOURCES / PACKAGE
 # The folders each folder may import; main and failures join them, and no folder knows those.
 ARROWS: dict[str, set[str]] = {
     "core": set(),
@@ -20,39 +16,8 @@ ARROWS: dict[str, set[str]] = {
     "server": {"core", "console", "output"},
     "demo": {"core", "console", "output", "server"},
 }
-
-
-class Import(NamedTuple):
-    """One import of a module of the package; `late` when it does not run with the importer."""
-
-    importer: str
-    module: str
-    late: bool
-
-
-def imports() -> Iterator[Import]:
-    """All imports within the package; it has no relative ones."""
-    for path in SOURCE.rglob("*.py"):
-        importer = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names = [node.module]
-            elif isinstance(node, ast.Import):
-                names = [each.name for each in node.names]
-            else:
-                continue
-            for name in names:
-                if name.startswith(f"{PACKAGE}."):
-                    yield Import(importer, name, node not in tree.body)
-
-
-def home(name: str) -> str:
-    """The folder or top-level module of the package that a dotted name is in."""
-    return name.split(".")[1]
-
-
-FOUND = list(imports())
+OTHERS = ("adanalytics_client.", "adanalytics_server.")
+FOUND = list(imports_of(PACKAGE))
 
 
 def test_every_folder_has_its_arrows() -> None:
@@ -61,9 +26,24 @@ def test_every_folder_has_its_arrows() -> None:
 
 
 def test_folders_import_only_what_is_below_them() -> None:
-    arrows = {(home(each.importer), home(each.module)) for each in FOUND}
+    arrows = {
+        (home(each.module), home(each.name))
+        for each in FOUND
+        if home(each.module) in ARROWS and each.name.startswith(f"{PACKAGE}.")
+    }
     allowed = {(folder, other) for folder, below in ARROWS.items() for other in below | {folder}}
-    assert {arrow for arrow in arrows if arrow[0] in ARROWS} <= allowed
+    assert not arrows - allowed
+
+
+def test_nothing_private_of_the_client_or_the_server_is_imported() -> None:
+    """The command line stands on what the other two show to everybody."""
+    others = {each for each in FOUND if each.name.startswith(OTHERS)}
+    assert len({each.module for each in FOUND}) > 50
+    assert not {
+        each
+        for each in others
+        if any(part.startswith("_") and not part.endswith("__") for part in each.name.split("."))
+    }
 
 
 def test_the_lists_of_commands_name_modules_that_exist() -> None:
@@ -77,12 +57,4 @@ def test_the_lists_of_commands_name_modules_that_exist() -> None:
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
-    """A late import, in a function or for type checkers, is no cycle at run time."""
-    graph: dict[str, set[str]] = {}
-    for importer, module, late in FOUND:
-        if not late:
-            graph.setdefault(importer, set()).add(module)
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(f"These modules import each other: {error.args[1]}")
+    check_one_direction(FOUND)

@@ -1,16 +1,11 @@
 """The arrows between the server's folders, read from the import statements of its source."""
 
-import ast
-from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
-from importlib.util import resolve_name
-from pathlib import Path
-from typing import NamedTuple
+from graphlib import TopologicalSorter
 
 import pytest
+from tests.arrows import check_one_direction, home, imports_of
 
 PACKAGE = "adanalytics_server"
-SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 # What each folder and each module of the top level may import, itself aside. Faults, the controls
 # and serving sit around the API: nothing below them knows that they are there.
 ARROWS: dict[str, set[str]] = {
@@ -44,41 +39,7 @@ ARROWS: dict[str, set[str]] = {
 # They put the folders together, so they may import all of them.
 JOINING = {"admin", "app", "local", "pytest_plugin"}
 OWNERS = {"uvicorn": "serving", "jinja2": "web"}
-
-
-class Import(NamedTuple):
-    """One import statement: `late` when it does not run with the module."""
-
-    module: str
-    name: str
-    late: bool
-
-
-def imports() -> Iterator[Import]:
-    """All imports of the package, with relative names resolved."""
-    for path in SOURCE.rglob("*.py"):
-        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        folder = ".".join(parts[:-1])
-        module = folder if parts[-1] == "__init__" else ".".join(parts)
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names = [each.name for each in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                origin = resolve_name("." * node.level + (node.module or ""), folder)
-                names = [f"{origin}.{each.name}" for each in node.names]
-            else:
-                continue
-            for name in names:
-                yield Import(module, name, node not in tree.body)
-
-
-def home(name: str) -> str:
-    """The folder or top-level module of the package that a dotted name is in."""
-    return f"{name}.".split(".")[1]
-
-
-FOUND = list(imports())
+FOUND = list(imports_of(PACKAGE))
 
 
 def test_every_folder_and_module_has_its_arrows() -> None:
@@ -107,17 +68,7 @@ def test_the_arrows_have_one_direction() -> None:
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
-    """What is imported late, in a function or for type checkers, is no cycle at run time."""
-    modules = {each.module for each in FOUND}
-    graph: dict[str, set[str]] = {}
-    for module, name, late in FOUND:
-        target = name if name in modules else name.rpartition(".")[0]
-        if not late and target != module:
-            graph.setdefault(module, set()).add(target)
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(f"These modules import each other: {error.args[1]}")
+    check_one_direction(FOUND)
 
 
 @pytest.mark.parametrize("library", OWNERS)
