@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
     try:
         # Half of the time of a start is click, and nobody needs it to read a version.
-        if sys.argv[1:] == ["--version"]:
+        if sys.argv[1:] in (["--version"], ["-V"]):
             sys.exit(_show_version())
         # numpy comes with pyarrow, and would start threads that nothing here has work for.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -18,49 +18,59 @@ from adanalytics_cli.core.command import (
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.core.invocation import Invocation
 
+_COMMANDS = "adanalytics_cli.commands"
+
 COMMANDS = {
-    "demo": Entry("adanalytics_cli.demo.command:demo", "Run the whole system on generated data."),
-    "login": Entry(
-        "adanalytics_cli.commands.login:login",
-        "Sign in and store the credential for later commands.",
-    ),
-    "logout": Entry("adanalytics_cli.commands.login:logout", "Remove the stored credential."),
-    "status": Entry(
-        "adanalytics_cli.commands.status:status",
-        "Show the settings, the sign-in and the remaining quota.",
-    ),
-    "dates": Entry("adanalytics_cli.commands.dates:dates", "List the days that have data."),
+    "dates": Entry(f"{_COMMANDS}.dates:dates", "List the days that have data.", "Data"),
     "summary": Entry(
-        "adanalytics_cli.commands.summary:summary", "Metrics of a period, in total or by group."
+        f"{_COMMANDS}.summary:summary", "Metrics of a period, in total or by group.", "Data"
     ),
-    "events": Entry("adanalytics_cli.commands.events:events", "Pull the events of a period."),
+    "events": Entry(f"{_COMMANDS}.events:events", "Pull the events of a period.", "Data"),
     "plan": Entry(
-        "adanalytics_cli.commands.plan:plan",
-        "Show what a pull costs in requests, bytes and time.",
+        f"{_COMMANDS}.plan:plan", "Show what a pull costs in requests, bytes and time.", "Data"
     ),
     "export": Entry(
-        "adanalytics_cli.commands.export:export",
-        "Download a period as one file from the service.",
+        f"{_COMMANDS}.export:export", "Download a period as one file from the service.", "Data"
     ),
     "sync": Entry(
-        "adanalytics_cli.commands.sync:sync", "Keep a folder of hourly files equal to the service."
+        f"{_COMMANDS}.sync:sync", "Keep a folder of hourly files equal to the service.", "Dataset"
     ),
     "verify": Entry(
-        "adanalytics_cli.commands.verify:verify",
+        f"{_COMMANDS}.verify:verify",
         "Check a dataset against its own records and the service.",
+        "Dataset",
+    ),
+    "login": Entry(
+        f"{_COMMANDS}.login:login",
+        "Sign in and store the credential for later commands.",
+        "Account",
+    ),
+    "logout": Entry(f"{_COMMANDS}.login:logout", "Remove the stored credential.", "Account"),
+    "status": Entry(
+        f"{_COMMANDS}.status:status",
+        "Show the settings, the sign-in and the remaining quota.",
+        "Account",
+    ),
+    "demo": Entry(
+        "adanalytics_cli.demo.command:demo",
+        "Run the whole system on generated data.",
+        "Local server",
+    ),
+    "serve": Entry(
+        "adanalytics_cli.server.serve:serve", "Start the embedded server.", "Local server"
+    ),
+    "server": Entry(
+        "adanalytics_cli.server.group:server",
+        "Fill and manage the data folder of a server.",
+        "Local server",
     ),
     "doctor": Entry(
-        "adanalytics_cli.commands.doctor:doctor",
-        "Check the settings, this machine and the service.",
+        f"{_COMMANDS}.doctor:doctor", "Check the settings, this machine and the service.", "Help"
     ),
     "completion": Entry(
-        "adanalytics_cli.commands.completion:completion",
-        "Print the completion script of a shell.",
+        f"{_COMMANDS}.completion:completion", "Print the completion script of a shell.", "Help"
     ),
-    "serve": Entry("adanalytics_cli.server.serve:serve", "Start the embedded server."),
-    "server": Entry(
-        "adanalytics_cli.server.group:server", "Fill and manage the data folder of a server."
-    ),
+    "help": Entry(f"{_COMMANDS}.help:help_command", "Show the help of a command.", "Help"),
 }
 
 EXAMPLES = (
@@ -119,7 +129,7 @@ cli = Root(
         *connection_options(hidden=False),
         *output_options(hidden=False),
         click.Option(
-            ["--version"],
+            ["-V", "--version"],
             is_flag=True,
             expose_value=False,
             is_eager=True,

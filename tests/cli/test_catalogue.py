@@ -23,9 +23,10 @@ def test_summary_is_the_command_s_own(name: str) -> None:
     ("words", "said"),
     [
         (["sumary"], "Did you mean 'summary'?"),
-        (["xyz"], "Known commands: demo, login"),
+        (["xyz"], "Known commands: dates, summary"),
         (["server", "usr"], "Did you mean 'user'?"),
         (["server", "user", "ad"], "Did you mean 'add'?"),
+        (["help", "server", "user", "ad"], "Did you mean 'add'?"),
     ],
 )
 def test_a_misspelt_command(run: Callable[..., Result], words: list[str], said: str) -> None:

@@ -6,7 +6,8 @@ import click
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.main import cli
+from adanalytics_cli.main import COMMANDS, cli
+from adanalytics_client import __version__
 
 
 def command_paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -56,3 +57,28 @@ def test_a_group_alone_shows_its_help_as_it_is(
     result = run(*path)
     page = pages[" ".join(("adanalytics", *path, "--help"))]
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", page)
+
+
+@pytest.mark.parametrize("path", [(), ("dates",), ("server", "key", "create")])
+def test_help_before_the_command(
+    run: Callable[..., Result], pages: dict[str, str], path: tuple[str, ...]
+) -> None:
+    result = run("help", *path)
+    page = pages[" ".join(("adanalytics", *path, "--help"))]
+    assert (result.exit_code, result.stdout, result.stderr) == (0, page, "")
+
+
+def test_commands_stand_in_groups(pages: dict[str, str]) -> None:
+    """The root in its groups, every summary in the same column; a group of few has one heading."""
+    blocks = pages["adanalytics --help"].partition("\nData:\n")[2].split("\n\n")[:5]
+    headings = [block.partition(":\n")[0] for block in blocks[1:]]
+    assert headings == ["Dataset", "Account", "Local server", "Help"]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("  ")]
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    assert {line[13] == " " != line[14] for line in lines} == {True}
+    assert "\nCommands:\n  partner " in pages["adanalytics server --help"]
+
+
+@pytest.mark.parametrize("word", ["-V", "--version"])
+def test_version(run: Callable[..., Result], word: str) -> None:
+    assert run(word).stdout == f"adanalytics {__version__}\n"

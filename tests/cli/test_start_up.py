@@ -36,8 +36,9 @@ def modules_after(*words: str) -> set[str]:
     return set(told["modules"])
 
 
-def test_version_imports_nothing_but_itself() -> None:
-    loaded = modules_after("--version")
+@pytest.mark.parametrize("word", ["-V", "--version"])
+def test_version_imports_nothing_but_itself(word: str) -> None:
+    loaded = modules_after(word)
     ours = {
         name for name in loaded if name.startswith(("adanalytics_client", "adanalytics_server"))
     }

@@ -129,6 +129,10 @@ class ExampleGroup(click.Group):
         """Name and one-line summary of each command, in the order of the help."""
         return {name: each.get_short_help_str() for name, each in self.commands.items()}
 
+    def sections(self) -> Mapping[str, Mapping[str, str]]:
+        """The summaries below the headings of the help."""
+        return {"Commands": self.summaries()}
+
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names in the order of the help."""
         return list(self.summaries())
@@ -155,14 +159,17 @@ class ExampleGroup(click.Group):
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries().items()))
+        sections = self.sections()
+        width = max(len(name) for names in sections.values() for name in names)
+        for title, names in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", line) for name, line in names.items()])
         click.Command.format_options(self, ctx, formatter)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command lives, as `module:attribute`, and the line that help shows for it.
+    """Where a command lives, as `module:attribute`, its line in the help and the heading above.
 
     The summary stands here too because reading it from the command would import the
     command, and with it everything that `--help` must not pay for.
@@ -170,6 +177,7 @@ class Entry:
 
     target: str
     summary: str
+    section: str = "Commands"
 
     def load(self) -> click.Command:
         """Import the command."""
@@ -199,6 +207,13 @@ class LazyGroup(ExampleGroup):
     def summaries(self) -> Mapping[str, str]:
         """Name and summary as the catalogue has them."""
         return {name: entry.summary for name, entry in self.entries.items()}
+
+    def sections(self) -> Mapping[str, Mapping[str, str]]:
+        """The headings in the order in which the catalogue begins them."""
+        found: dict[str, dict[str, str]] = {}
+        for name, entry in self.entries.items():
+            found.setdefault(entry.section, {})[name] = entry.summary
+        return found
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name, or None."""
