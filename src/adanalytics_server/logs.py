@@ -43,7 +43,7 @@ class TextFormatter(logging.Formatter):
             line += f" {request_id}"
         if record.exc_info:
             trace = self.formatException(record.exc_info)
-            line += "".join(f"\n  {each}" for each in trace.splitlines())
+            line += "".join(f"\n  {_one_line(each)}" for each in trace.splitlines())
         return line
 
 

@@ -135,14 +135,14 @@ def test_text_is_one_line_whatever_a_message_says() -> None:
 
 
 def test_a_traceback_stays_with_its_record() -> None:
-    error = ValueError("first\nsecond")
+    error = ValueError("first\n\x1b[2Jsecond")
     record = logging.LogRecord(
         "x", logging.ERROR, "", 1, "it failed", None, (ValueError, error, None)
     )
     text = TextFormatter().format(record).splitlines()
     assert text[0].endswith(" ERROR it failed")
     assert all(line.startswith("  ") for line in text[1:])
-    assert text[-2:] == ["  ValueError: first", "  second"]
+    assert text[-2:] == ["  ValueError: first", "  \\x1b[2Jsecond"]
     assert "second" in json.loads(JsonFormatter().format(record))["trace"]
 
 
