@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
 
@@ -140,7 +140,8 @@ def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
     """Print on stderr what went wrong and return the exit status."""
     failure = explain(error, sign_in_again=invocation.sign_in_again)
     if invocation.debug:
-        trace = "".join(traceback.format_exception(error))
+        lines = "".join(traceback.format_exception(error)).splitlines()
+        trace = "".join(f"{visible(line)}\n" for line in lines)
         click.echo(redact(trace, invocation.secrets), err=True, nl=False)
     text = _as_json(failure) if invocation.errors_as_json else _as_text(failure, error, invocation)
     click.echo(redact(text, invocation.secrets), err=True, color=True)
@@ -150,11 +151,12 @@ def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
 def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> str:
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     label = click.style("Error:", fg="red", bold=True) if terminal.color else "Error:"
-    first = f"{label} {_one_line(failure.message)}"
+    message = _one_line(failure.message)
     if failure.request_id and failure.request_id not in failure.message:
-        first += f" (request {failure.request_id})"
+        message += f" (request {failure.request_id})"
+    first = f"{label} {visible(message)}"
     remedy = failure.remedy or _usage_remedy(error)
-    return f"{first}\n{_one_line(remedy)}" if remedy else first
+    return f"{first}\n{visible(_one_line(remedy))}" if remedy else first
 
 
 def _as_json(failure: Failure) -> str:

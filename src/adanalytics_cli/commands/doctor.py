@@ -20,7 +20,7 @@ from adanalytics_cli.account.keyring_access import get_secret
 from adanalytics_cli.account.login_store import LoginStore
 from adanalytics_cli.console.quantities import in_bytes
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, ExitCode, SettingsError
 from adanalytics_cli.core.invocation import Invocation, current_invocation
@@ -257,10 +257,10 @@ def run(context: click.Context) -> None:
         failed = failed or check.result == "fail"
         label = f"{check.result:<5}"
         label = click.style(label, fg=_COLORS[check.result]) if colored else label
-        text = redact(f"{check.name:<10} {check.found}", invocation.secrets)
+        text = visible(redact(f"{check.name:<10} {check.found}", invocation.secrets))
         click.echo(f"{label} {text}", color=True)
         if check.remedy:
-            click.echo(redact(f"{'':<17}{check.remedy}", invocation.secrets))
+            click.echo(visible(redact(f"{'':<17}{check.remedy}", invocation.secrets)))
     if failed:
         context.exit(ExitCode.FAILED)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
+from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -60,7 +61,7 @@ def run(
             if dataset.report and not invocation.quiet:
                 # Also where stderr is no terminal: a log of cron is read later.
                 for problem in dataset.report.damaged:
-                    click.echo(f"Damaged, pulled again: {problem}", err=True)
+                    click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
         if report.failed:
             raise _partly_done(report, place, again)
         remark(_closing(report, progress, place), context)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
+from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -33,7 +34,7 @@ def run(context: click.Context, place: str, deep: bool) -> None:
         progress.finish()
     if not report.is_whole:
         for problem in report.problems:
-            click.echo(str(problem))
+            click.echo(visible(str(problem)))
         count = f"{len(report.problems):,} problem{'' if len(report.problems) == 1 else 's'}"
         raise ProblemsFound(f"{count} in {place}", remedy=_mending(place, report))
     checked = f"{report.hours:,} hours with {report.events:,} events are whole"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LiveLine:
 
         What is too long loses its end, or its beginning with `keep_end`.
         """
-        room = self._width - 1
+        text, room = visible(text), self._width - 1
         if len(text) > room:
             text = f"..{text[len(text) - room + 2 :]}" if keep_end else text[:room]
         with self._lock:

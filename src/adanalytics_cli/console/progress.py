@@ -14,7 +14,7 @@ import click
 
 from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.quantities import in_bytes, in_minutes
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import (
     BytesReceived,
@@ -203,6 +203,7 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     # The client warns of a wait of more than 5 s, and of pages that moved.
     warnings = logging.StreamHandler(sys.stderr)
     warnings.setLevel(logging.WARNING)
+    warnings.setFormatter(_VisibleMessage())
     if line or say or invocation.quiet:
         warnings.addFilter(lambda record: not hasattr(record, "resumes_at"))
     client_log = logging.getLogger("adanalytics_client")
@@ -216,7 +217,14 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
 
 
 def _print_step(text: str) -> None:
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
+
+
+class _VisibleMessage(logging.Formatter):
+    """Writes the message alone; what the service said in it cannot steer the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
+        return visible(super().formatMessage(record))
 
 
 def _place(url: str) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.console.terminal import Terminal, visible
 
 Row = Mapping[str, object]
 # One cell is the padding, the other the column line of the box, drawn as a space.
@@ -60,7 +60,7 @@ def render_table(
 
     Columns that do not fit are left out from the right, and the line below names them.
     """
-    cells = [[column.show(row.get(column.key)) for column in columns] for row in rows]
+    cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
     widths = [
         max([cell_len(column.heading), *(cell_len(line[index]) for line in cells)])
         for index, column in enumerate(columns)
@@ -77,7 +77,7 @@ def render_table(
     with console.capture() as drawn:
         console.print(_table(columns[:shown], cells, widths))
         if note:
-            console.print(Text(note, style="dim"))
+            console.print(Text(visible(note), style="dim"))
     text = drawn.get()
     return text if terminal.can_show(_LINE + _CUT) else text.translate(_PLAIN)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.console.calendar_chart import LETTERS, SHADES, Coverage, draw_calendar, legend
-from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
+from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at, visible
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import FORMATS
 from adanalytics_cli.output.output_file import open_output
@@ -49,6 +49,7 @@ def calendar_lines(coverage: Coverage, terminal: Terminal) -> list[str]:
 
 def bar_lines(title: str, lines: Sequence[str], terminal: Terminal) -> list[str]:
     """Bars below their title."""
+    title = visible(title)
     return [click.style(title, bold=True) if terminal.color else title, *lines]
 
 

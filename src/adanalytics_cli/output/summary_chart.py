@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from adanalytics_cli.console.table_view import count
-from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.console.terminal import Terminal, visible
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.chart_output import bar_lines
 from adanalytics_cli.output.summary_output import name_column, named_rows
@@ -123,10 +123,10 @@ def chart_lines(
     lines: list[str] = []
     for title, bars in charts:
         lines += [*bar_lines(title, draw_bars(bars, ink, width=terminal.width), terminal), ""]
-    return [*lines, note]
+    return [*lines, visible(note)]
 
 
 def _bar_of(row: Mapping[str, object], key: str, name: str) -> Bar:
     value = row.get(key)
     number = value if isinstance(value, int | Decimal) else None
-    return Bar(name, number, count(value))
+    return Bar(visible(name), number, visible(count(value)))

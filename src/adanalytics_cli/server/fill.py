@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.live_line import show_stages
+from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.periods import date_option
@@ -62,7 +63,7 @@ def _describe(report: "LoadReport") -> str:
     if report.replaced_hours:
         lines.append(f"hours replaced: {report.replaced_hours:,}")
     if report.ignored_columns:
-        lines.append(f"columns ignored: {', '.join(report.ignored_columns)}")
+        lines.append(f"columns ignored: {visible(', '.join(report.ignored_columns))}")
     if report.times_without_zone:
         lines.append(f"times without a zone, taken as UTC: {report.times_without_zone:,}")
     return "\n  ".join(lines)

@@ -1,0 +1,84 @@
+"""Text of the service on the terminal: control characters are shown, files and pipes keep them."""
+
+import io
+import json
+import logging
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.console.live_line import LiveLine
+from adanalytics_cli.console.progress import show_progress
+from adanalytics_cli.console.terminal import visible
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_client import Client, ConfigurationError, RetryPlanned, ServerError, Summary
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+NAME = "\x1b[31mRED\tx\ny"
+SHOWN = r"\x1b[31mRED\tx\ny"
+
+
+@pytest.fixture
+def named(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service with one campaign and a currency that would colour a terminal."""
+    row = {"campaign_id": 1, "campaign_name": NAME, "impressions": 7, "clicks": 1}
+    summary = Summary.model_validate({"rows": [row], "currency": "\x9bUSD"})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: summary)
+
+
+@pytest.mark.parametrize("form", [["-f", "table"], ["--chart"]])
+def test_tables_and_charts(run: Run, named: None, form: list[str]) -> None:
+    text = run("summary", "2026-01", "-g", "campaign", *form).stdout
+    assert f"\n{SHOWN} " in text
+    assert r"Money in \x9bUSD" in text
+    assert all(character.isprintable() for character in text.replace("\n", ""))
+
+
+def test_data_keep_the_bytes(run: Run, named: None) -> None:
+    (row,) = json.loads(run("summary", "2026-01", "-g", "campaign", "-f", "json").stdout)
+    assert row["campaign_name"] == NAME
+    assert NAME in run("summary", "2026-01", "-g", "campaign", "-f", "csv").stdout
+
+
+@pytest.mark.parametrize("words", [["dates"], ["--debug", "dates"], ["doctor"]])
+def test_errors(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    def refuse(_client: Client) -> None:
+        raise ServerError("the service says \x1b]0;title\x07 again", status=500)
+
+    monkeypatch.setattr(Client, "dates", refuse)
+    text = run(*words).output
+    assert r"the service says \x1b]0;title\x07 again" in text
+    assert all(character.isprintable() for character in text.replace("\n", ""))
+
+
+def test_an_error_as_json_keeps_the_bytes(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_client: Client) -> None:
+        raise ConfigurationError("bad \x1b")
+
+    monkeypatch.setattr(Client, "dates", refuse)
+    assert json.loads(run("dates", "-f", "json").stderr)["error"] == "bad \x1b"
+
+
+def test_the_live_line() -> None:
+    screen = io.StringIO()
+    LiveLine(screen, width=80, clock=lambda: 0.0).show(NAME)
+    assert screen.getvalue() == f"\r\x1b[2K{SHOWN}"
+
+
+def test_steps_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(Invocation(verbose=True), live=False) as progress:
+        progress.retry(RetryPlanned("http://h/", 1, 0.5, NAME))
+        logging.getLogger("adanalytics_client").warning("%s", NAME)
+    assert capsys.readouterr().err == f"trying again in 0.5 s: {SHOWN}\n{SHOWN}\n"
+
+
+def test_what_is_escaped() -> None:
+    assert visible("\x7f\x85\u2028\u202e") == r"\x7f\x85\u2028\u202e"
+    text = "Café 100\xa0% 広告 👩‍💻"
+    assert visible(text) == text
