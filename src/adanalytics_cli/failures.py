@@ -18,6 +18,7 @@ _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASS
 _TOO_LATE = "Give --timeout more seconds, or fetch it later with --job FILE."
 _GOES_ON = "Run the same command again to fetch the rest."
 _PLACE = "Check the place of the dataset, and run the same command again."
+_LATER = "Run the same command again then."
 _DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
 
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
@@ -30,8 +31,8 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.NotFound": (ExitCode.USAGE, ""),
     "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
     "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, ""),
-    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, ""),
-    "adanalytics_client.RateLimited": (ExitCode.USED_UP, ""),
+    "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
+    "adanalytics_client.RateLimited": (ExitCode.USED_UP, _LATER),
     "adanalytics_client.ExportTimeout": (ExitCode.USED_UP, _TOO_LATE),
     "adanalytics_client.TransportError": (ExitCode.UNREACHABLE, ""),
     "adanalytics_client.StatusError": (ExitCode.UNREACHABLE, ""),

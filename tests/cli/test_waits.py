@@ -1,6 +1,7 @@
 """A quota that is used up: which commands wait for it, which never do, and what stderr shows."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -52,6 +53,28 @@ def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
     assert not list(used_up.journal.entries())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "dates",
+        "summary 2026-01",
+        "events 2026-01-15",
+        "export 2026-01-15 -o file.csv",
+        "sync 2026-01-15 --to events",
+        "login --api-key-stdin",
+    ],
+)
+def test_a_longer_wait_than_allowed_fails_before_it_begins(
+    run: Run, used_up: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(folder)
+    result = run("--max-wait", "0", *words.split(), stdin=used_up.api_key)
+    assert result.exit_code == 5
+    assert "slow down; resuming at " in result.stderr
+    assert "(in 15 min)" in result.stderr
+    assert not list(used_up.journal.entries())
+
+
 def test_completion_answers(run: Run, used_up: LocalServer) -> None:
     assert run("completion", "bash").exit_code == 0
     assert not list(used_up.journal.entries())
@@ -91,3 +114,24 @@ def test_quiet_silences_it(run: Run, limited: LocalServer) -> None:
 
 def test_a_step_says_it_once(run: Run, limited: LocalServer) -> None:
     assert run("-v", "dates").stderr.count("resuming at ") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "profile", "code"),
+    [
+        ("dates --max-wait 890", "", 5),
+        ("--max-wait 910 dates", "", 0),
+        ("dates", "max_wait = 890", 5),
+        ("dates --max-wait 910", "max_wait = 0", 0),
+        ("dates --max-wait 0", "max_wait = 910", 5),
+        ("dates", "max_wait = '0'", 2),
+        ("dates", "max_wait = true", 2),
+    ],
+)
+def test_the_option_wins_over_the_profile(
+    run: Run, limited: LocalServer, tmp_path: Path, words: str, profile: str, code: int
+) -> None:
+    settings = tmp_path / "config" / "adanalytics" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[profile.default]\n{profile}\n")
+    assert run(*words.split()).exit_code == code

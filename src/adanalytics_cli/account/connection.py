@@ -28,14 +28,21 @@ def connect(
     """A client for the service that option, environment or profile name, and its progress.
 
     Without `live` no line is redrawn, because the data themselves go to the terminal. Without
-    `waits` a quota that is used up is an error at once. `budget` may end the run by its errors.
+    `waits` a quota that is used up is an error at once, as with `--max-wait 0`. `budget` may end
+    the run by its errors.
     Raises SettingsError and NoCredential before anything is sent.
     """
     place = find_place(current_invocation(context), os.environ)
     base_url, partner = base_url_of(place), partner_of(place)
     credential = find_credential(place, current_invocation(context), os.environ)
     with open_client(
-        context, base_url, partner, credential, live=live, waits=waits, budget=budget
+        context,
+        base_url,
+        partner,
+        credential,
+        live=live,
+        max_wait=place.max_wait if waits else 0,
+        budget=budget,
     ) as opened:
         yield opened
 
@@ -47,11 +54,14 @@ def open_client(
     partner: str,
     credential: Credential,
     *,
+    max_wait: float | None,
     live: bool = True,
-    waits: bool = True,
     budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client for this service and with this credential; the rest is as for `connect`."""
+    """A client for this service and with this credential; the rest is as for `connect`.
+
+    A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
+    """
     from adanalytics_cli.console.progress import Observers, show_progress
     from adanalytics_client import Client
 
@@ -64,9 +74,10 @@ def open_client(
             token=credential.of_kind("token"),
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
-            on_limit="wait" if waits else "raise",
+            on_limit="raise" if max_wait == 0 else "wait",
             observer=Observers(budget, progress) if budget else progress,
-        ) as client,
+        ) as connected,
     ):
+        client = connected.with_options(max_wait=max_wait)
         progress.quota_left = lambda: client.quota.remaining
         yield client, progress

@@ -54,7 +54,7 @@ def run(
     invocation.secrets.add(account.secret)
 
     invocation.sign_in_again = "Nothing was stored. Run the command again."
-    with open_client(context, base_url, partner, account) as (client, _progress):
+    with open_client(context, base_url, partner, account, max_wait=place.max_wait) as (client, _):
         login, secret = check_account(
             account, client, base_url, now=invocation.clock(), try_it=not no_verify
         )

@@ -37,7 +37,7 @@ def run(context: click.Context) -> None:
     now = invocation.clock()
     for name, setting in _credential(credential, now):
         show.add(name, setting)
-    with open_client(context, base_url, partner, credential) as (client, _progress):
+    with open_client(context, base_url, partner, credential, max_wait=0) as (client, _progress):
         show.add("quota left", _left(client.quota))
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {place.login_command}")

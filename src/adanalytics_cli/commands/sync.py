@@ -34,6 +34,7 @@ def run(
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
     from adanalytics_cli.core.budget import Budget
+    from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
 
     invocation = current_invocation(context)
@@ -50,10 +51,11 @@ def run(
             report = dataset.sync(
                 client, first, last, via=via, repull=repull, expect=progress.expect
             )
-        except (UsedUp, KeyboardInterrupt) as stopped:
+        except (UsedUp, QuotaExceeded, RateLimited, KeyboardInterrupt) as stopped:
             ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
+            why = getattr(stopped, "message", str(stopped)).rstrip(".") or "interrupted"
             raise ended(
-                f"{str(stopped) or 'interrupted'}; {_extent(dataset.report)}",
+                f"{why}; {_extent(dataset.report)}",
                 remedy=f"Go on with: {again}",
             ) from None
         finally:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -233,12 +233,12 @@ class LazyGroup(ExampleGroup):
 
 
 def _gather(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    if value and parameter.name:
+    if value is not None and parameter.name:
         setattr(current_invocation(context), parameter.name, value)
 
 
 def connection_options(*, hidden: bool) -> list[click.Parameter]:
-    """`--profile`, `--base-url` and `--partner`: which service and whose data."""
+    """`--profile`, `--base-url`, `--partner`: which service and whose data; `--max-wait`."""
     return [
         _option(
             "--profile",
@@ -249,6 +249,13 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
         ),
         _option("--base-url", metavar="URL", hidden=hidden, summary="Address of the service."),
         _option("--partner", metavar="ID", hidden=hidden, summary="Partner to read."),
+        _option(
+            "--max-wait",
+            metavar="SECONDS",
+            kind=click.FloatRange(min=0),
+            hidden=hidden,
+            summary="Longest wait for quota, else exit 5; 7200 by default, 0 fails at once.",
+        ),
     ]
 
 
@@ -260,7 +267,7 @@ def output_options(*, hidden: bool) -> list[click.Parameter]:
         _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
         _option(
             "--color",
-            choices=("auto", "always", "never"),
+            kind=click.Choice(["auto", "always", "never"]),
             hidden=hidden,
             summary="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
         ),
@@ -273,13 +280,13 @@ def _option(
     hidden: bool,
     summary: str,
     metavar: str | None = None,
-    choices: tuple[str, ...] = (),
+    kind: "click.ParamType[Any]" = click.STRING,
     complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
 ) -> click.Option:
     return click.Option(
         [name],
         metavar=metavar,
-        type=click.Choice(choices) if choices else str,
+        type=kind,
         shell_complete=complete,
         hidden=hidden,
         help=summary,
@@ -293,6 +300,7 @@ def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
     return click.Option(
         list(names),
         is_flag=True,
+        default=None,
         hidden=hidden,
         help=summary,
         expose_value=False,

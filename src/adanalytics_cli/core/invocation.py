@@ -30,6 +30,7 @@ class Invocation:
     profile: str | None = None
     base_url: str | None = None
     partner: str | None = None
+    max_wait: float | None = None
     quiet: bool = False
     verbose: bool = False
     debug: bool = False

@@ -40,12 +40,14 @@ class Profile:
     base_url = "https://stats.example"
     partner = "acme"
     email = "ada@example.org"
+    max_wait = 600
     ```
     """
 
     base_url: str | None = None
     partner: str | None = None
     email: str | None = None
+    max_wait: float | None = None
 
 
 def settings_file(environment: Mapping[str, str]) -> Path:
@@ -116,7 +118,12 @@ def _read_profile(table: object, where: str) -> Profile:
             raise SettingsError(
                 f"{where} has an unknown key '{key}'.", remedy=f"Its keys are {', '.join(known)}."
             )
-        if not isinstance(value, str):
+        if key == "max_wait":
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise SettingsError(
+                    f"{where}: max_wait is not a number.", remedy="Write it in seconds."
+                )
+        elif not isinstance(value, str):
             raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
 
@@ -131,12 +138,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The settings that are no secrets; each but the profile may be missing."""
+    """The settings that are no secrets; each but the profile may be missing.
+
+    `max_wait` is in seconds; None leaves it to the client.
+    """
 
     profile: Setting
     base_url: Setting | None
     partner: Setting | None
     email: Setting | None
+    max_wait: float | None
 
     @property
     def login_command(self) -> str:
@@ -170,6 +181,7 @@ def find_place(
         find("BASE_URL", "--base-url", invocation.base_url, known.base_url),
         find("PARTNER", "--partner", invocation.partner, known.partner),
         find("EMAIL", "--email", None, known.email),
+        known.max_wait if invocation.max_wait is None else invocation.max_wait,
     )
 
 
