@@ -82,3 +82,9 @@ def test_commands_stand_in_groups(pages: dict[str, str]) -> None:
 @pytest.mark.parametrize("word", ["-V", "--version"])
 def test_version(run: Callable[..., Result], word: str) -> None:
     assert run(word).stdout == f"adanalytics {__version__}\n"
+
+
+def test_every_format_has_its_letter(pages: dict[str, str]) -> None:
+    named = [line for page in pages.values() for line in page.splitlines() if " --format" in line]
+    assert len(named) >= 6
+    assert not [line for line in named if "  -f, --format " not in line]

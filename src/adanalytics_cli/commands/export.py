@@ -220,7 +220,7 @@ export = ExampleCommand(
     params=[
         *period_arguments(required=False),
         click.Option(
-            ["--format", "file_format"],
+            ["-f", "--format", "file_format"],
             type=click.Choice(FORMATS),
             help="Format of the file; by default that of its suffix, else csv.",
         ),

@@ -134,7 +134,7 @@ sync = ExampleCommand(
             help="Pull pages or bulk exports; auto takes the cheaper.",
         ),
         click.Option(
-            ["--format", "part_format"],
+            ["-f", "--format", "part_format"],
             type=click.Choice(["parquet", "jsonl", "csv"]),
             help="Format of a new dataset; parquet by default.",
         ),
