@@ -120,10 +120,10 @@ cli = Root(
     summary="Ad-analytics log-level events, summaries and bulk exports from the command line.",
     examples=EXAMPLES,
     details=(
-        "Options name the service and the partner, then ADANALYTICS_BASE_URL and _PARTNER in the "
-        "environment, then the profile in $XDG_CONFIG_HOME/adanalytics/config.toml. The credential "
-        "is ADANALYTICS_API_KEY (or _EMAIL and _PASSWORD), else the one that adanalytics login "
-        "stored in the keyring or a private file."
+        "An option overrides its environment variable, which overrides the profile in "
+        "$XDG_CONFIG_HOME/adanalytics/config.toml. The credential is ADANALYTICS_API_KEY, or "
+        "ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, else the one that adanalytics login stored in "
+        "the keyring or a private file."
     ),
     params=[
         *connection_options(hidden=False),

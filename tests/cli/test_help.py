@@ -88,3 +88,12 @@ def test_every_format_has_its_letter(pages: dict[str, str]) -> None:
     named = [line for page in pages.values() for line in page.splitlines() if " --format" in line]
     assert len(named) >= 6
     assert not [line for line in named if "  -f, --format " not in line]
+
+
+def test_options_name_their_variables(pages: dict[str, str]) -> None:
+    """A variable of the environment stands beside the option that overrides it."""
+    page, login = (" ".join(pages[f"adanalytics{of} --help"].split()) for of in ("", " login"))
+    for option in ("profile", "base-url", "partner"):
+        variable = f"[env: ADANALYTICS_{option.replace('-', '_').upper()}]"
+        assert variable in page.partition(f"--{option} ")[2].partition(" --")[0]
+    assert "[env: ADANALYTICS_EMAIL]" in login.partition("--email E ")[2].partition(" --")[0]

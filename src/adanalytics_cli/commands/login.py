@@ -118,7 +118,11 @@ login = ExampleCommand(
     "login",
     callback=run,
     params=[
-        click.Option(["--email"], metavar="E", help="Sign in with this e-mail and its password."),
+        click.Option(
+            ["--email"],
+            metavar="E",
+            help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]",
+        ),
         click.Option(["--password-stdin"], is_flag=True, help="Read the password from stdin."),
         click.Option(["--api-key-stdin"], is_flag=True, help="Read an API key from stdin."),
         click.Option(
@@ -130,9 +134,10 @@ login = ExampleCommand(
     ],
     summary="Sign in and store the credential for later commands.",
     details=(
-        "Asks for missing settings. The address, the partner and the e-mail go to the profile, the "
-        "secret to the keyring or a file that only you can read. A password is not stored, only "
-        "its token, which is valid for 7 days."
+        "Takes ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, from the "
+        "environment, and asks for missing settings. The address, the partner and the e-mail go to "
+        "the profile, the secret to the keyring or a file that only you can read. A password is "
+        "not stored, only its token, which is valid for 7 days."
     ),
     examples=[
         "adanalytics login",
