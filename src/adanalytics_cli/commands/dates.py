@@ -87,8 +87,8 @@ dates = ExampleCommand(
     callback=run,
     params=[
         *period_arguments(required=False),
-        format_option(),
         output_option(),
+        format_option(),
         chart_option("Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
     summary="List the days that have data.",

@@ -94,11 +94,22 @@ events = ExampleCommand(
     callback=run,
     params=[
         *period_arguments(required=True),
+        output_option(),
+        format_option(_FORMATS),
         click.Option(
             ["--hour"],
             type=click.IntRange(0, 23),
             metavar="H",
             help="Hour of each day to pull.",
+        ),
+        click.Option(
+            ["--columns"],
+            metavar="A,B",
+            callback=_split_names,
+            help="Write only these fields, in this order.",
+        ),
+        click.Option(
+            ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
         ),
         click.Option(
             ["--split"],
@@ -121,17 +132,6 @@ events = ExampleCommand(
             show_default=True,
             help="Requests in flight at the same time.",
         ),
-        click.Option(
-            ["--columns"],
-            metavar="A,B",
-            callback=_split_names,
-            help="Write only these fields, in this order.",
-        ),
-        click.Option(
-            ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
-        ),
-        format_option(_FORMATS),
-        output_option(),
     ],
     summary="Pull the events of a period.",
     details=(

@@ -219,6 +219,7 @@ export = ExampleCommand(
     callback=run,
     params=[
         *period_arguments(required=False),
+        output_option(),
         click.Option(
             ["-f", "--format", "file_format"],
             type=click.Choice(FORMATS),
@@ -229,7 +230,12 @@ export = ExampleCommand(
             type=click.Choice(["none", "gzip"]),
             help="Compression of the file; by default that of its suffix.",
         ),
-        output_option(),
+        click.Option(
+            ["--no-wait"],
+            is_flag=True,
+            help="Order the export and exit; --job FILE or stdout gets the note to fetch it later.",
+        ),
+        job_option(),
         click.Option(
             ["--timeout"],
             type=click.FloatRange(min=0, min_open=True),
@@ -238,12 +244,6 @@ export = ExampleCommand(
             show_default=True,
             help="Seconds to wait for the service to finish.",
         ),
-        click.Option(
-            ["--no-wait"],
-            is_flag=True,
-            help="Order the export and exit; --job FILE or stdout gets the note to fetch it later.",
-        ),
-        job_option(),
     ],
     summary="Download a period as one file from the service.",
     details=(

@@ -127,13 +127,6 @@ sync = ExampleCommand(
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
         click.Option(
-            ["--via"],
-            type=click.Choice(["auto", "pages", "export"]),
-            default="auto",
-            show_default=True,
-            help="Pull pages or bulk exports; auto takes the cheaper.",
-        ),
-        click.Option(
             ["-f", "--format", "part_format"],
             type=click.Choice(["parquet", "jsonl", "csv"]),
             help="Format of a new dataset; parquet by default.",
@@ -144,6 +137,13 @@ sync = ExampleCommand(
             metavar="DAYS",
             default=0,
             help="Pull the last DAYS days again, also without a change at the service.",
+        ),
+        click.Option(
+            ["--via"],
+            type=click.Choice(["auto", "pages", "export"]),
+            default="auto",
+            show_default=True,
+            help="Pull pages or bulk exports; auto takes the cheaper.",
         ),
         click.Option(
             ["--max-requests"],

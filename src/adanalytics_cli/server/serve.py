@@ -130,12 +130,11 @@ serve = ExampleCommand(
     callback=run,
     params=[
         click.Option(
-            ["--host"],
-            metavar="ADDRESS",
-            default="127.0.0.1",
-            show_default=True,
-            help="Address to bind.",
+            ["--demo"],
+            is_flag=True,
+            help="Serve generated data; without --data in a temporary folder.",
         ),
+        data_option(default=None, made=True),
         click.Option(
             ["--port"],
             type=click.IntRange(0, 65535),
@@ -144,11 +143,28 @@ serve = ExampleCommand(
             show_default=True,
             help="Port to bind; 0 picks a free one.",
         ),
-        data_option(default=None, made=True),
         click.Option(
-            ["--demo"],
-            is_flag=True,
-            help="Serve generated data; without --data in a temporary folder.",
+            ["--host"],
+            metavar="ADDRESS",
+            default="127.0.0.1",
+            show_default=True,
+            help="Address to bind.",
+        ),
+        click.Option(
+            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines can reach."
+        ),
+        click.Option(
+            ["--log-format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Format of the log on stderr, a line for each request.",
+        ),
+        click.Option(
+            ["--ready-file"],
+            type=click.Path(path_type=Path),
+            metavar="PATH",
+            help="Write the address to this file once the server answers.",
         ),
         click.Option(
             ["--rate-limit"],
@@ -166,16 +182,6 @@ serve = ExampleCommand(
             show_default=True,
             help="Answer the order of an export up to this size with the file.",
         ),
-        click.Option(["--loose"], is_flag=True, help="Accept unknown query parameters."),
-        click.Option(
-            ["--ready-file"],
-            type=click.Path(path_type=Path),
-            metavar="PATH",
-            help="Write the address to this file once the server answers.",
-        ),
-        click.Option(
-            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines can reach."
-        ),
         click.Option(
             ["--dialect"],
             metavar="NAME",
@@ -183,17 +189,11 @@ serve = ExampleCommand(
             show_default=True,
             help="Shape of the answers, such as modern, classic or bare.",
         ),
+        click.Option(["--loose"], is_flag=True, help="Accept unknown query parameters."),
         click.Option(
             ["--test-controls"],
             is_flag=True,
             help="Serve /_control, which moves the clock, arms faults and resets; for tests.",
-        ),
-        click.Option(
-            ["--log-format"],
-            type=click.Choice(["text", "json"]),
-            default="text",
-            show_default=True,
-            help="Format of the log on stderr, a line for each request.",
         ),
     ],
     summary="Start the embedded server.",
