@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from math import ceil
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from adanalytics_client._base.dates import Day, to_day
 from adanalytics_client._base.validation import is_whole
@@ -61,6 +61,23 @@ class MovableClock:
                 "datetime(2026, 1, 20, tzinfo=UTC)."
             )
         self.of_server.freeze(round(start.timestamp() * 1000))
+
+    @classmethod
+    def of(cls, server: "LocalServer") -> Self:
+        """The clock of a running server, stopped where it is; `server.reset()` lets it go on.
+
+        Examples:
+            >>> from adanalytics_server.local import LocalServer
+            >>> with LocalServer() as server:
+            ...     clock = MovableClock.of(server)
+            ...     clock.advance(3600)
+            ...     server.clock.now() == round(clock.time() * 1000)
+            True
+        """
+        shared = cls()
+        shared.of_server = server.clock
+        shared.of_server.freeze()
+        return shared
 
     @property
     def now(self) -> datetime:
@@ -136,7 +153,7 @@ def reference_client(
     server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
     _start(server)
     try:
-        with Client(server.url, **_options(server, limit, clock)) as client:
+        with Client(server.url, **_options(server, clock)) as client:
             yield client
     finally:
         server.close()
@@ -166,7 +183,7 @@ async def async_reference_client(
     try:
         # The server runs a loop of its own, so it must start outside the thread of this one.
         await in_thread(partial(_start, server))
-        async with AsyncClient(server.url, **_options(server, limit, clock)) as client:
+        async with AsyncClient(server.url, **_options(server, clock)) as client:
             yield client
     finally:
         await in_thread(server.close)
@@ -229,12 +246,12 @@ def _start(server: "LocalServer") -> None:
         raise ConfigurationError(f"partner: {error}.") from None
 
 
-def _options(server: "LocalServer", limit: int, clock: MovableClock | None) -> dict[str, Any]:
+def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any]:
     """The arguments of a client of either world."""
     return {
         "api_key": server.api_key,
         "partner": server.partner,
-        "limit": limit,
+        "limit": server.settings.rate_limit or None,
         "quota_log": "memory",
         "retry": _PATIENT if clock else None,
         "clock": clock,

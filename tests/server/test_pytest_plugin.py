@@ -1,4 +1,4 @@
-"""The pytest plugin, used as other people's projects use it: in a pytest process of its own."""
+"""The pytest plugins, used as other people's projects use it: in a pytest process of its own."""
 
 import subprocess
 import sys
@@ -32,8 +32,8 @@ def test_alone(adanalytics, number, record_property):
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder with our plugin, and no other than those of the options."""
-    ours = ("-p", "adanalytics", "-p", "no:cacheprovider")
+    """Run pytest in a folder with our plugins, and no other than those of the options."""
+    ours = ("-p", "adanalytics", "-p", "adanalytics_client.pytest_plugin", "-p", "no:cacheprovider")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *ours, *options, "."],
         cwd=folder,
@@ -69,20 +69,23 @@ def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
     (tmp_path / "test_other.py").write_text(
         "import sys\n"
         "def test_nothing_heavy_is_imported():\n"
-        "    assert 'adanalytics_server.pytest_plugin' in sys.modules\n"
         "    heavy = {'fastapi', 'uvicorn', 'pydantic', 'httpx', 'msgspec', 'sqlite3'}\n"
         "    assert heavy.isdisjoint(sys.modules)\n"
         "    ours = {name for name in sys.modules if name.startswith('adanalytics')}\n"
-        "    assert ours == {'adanalytics_server', 'adanalytics_server.pytest_plugin'}\n"
+        "    assert {name.rpartition('.')[2] for name in ours} == {\n"
+        "        'adanalytics_client', 'adanalytics_server', '_version', 'pytest_plugin'}\n"
     )
     done = run(tmp_path)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_entry_point_is_declared() -> None:
+def test_the_entry_points_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     points = project["entry-points"]["pytest11"]
-    assert points == {"adanalytics": "adanalytics_server.pytest_plugin"}
+    assert points == {
+        "adanalytics": "adanalytics_server.pytest_plugin",
+        "adanalytics_client": "adanalytics_client.pytest_plugin",
+    }
 
 
 def test_the_fixture_is_a_local_server(adanalytics: LocalServer) -> None:
