@@ -109,6 +109,17 @@ def test_limit_asks_for_no_more_than_it_needs(run: Run, expected: list[dict[str,
     assert "per_page=3" in asked[0]
 
 
+@pytest.mark.parametrize("words", [("-f", "table"), ("--limit", "5")], ids=" ".join)
+def test_a_look_at_the_first_events_is_one_request(
+    run: Run, service: LocalServer, expected: list[dict[str, Any]], words: tuple[str, ...]
+) -> None:
+    """The days before have no events: by the hour, they alone would cost 336 requests."""
+    service.journal.clear()
+    shown = run("events", "2026-01-01", "2026-01-16", *words).stdout
+    assert all(each["event_time"] in shown for each in expected[:5])
+    assert len(service.journal.entries()) == 1
+
+
 @pytest.mark.parametrize(("split", "requests"), [("hourly", 48), ("daily", 2), ("none", 1)])
 def test_split(run: Run, service: LocalServer, split: str, requests: int) -> None:
     result = run("-v", "events", DAY, "2026-01-16", "--split", split)

@@ -34,7 +34,7 @@ def run(
     start: Period,
     end: Period | None,
     hour: int | None,
-    split: Split,
+    split: Split | None,
     per_page: int | None,
     concurrency: int,
     columns: tuple[str, ...],
@@ -46,6 +46,8 @@ def run(
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
     first, last = begun_period(context, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
+    # By the hour, the first events may lie behind many hours without any.
+    split = split or ("auto" if shown else "hourly")
     on_screen = form != "table" and output is None and sys.stdout.isatty()
     with connect(context, live=not on_screen) as (client, progress):
         query = client.events(
@@ -114,9 +116,10 @@ events = ExampleCommand(
         click.Option(
             ["--split"],
             type=click.Choice(get_args(Split)),
-            default="hourly",
-            show_default=True,
-            help="Send a query an hour, a day, one for all, or the split with the fewest requests.",
+            help=(
+                "Send a query an hour, a day, one for all, or the split with the fewest requests; "
+                "hourly by default, auto with --limit or for a table."
+            ),
         ),
         click.Option(
             ["--per-page"],
