@@ -76,6 +76,16 @@ def test_the_tests_on_a_page_pass(
     assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []
 
 
+def test_the_design_page_shows_what_is_there() -> None:
+    page = ROOT / "docs/explanation/design.md"
+    named = set(re.findall(r"`(\w+/\w+\.py)`", page.read_text()))
+    assert len(named) > 20
+    assert {each for each in named if not [*(ROOT / "src").glob(f"*/{each}")]} == set()
+    drawing = (page.parent / "images/layers.svg").read_text()
+    folders = {each.parent.name for each in (ROOT / "src").glob("adanalytics_*/*/__init__.py")}
+    assert {each for each in folders if not re.search(rf">{each}<", drawing)} == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = [
