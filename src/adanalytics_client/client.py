@@ -147,8 +147,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: a date, `YYYY-MM-DD`, `today`, `yesterday`, a month such as `2026-01`, or a
                 number of days ago such as `-7d`; in UTC, by the client's clock.
-            end: the same, a month meaning its last day. By default the end of `start`; after a
-                number of days ago it is today.
+            end: the same, a month meaning its last day. By default the end of `start`; `-7d`
+                without an end means the last seven days, with today.
             hour: only this hour, 0 to 23, of each day.
             split: `hourly` asks for each hour by itself, as the service advises for large days;
                 `daily` for each day; `none` for the whole range at once; `auto` begins with the

@@ -58,11 +58,19 @@ def test_more_days_back_than_the_calendar_has() -> None:
         Period.parse("-99999d", date(99, 1, 1))
 
 
-@pytest.mark.parametrize(("word", "first"), [("-7d", date(2026, 2, 22)), (" -0d", TODAY)])
-def test_days_ago_last_until_today_unless_there_is_an_end(word: str, first: date) -> None:
+@pytest.mark.parametrize(
+    ("word", "first", "alone"),
+    [
+        ("-7d", date(2026, 2, 22), date(2026, 2, 23)),
+        ("-1d", date(2026, 2, 28), TODAY),
+        (" -0d", TODAY, TODAY),
+    ],
+)
+def test_days_ago_alone_are_as_many_days_until_today(word: str, first: date, alone: date) -> None:
     ago = Period.parse(word, TODAY)
     assert (ago.first, ago.last) == (first, first)
-    assert period(ago, None) == (first, TODAY)
+    assert period(ago, None) == (alone, TODAY)
+    assert period(ago, Period.parse("today", TODAY)) == (first, TODAY)
     assert period(ago, ago) == (first, first)
     assert period(Period.parse("2026-01", TODAY), ago) == (date(2026, 1, 1), first)
 

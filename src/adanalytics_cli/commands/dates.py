@@ -100,7 +100,7 @@ dates = ExampleCommand(
         "adanalytics dates",
         "adanalytics dates 2026-01",
         "adanalytics dates 2026-01-01 today --chart",
-        "adanalytics dates -30d today -f json",
+        "adanalytics dates -30d -f json",
         "cd events && adanalytics dates --chart",
     ],
     connects=True,

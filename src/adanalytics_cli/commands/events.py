@@ -145,7 +145,7 @@ events = ExampleCommand(
         "adanalytics events yesterday -o yesterday.jsonl.gz",
         "adanalytics events 2026-01-15 --hour 13 | jq .event_type",
         "adanalytics events 2026-01 --split daily -o january.parquet",
-        "adanalytics events -7d today --columns event_time,revenue -f csv",
+        "adanalytics events -7d --columns event_time,revenue -f csv",
     ],
     connects=True,
 )

@@ -76,7 +76,7 @@ plan = ExampleCommand(
     ),
     examples=[
         "adanalytics plan 2026-01",
-        "adanalytics plan -30d today",
+        "adanalytics plan -30d",
         "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .choice",
     ],
     connects=True,

@@ -8,8 +8,8 @@ from adanalytics_cli.core.invocation import current_invocation, notice
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
-    f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START, and"
-    " to today after -7d."
+    f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START; -7d"
+    " alone means the last seven days, with today."
 )
 
 
@@ -49,13 +49,13 @@ def _latest(context: click.Context) -> date:
 def period(start: Period, end: Period | None) -> tuple[date, date]:
     """First and last day from START and an optional END.
 
-    Without END the period is START itself: a day, a whole month, or the days until today. Raises
+    Without END the period is START itself: a day, a whole month, or the last days. Raises
     click.UsageError when END lies before START.
     """
-    last = end.last if end else start.until or start.last
-    if last < start.first:
-        raise click.UsageError(f"END {last} lies before START {start.first}. Swap the two dates.")
-    return start.first, last
+    first, last = start.through(end)
+    if last < first:
+        raise click.UsageError(f"END {last} lies before START {first}. Swap the two dates.")
+    return first, last
 
 
 def begun_period(context: click.Context, start: Period, end: Period | None) -> tuple[date, date]:

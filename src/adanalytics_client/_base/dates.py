@@ -25,7 +25,8 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day of a range that begins with this word and has no end; None is `last`.
+        until, since: the last and the first day of a range that is this word alone, where they are
+            not `last` and `first`: `-7d` with an end is a day, without one the last seven days.
 
     Examples:
         >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)
@@ -37,6 +38,7 @@ class Period:
     first: date
     last: date
     until: date | None = None
+    since: date | None = None
 
     @classmethod
     def parse(cls, value: object, today: date) -> "Period":
@@ -51,8 +53,8 @@ class Period:
             >>> f"{month.first}..{month.last}"
             '2026-02-01..2026-02-28'
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
-            >>> f"{week.first}, without an end until {week.until}"
-            '2026-03-02, without an end until 2026-03-09'
+            >>> f"{week.first}, alone {week.since}..{week.until}"
+            '2026-03-02, alone 2026-03-03..2026-03-09'
         """
         if isinstance(value, datetime):
             raise ConfigurationError("This is a datetime; pass its UTC day, value.date().")
@@ -63,7 +65,7 @@ class Period:
         try:
             if days_ago:
                 day = today - timedelta(days=int(days_ago[1]))
-                return cls(day, day, max(day, today))
+                return cls(day, day, since=min(day + timedelta(days=1), today), until=today)
             if text in {"today", "yesterday"}:
                 day = today - timedelta(days=text == "yesterday")
                 return cls(day, day)
@@ -79,6 +81,18 @@ class Period:
             ) from None
         shown = f"'{text}'" if isinstance(value, str) else repr(value)
         raise ConfigurationError(f"{shown} is not a date. Write {cls.FORMS}.")
+
+    def through(self, end: "Period | None") -> tuple[date, date]:
+        """Return the first and the last day of a range from here to `end`, or of this word alone.
+
+        Examples:
+            >>> week = Period.parse("-7d", today=date(2026, 3, 9))
+            >>> [f"{day:%d}" for day in (*week.through(None), *week.through(week))]
+            ['03', '09', '02', '02']
+        """
+        if end:
+            return self.first, end.last
+        return self.since or self.first, self.until or self.last
 
 
 def to_day(value: object, name: str) -> date:
@@ -107,10 +121,10 @@ def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple
     """
     begins = _period(start, "start", today)
     ends = None if end is None else _period(end, "end", today)
-    last = ends.last if ends else begins.until or begins.last
-    if last < begins.first:
-        raise ConfigurationError(f"end {last} is before start {begins.first}. Swap them.")
-    return begins.first, last
+    first, last = begins.through(ends)
+    if last < first:
+        raise ConfigurationError(f"end {last} is before start {first}. Swap them.")
+    return first, last
 
 
 def _period(value: Day, name: str, today: date | None) -> Period:
