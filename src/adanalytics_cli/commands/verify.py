@@ -1,6 +1,7 @@
 """`adanalytics verify`: see that a dataset is whole and says what the service says."""
 
 import shlex
+from datetime import date
 from typing import TYPE_CHECKING
 
 import click
@@ -8,54 +9,69 @@ import click
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import CommandError, ProblemsFound
+from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.periods import read_period
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset import VerifyReport
+    from adanalytics_client import Period
+    from adanalytics_client.dataset import Holdings, VerifyReport
 
 # More commands than this are no help; one for everything is then shorter.
 _MOST_RUNS = 3
 
 
 @click.pass_context
-def run(context: click.Context, place: str, deep: bool) -> None:
+def run(context: click.Context, place: str, deep: bool, until: "Period | None") -> None:
     """Check everything, name what is wrong on stdout, and say how to mend it."""
     from adanalytics_client.dataset import Dataset
 
-    dataset = Dataset(place, clock=current_invocation(context).clock)
-    if dataset.holdings() is None:
+    invocation = current_invocation(context)
+    dataset = Dataset(place, clock=invocation.clock)
+    holdings = dataset.holdings()
+    if holdings is None:
         raise CommandError(
             f"There is no dataset at {place}.",
             remedy=f"Make one: adanalytics sync --to {shlex.quote(place)}",
         )
     with connect(context) as (client, progress):
-        report = dataset.verify(client, deep=deep)
+        report = dataset.verify(client, deep=deep, until=until.last if until else None)
         progress.finish()
     if not report.is_whole:
         for problem in report.problems:
             click.echo(visible(str(problem)))
         count = f"{len(report.problems):,} problem{'' if len(report.problems) == 1 else 's'}"
-        raise ProblemsFound(f"{count} in {place}", remedy=_mending(place, report))
-    checked = f"{report.hours:,} hours with {report.events:,} events are whole"
-    remark(f"{checked}, {progress.requests} requests, {progress.seconds():.1f} s", context)
+        missing = all(problem.missing for problem in report.problems)
+        kind = PartlyDone if missing else ProblemsFound
+        remedy = _bound(holdings, report) + _remedy(invocation.program(), place, report)
+        raise kind(f"{count} in {place}", remedy=remedy)
+    checked = f"OK: {report.hours:,} hours, {report.events:,} events"
+    costs = f"{progress.requests} requests, {progress.seconds():.1f} s"
+    remark(f"{checked}, complete and matching the service, {costs}", context)
 
 
-def _mending(place: str, report: "VerifyReport") -> str:
-    """What to do: the command lines that pull every day anew that has a problem."""
-    runs = report.days_to_repull()
-    if len(runs) > _MOST_RUNS:
-        runs = [(runs[0][0], runs[-1][1])]
-    commands = [
-        f"adanalytics sync {first} {last} --to {shlex.quote(place)} "
-        f"--repull {(last - first).days + 1}"
-        for first, last in runs
-    ]
-    if not commands:
+def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
+    """What to do: the cheapest command lines that mend every day that has a problem."""
+    lines = []
+    for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
+        few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
+        for first, last in few:
+            words = [*program, "sync", str(first), str(last), "--to", place]
+            words += ["--repull", str((last - first).days + 1)] if repull else []
+            lines.append(shlex.join(words))
+    if not lines:
         return "Delete the files named."
-    foreign = any(problem.day is None for problem in report.problems)
-    first = "Delete what does not belong. " if foreign else ""
-    return f"{first}Mend with: {' && '.join(commands)}"
+    foreign = any(problem.cure == "delete" for problem in report.problems)
+    return f"{'Delete what does not belong. ' if foreign else ''}To fix: {' && '.join(lines)}"
+
+
+def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
+    """How to say that the dataset is meant to end where it does, if that may be so."""
+    last = max(holdings.hours, default=date.max)
+    missing = [each.day for each in report.problems if each.missing and each.day]
+    if not missing or min(missing) <= last:
+        return ""
+    return f"If the dataset is meant to end on {last}, give --until {last}. "
 
 
 verify = ExampleCommand(
@@ -64,13 +80,24 @@ verify = ExampleCommand(
     params=[
         click.Argument(["place"], type=click.Path(), metavar="DIR|URL"),
         click.Option(["--deep"], is_flag=True, help="Also compare every event with a bulk export."),
+        click.Option(
+            ["--until"],
+            metavar="DATE",
+            callback=read_period,
+            help="Last day that must be there; by default the last that is over.",
+        ),
     ],
     summary="Check a dataset against its own records and the service.",
     details=(
-        "Checks the checksum, the event ids and the hours of every file, finds missing days and "
-        "hours, and compares the sums of each day with the summary. Prints a line on stdout for "
-        "each problem; exit status 7."
+        "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
+        "the service has and the dataset lacks, and compares the totals of each day with the "
+        "summary. Prints a line on stdout for each problem. Exit status 3 when days or hours are "
+        "missing, 7 when something else is wrong."
     ),
-    examples=["adanalytics verify events", "adanalytics verify s3://bucket/events --deep"],
+    examples=[
+        "adanalytics verify events",
+        "adanalytics verify january --until 2026-01-31",
+        "adanalytics verify s3://bucket/events --deep",
+    ],
     connects=True,
 )

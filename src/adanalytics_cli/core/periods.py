@@ -13,9 +13,10 @@ PERIOD_HELP = (
 )
 
 
-def _read_argument(
+def read_period(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
+    """The callback of a parameter that is a day or a month, as people write them."""
     if word is None:
         return None
     try:
@@ -28,7 +29,7 @@ def _read_start(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
     """START, which must have begun: by the hour, a mistyped year would cost 8,760 requests."""
-    span = _read_argument(context, parameter, word)
+    span = read_period(context, parameter, word)
     if span and span.first > _latest(context):
         today = current_invocation(context).clock().date()
         problem = f"{span.first} lies in the future. Today is {today} in UTC."
@@ -76,7 +77,7 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
     start = "START" if required else "[START]"
     return [
         click.Argument(["start"], callback=_read_start, required=required, metavar=start),
-        click.Argument(["end"], callback=_read_argument, required=False, metavar="[END]"),
+        click.Argument(["end"], callback=read_period, required=False, metavar="[END]"),
     ]
 
 
@@ -86,5 +87,5 @@ def date_option(name: str, summary: str) -> click.Option:
 
 
 def _read_day(context: click.Context, parameter: click.Parameter, word: str | None) -> date | None:
-    span = _read_argument(context, parameter, word)
+    span = read_period(context, parameter, word)
     return span.first if span else None

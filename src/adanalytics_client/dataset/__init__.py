@@ -10,9 +10,10 @@ Examples:
 from adanalytics_client.dataset.dataset import Dataset, Holdings
 from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.report import FailedQuery, Problem, SyncReport, VerifyReport
+from adanalytics_client.dataset.report import Cure, FailedQuery, Problem, SyncReport, VerifyReport
 
 __all__ = [
+    "Cure",
     "Dataset",
     "FailedQuery",
     "Holdings",

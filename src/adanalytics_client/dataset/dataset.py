@@ -163,18 +163,26 @@ class Dataset:
             ).run()
         return report
 
-    def verify(self, client: "Client", *, deep: bool = False) -> VerifyReport:
-        """Check every file, id and hour, and compare the sums of each day with the summary.
+    def verify(
+        self, client: "Client", *, deep: bool = False, until: Day | None = None
+    ) -> VerifyReport:
+        """Check every file, id and hour, and compare the totals of each day with the summary.
+
+        The dataset is meant to hold what the service lists, from its own first day on, or from the
+        first day that a killed sync had begun to ask for. Hours of it are missing when they are
+        over and were not pulled since.
 
         Args:
             client: asks the service.
             deep: compare every event with a bulk export as well.
+            until: the last day that the dataset is meant to hold. By default the last one that is
+                over, or a later one that the dataset holds something of.
 
         Returns:
             The number of hours and events, and the problems.
 
         Raises:
-            ConfigurationError: when pyarrow is not installed.
+            ConfigurationError: for a wrong day, or when pyarrow is not installed.
             DatasetError: when there is no dataset, it is in use, or it belongs to another partner
                 or service.
             AdAnalyticsError: when the service cannot be asked.
@@ -190,6 +198,8 @@ class Dataset:
         from adanalytics_client.dataset.contents import Contents
         from adanalytics_client.dataset.verify import Verification
 
+        now = self._now_of(client)
+        last = Period.parse(until, now().date()).last if until is not None else None
         store = open_store(self._place)
         if Identity.read(store) is None:
             raise DatasetError(
@@ -200,7 +210,7 @@ class Dataset:
             if identity is None:
                 raise DatasetError(f"The dataset at {self._place} is gone.")
             contents = Contents(store, identity.form)
-            return Verification(contents, self._now_of(client)).run(client, deep=deep)
+            return Verification(contents, now, last).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
         """Return what the dataset holds, or None where there is no dataset; nothing is sent.

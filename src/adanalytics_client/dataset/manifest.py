@@ -182,10 +182,15 @@ class DayRecord:
     @property
     def is_settled(self) -> bool:
         """Whether every hour of the day was asked for after it was over."""
-        return all(
-            hour.hour in self.hours and hour.is_over(self.hours[hour.hour].asked_at)
-            for hour in hours_of(self.day)
-        )
+        return all(map(self._is_final, hours_of(self.day)))
+
+    def due(self, now: datetime) -> list[Hour]:
+        """List the hours that are over at a moment in UTC, and were not asked for since."""
+        hours = hours_of(self.day)
+        return [hour for hour in hours if hour.is_over(now) and not self._is_final(hour)]
+
+    def _is_final(self, hour: Hour) -> bool:
+        return hour.hour in self.hours and hour.is_over(self.hours[hour.hour].asked_at)
 
 
 class Manifest:

@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from typing import Literal
 
 from adanalytics_client.dataset.layout import Hour
+
+Cure = Literal["sync", "repull", "delete"]
+"""What mends a problem: a sync of its day, one with `repull`, or deleting the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +78,21 @@ class Problem:
         day: the day to pull again; None for a file that no sync would replace.
         what: the problem.
         hour: the hour, where it is one.
+        cure: `sync` where a sync of the day sees the problem itself and asks for no more than it
+            needs, `repull` where it would see none, `delete` for a file.
+        missing: whether the service has something that was never pulled; otherwise something that
+            was pulled is wrong.
 
     Examples:
-        >>> print(Problem(date(2026, 1, 15), "3 of its 24 hours are missing"))
-        2026-01-15  3 of its 24 hours are missing
+        >>> print(Problem(date(2026, 1, 15), "3 of 24 hours are missing", missing=True))
+        2026-01-15  3 of 24 hours are missing
     """
 
     day: date | None
     what: str
     hour: int | None = None
+    cure: Cure = "repull"
+    missing: bool = False
 
     def __str__(self) -> str:
         if self.day is None:
@@ -114,15 +124,22 @@ class VerifyReport:
         """Whether nothing is wrong."""
         return not self.problems
 
+    def days_to_sync(self) -> list[tuple[date, date]]:
+        """Return the first and last day of each run of days that a sync mends by itself."""
+        return runs_of_days(self._days("sync") - self._days("repull"))
+
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that a sync should pull again.
+        """Return the first and last day of each run of days that only a repull mends.
 
         Examples:
-            >>> broken = [Problem(date(2026, 1, n), "is missing") for n in (15, 16, 18)]
+            >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]
             >>> [f"{first}..{last}" for first, last in VerifyReport(0, 0, broken).days_to_repull()]
             ['2026-01-15..2026-01-16', '2026-01-18..2026-01-18']
         """
-        return runs_of_days({problem.day for problem in self.problems if problem.day is not None})
+        return runs_of_days(self._days("repull"))
+
+    def _days(self, cure: Cure) -> set[date]:
+        return {each.day for each in self.problems if each.day and each.cure == cure}
 
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:

@@ -1,6 +1,6 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +13,12 @@ from adanalytics_client._base.dates import days_between
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import DATA, Hour, PartFormat, hours_of, part_name
-from adanalytics_client.dataset.manifest import HourRecord
+from adanalytics_client.dataset.manifest import NEVER, DayRecord, HourRecord
 from adanalytics_client.dataset.partition import HourPartition
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
-from adanalytics_client.dataset.report import Problem, VerifyReport, runs_of_days
+from adanalytics_client.dataset.report import Cure, Problem, VerifyReport, runs_of_days
+from adanalytics_client.dataset.spool import started_queries
 from adanalytics_client.dataset.tables import EventTables, Ids, Table, is_of_hour, totals_of
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
@@ -32,12 +33,15 @@ class Verification:
     Args:
         contents: the dataset; its lock is held.
         now: the present moment in UTC.
+        until: the last day that the dataset is meant to hold; None for the last one that is over,
+            or that it holds something of.
     """
 
-    def __init__(self, contents: Contents, now: Callable[[], datetime]) -> None:
+    def __init__(self, contents: Contents, now: Callable[[], datetime], until: date | None) -> None:
         self._contents = contents
         self._manifest = contents.manifest
         self._now = now
+        self._until = until
         self._tables = EventTables()
         self._totals: dict[date, Totals | None] = {}
         self._hours = 0
@@ -55,32 +59,38 @@ class Verification:
     def _check_files(self) -> Iterator[Problem]:
         """Describe what is wrong with the files, the manifest and the events."""
         form, known = self._contents.form, set()
+        sizes = self._contents.store.sizes(DATA)
         for day in self._manifest.days():
             hours = self._manifest.day(day).hours
             if day in self._manifest.damaged:
-                yield Problem(day, f"its manifest is damaged: {self._manifest.damaged[day]}")
+                what = f"its manifest is damaged: {self._manifest.damaged[day]}"
+                yield Problem(day, what, cure="sync")
             self._totals[day] = Totals()
             for number, record in hours.items():
                 hour = Hour(day, number)
+                self._hours += 1
+                self._events += record.rows
                 if record.size:
                     known.add(part_name(hour, form))
-                yield from (Problem(day, what, number) for what in self._check_hour(hour, record))
-        strays = _strays(set(self._contents.store.sizes(DATA)) - known, form, self._now())
+                    yield from self._check_hour(hour, record, sizes)
+        strays = _strays(sizes.keys() - known, form, self._now())
         # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
-    def _check_hour(self, hour: Hour, record: HourRecord) -> Iterator[str]:
-        self._hours += 1
-        self._events += record.rows
-        if not record.size:
-            return
+    def _check_hour(
+        self, hour: Hour, record: HourRecord, sizes: Mapping[str, int]
+    ) -> Iterator[Problem]:
         name = part_name(hour, self._contents.form)
-        found = checksum(self._contents.store, name)
-        if found != record.sha256:
-            self._totals[hour.day] = None
-            yield f"{name} {'is missing' if found is None else 'has other bytes than were written'}"
-        elif record.rows:
-            yield from self._check_events(hour, record)
+        size = sizes.get(name)
+        if size == record.size and checksum(self._contents.store, name) == record.sha256:
+            for what in self._check_events(hour, record) if record.rows else ():
+                yield Problem(hour.day, what, hour.hour)
+            return
+        self._totals[hour.day] = None
+        what = f"{name} is {'missing' if size is None else 'corrupt (checksum mismatch)'}"
+        # A sync looks at names and sizes, not at bytes.
+        cure: Cure = "repull" if size == record.size else "sync"
+        yield Problem(hour.day, what, hour.hour, cure)
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
         ids, rows, totals, strange = Ids(), 0, self._totals[hour.day], 0
@@ -104,20 +114,42 @@ class Verification:
             yield "its file holds events of other hours"
 
     def _compare(self, service: ServiceDays) -> Iterator[Problem]:
-        """Describe days and hours that are missing, and sums that are not those of the service."""
-        now, held = self._now(), self._manifest.days()
+        """Describe days and hours that are missing, and totals that differ from the summary."""
+        begun = {
+            hour.day
+            for query in started_queries(self._contents.store, lambda _start: True)
+            for hour in query.wanted
+        }
+        first = min(begun.union(self._manifest.days()), default=date.min)
         for day, state in service.days.items():
-            if not held or not held[0] <= day <= held[-1] or day in self._manifest.damaged:
+            if day < first or day in self._manifest.damaged:
                 continue
-            record = self._manifest.day(day)
-            started = [hour for hour in hours_of(day) if hour.start <= now]
-            missing = [hour for hour in started if hour.hour not in record.hours]
-            totals = self._totals.get(day)
-            if missing:
-                yield Problem(day, f"{len(missing)} of its {len(started)} hours are missing")
-            elif record.is_settled and totals and (wrong := totals.differences(state.figures)):
+            record, totals = self._manifest.day(day), self._totals.get(day)
+            if self._is_expected(record, day in begun):
+                yield from self._missing(record)
+            if record.is_settled and totals and (wrong := totals.differences(state.figures)):
                 more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-                yield Problem(day, f"its sums are not the summary's: {wrong[0]}{more}")
+                what = f"its totals differ from the summary: {wrong[0]}{more}"
+                agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
+                yield Problem(day, what, cure="repull" if agreed else "sync")
+
+    def _is_expected(self, record: DayRecord, begun: bool) -> bool:
+        if self._until:
+            return record.day <= self._until
+        return begun or bool(record.hours) or Hour(record.day, 23).is_over(self._now())
+
+    def _missing(self, record: DayRecord) -> Iterator[Problem]:
+        """Describe the hours of a day that are over and were not pulled since."""
+        now = self._now()
+        due, over = record.due(now), sum(hour.is_over(now) for hour in hours_of(record.day))
+        held = [record.hours[hour.hour] for hour in due if hour.hour in record.hours]
+        early = sum(of.asked_at != NEVER for of in held)
+        if missing := len(due) - early:
+            what = f"{missing} of {over} hours {'is' if missing == 1 else 'are'} missing"
+            yield Problem(record.day, what, cure="sync", missing=True)
+        if early:
+            what = f"{early} of {over} hours {'was' if early == 1 else 'were'} open when pulled"
+            yield Problem(record.day, what, cure="sync", missing=True)
 
     def _compare_with_exports(
         self, client: "Client", broken: Iterable[date | None]
@@ -189,8 +221,8 @@ def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[P
             hours = {}
         hour = hours.get(name)
         if hour is not None and hour.is_over(now):
-            yield Problem(hour.day, f"{name} was never committed")
+            yield Problem(hour.day, f"{name} was never committed", cure="sync")
         elif hour is not None:
-            yield Problem(None, f"{name} is of an hour that is not over; delete it")
+            yield Problem(None, f"{name} is of an hour that is not over; delete it", cure="delete")
         else:
-            yield Problem(None, f"{name} does not belong here; delete it")
+            yield Problem(None, f"{name} does not belong here; delete it", cure="delete")

@@ -3,10 +3,14 @@
 import json
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+
+from adanalytics_client.dataset.sync import Sync
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
@@ -35,6 +39,11 @@ def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
+
+
+def commands_in(stderr: str) -> list[str]:
+    """The command lines that the message of `verify` names."""
+    return stderr.splitlines()[1].partition(": ")[2].split(" && ")
 
 
 @pytest.mark.parametrize("harm", [delete, cut])
@@ -85,8 +94,7 @@ def test_parts_that_nobody_committed_are_mended_as_verify_says(
     strays = [put_stray(dataset, hour) for hour in hours]
     result = shop.run("verify", dataset)
     assert (result.exit_code, result.stdout.count("was never committed")) == (7, 3)
-    commands = result.stderr.splitlines()[1].removeprefix("Mend with: ").split(" && ")
-    for command in commands:
+    for command in commands_in(result.stderr):
         assert shop.run(*shlex.split(command)[1:]).exit_code == 0
     assert not any(stray.exists() for stray in strays)
     assert shop.run("verify", dataset).exit_code == 0
@@ -117,33 +125,38 @@ def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, dataset: Path)
     assert result.stderr.splitlines()[1] == "Delete the files named."
     delete(dataset / PART)
     told = shop.run("verify", dataset).stderr.splitlines()[1]
-    assert told.startswith("Delete what does not belong. Mend with: adanalytics sync 2026-01-15 ")
+    assert told.startswith("Delete what does not belong. To fix: adanalytics sync 2026-01-15 ")
 
 
 def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
     result = shop.run("verify", dataset, "-v")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "48 hours with 1,200 events are whole" in result.stderr
+    assert "OK: 48 hours, 1,200 events, complete and matching the service, " in result.stderr
     assert shop.asked() == {"dates": 1, "summary": 1}
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "told", "repull"),
     [
-        (delete, "is missing"),
-        (cut, "has other bytes than were written"),
-        (flip, "has other bytes than were written"),
+        (delete, "is missing", ""),
+        (cut, "is corrupt (checksum mismatch)", ""),
+        (flip, "is corrupt (checksum mismatch)", " --repull 1"),
     ],
 )
 def test_verify_names_a_broken_part_and_mends_it(
-    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None], told: str
+    shop: Shop,
+    dataset: Path,
+    held: Held,
+    harm: Callable[[Path], None],
+    told: str,
+    repull: str,
 ) -> None:
     harm(dataset / PART)
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
     assert result.stdout == f"2026-01-15T13  {PART} {told}\n"
-    command = result.stderr.partition("Mend with: ")[2].strip()
-    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset} --repull 1"
+    (command,) = commands_in(result.stderr)
+    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset}{repull}"
     assert shop.run(*shlex.split(command)[1:]).exit_code == 0
     assert shop.run("verify", dataset).exit_code == 0
     assert held(dataset) == shop.rows()
@@ -155,7 +168,72 @@ def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:
         part.unlink()
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
-    assert "2026-01-15  24 of its 24 hours are missing" in result.stdout
+    assert "2026-01-15  24 of 24 hours are missing" in result.stdout
+
+
+def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> None:
+    """End a sync before its first hour is in place."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Sync, "_commit", MagicMock(side_effect=MemoryError))
+        assert shop.sync(*words).exit_code == 1
+
+
+def test_verify_names_what_a_killed_first_sync_left_out(
+    shop: Shop, folder: Path, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_sync(shop, monkeypatch, "--to", folder)
+    result = shop.run("verify", folder)
+    assert result.exit_code == 3
+    assert result.stdout.splitlines() == [
+        "2026-01-15  24 of 24 hours are missing",
+        "2026-01-16  24 of 24 hours are missing",
+    ]
+    (command,) = commands_in(result.stderr)
+    assert shop.run(*shlex.split(command)[1:]).exit_code == 0
+    assert shop.run("verify", folder).exit_code == 0
+    assert held(folder) == shop.rows()
+
+
+def test_verify_keeps_to_the_first_query_that_was_begun(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sync of the second day alone was killed, so the first day is not meant to be there."""
+    kill_sync(shop, monkeypatch, "2026-01-16", "--to", folder)
+    result = shop.run("verify", folder)
+    assert (result.exit_code, result.stdout) == (3, "2026-01-16  24 of 24 hours are missing\n")
+
+
+def test_verify_notices_the_days_after_the_last_that_is_held(shop: Shop, folder: Path) -> None:
+    shop.sync("2026-01-15", "--to", folder)
+    result = shop.run("verify", folder)
+    assert (result.exit_code, result.stdout) == (3, "2026-01-16  24 of 24 hours are missing\n")
+    command = f"adanalytics sync 2026-01-16 2026-01-16 --to {folder}"
+    assert result.stderr.splitlines()[1] == (
+        f"If the dataset is meant to end on 2026-01-15, give --until 2026-01-15. To fix: {command}"
+    )
+    assert shop.run("verify", folder, "--until", "2026-01-15").exit_code == 0
+    assert shop.run(*shlex.split(command)[1:]).exit_code == 0
+    assert shop.run("verify", folder).exit_code == 0
+
+
+def test_verify_expects_only_hours_that_are_over(shop: Shop, folder: Path) -> None:
+    shop.now = datetime(2026, 1, 16, 10, 20, tzinfo=UTC)
+    shop.sync("2026-01-15", "--to", folder)
+    # The nightly job has not run yet for a day that is not over.
+    assert shop.run("verify", folder).exit_code == 0
+    result = shop.run("verify", folder, "--until", "today")
+    assert (result.exit_code, result.stdout) == (3, "2026-01-16  9 of 9 hours are missing\n")
+    shop.sync("--to", folder)
+    assert shop.run("verify", folder).exit_code == 0
+    shop.now += timedelta(hours=3)
+    result = shop.run("verify", folder)
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        3,
+        [
+            "2026-01-16  1 of 12 hours is missing",
+            "2026-01-16  2 of 12 hours were open when pulled",
+        ],
+    )
 
 
 def test_verify_compares_with_the_summary(shop: Shop, dataset: Path) -> None:
@@ -164,8 +242,11 @@ def test_verify_compares_with_the_summary(shop: Shop, dataset: Path) -> None:
     shop.load(fewer, dataset.parent, replace=True)
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
-    assert "2026-01-16  its sums are not the summary's: " in result.stdout
-    assert "sync 2026-01-16 2026-01-16" in result.stderr
+    assert "2026-01-16  its totals differ from the summary: " in result.stdout
+    (command,) = commands_in(result.stderr)
+    assert command == f"adanalytics sync 2026-01-16 2026-01-16 --to {dataset}"
+    assert shop.run(*shlex.split(command)[1:]).exit_code == 0
+    assert shop.run("verify", dataset).exit_code == 0
 
 
 def test_a_deep_look_compares_every_event_with_an_export(shop: Shop, dataset: Path) -> None:

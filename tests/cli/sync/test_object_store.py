@@ -89,7 +89,7 @@ def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
     result = shop.sync("2026-01-15", "--to", place)
     assert result.exit_code == 0
     assert "Damaged, pulled again: data/date=2026-01-15/hour=13" in result.stderr
-    assert shop.run("verify", place).exit_code == 0
+    assert shop.run("verify", place, "--until", "2026-01-15").exit_code == 0
 
 
 def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
