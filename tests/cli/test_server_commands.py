@@ -155,7 +155,7 @@ def test_a_bad_file_is_refused_as_a_whole(
         (["load", "--partner", "acme"], 2, "FILE"),
         (["generate", "--partner", "nobody", "--start", "today"], 1, "Known partners: acme"),
         (["generate", "--partner", "acme", "--start", "soon"], 2, "'soon' is not a date"),
-        (["generate", "--partner", "acme", "--start", "today", "--days", "0"], 2, "0 is not in"),
+        (["generate", "--partner", "acme", "--start", "today", "--days", "0"], 2, "3660, not '0'."),
     ],
 )
 def test_refusals(run: Run, data: str, words: list[str], code: int, said: str) -> None:
@@ -181,8 +181,8 @@ def test_generate_the_same_again(run: Run, data: str) -> None:
         (["--host", "0.0.0.0", "--allow-remote", "--demo"], "Leave --host out"),
         (["--host", "0.0.0.0", "--allow-remote", "--test-controls"], "Leave --host out"),
         (["--dialect", "esperanto"], "Unknown dialect 'esperanto'"),
-        (["--port", "70000"], "70000 is not in the range"),
-        (["--rate-limit", "-1"], "-1 is not in the range"),
+        (["--port", "70000"], "give a whole number, 0 to 65535, not '70000'."),
+        (["--rate-limit", "-1"], "give a whole number, 0 or more, not '-1'."),
     ],
 )
 def test_serve_refuses(run: Run, tmp_path: Path, words: list[str], said: str) -> None:

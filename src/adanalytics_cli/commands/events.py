@@ -10,6 +10,7 @@ from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
 from adanalytics_cli.output.formats import BINARY, FORMATS, format_option, pick_format
 from adanalytics_cli.output.output_file import output_option
@@ -100,7 +101,7 @@ events = ExampleCommand(
         format_option(_FORMATS),
         click.Option(
             ["--hour"],
-            type=click.IntRange(0, 23),
+            type=WholeNumber(0, 23),
             metavar="H",
             help="Hour of each day to pull.",
         ),
@@ -111,7 +112,7 @@ events = ExampleCommand(
             help="Write only these fields, in this order.",
         ),
         click.Option(
-            ["--limit"], type=click.IntRange(1), metavar="N", help="Stop after this many events."
+            ["--limit"], type=WholeNumber(1), metavar="N", help="Stop after this many events."
         ),
         click.Option(
             ["--split"],
@@ -123,13 +124,13 @@ events = ExampleCommand(
         ),
         click.Option(
             ["--per-page"],
-            type=click.IntRange(1, LARGEST_PAGE),
+            type=WholeNumber(1, LARGEST_PAGE),
             metavar="N",
             help=f"Events in a request; {LARGEST_PAGE} by default.",
         ),
         click.Option(
             ["--concurrency"],
-            type=click.IntRange(1, 64),
+            type=WholeNumber(1, 64),
             metavar="N",
             default=4,
             show_default=True,

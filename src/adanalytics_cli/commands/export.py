@@ -16,6 +16,7 @@ from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
@@ -238,7 +239,7 @@ export = ExampleCommand(
         job_option(),
         click.Option(
             ["--timeout"],
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             metavar="S",
             default=3600,
             show_default=True,

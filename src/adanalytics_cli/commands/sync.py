@@ -12,6 +12,7 @@ from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_client import Period
 
@@ -133,7 +134,7 @@ sync = ExampleCommand(
         ),
         click.Option(
             ["--repull"],
-            type=click.IntRange(min=0),
+            type=WholeNumber(min=0),
             metavar="DAYS",
             default=0,
             help="Pull the last DAYS days again, also without a change at the service.",
@@ -147,13 +148,13 @@ sync = ExampleCommand(
         ),
         click.Option(
             ["--max-requests"],
-            type=click.IntRange(min=1),
+            type=WholeNumber(min=1),
             metavar="N",
             help="Send at most N requests in this run.",
         ),
         click.Option(
             ["--deadline"],
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             metavar="S",
             help="Send no request after S seconds.",
         ),

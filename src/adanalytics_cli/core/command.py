@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.numbers import Number
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -262,7 +263,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
         _option(
             "--max-wait",
             metavar="SECONDS",
-            kind=click.FloatRange(min=0),
+            kind=Number(min=0),
             hidden=hidden,
             summary="Longest wait for quota, else exit 5; 7200 by default, 0 fails at once.",
         ),

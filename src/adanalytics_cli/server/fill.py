@@ -10,6 +10,7 @@ from adanalytics_cli.console.live_line import show_stages
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import data_option, open_partner_store, server_extra
 
@@ -145,7 +146,7 @@ def run_generate(
 def _number(name: str, most: int, default: int, meaning: str) -> click.Option:
     return click.Option(
         [name],
-        type=click.IntRange(1, most),
+        type=WholeNumber(1, most),
         metavar="N",
         default=default,
         show_default=True,
@@ -165,7 +166,7 @@ generate = ExampleCommand(
         _number("--events-per-day", 100_000_000, 10_000, "Events on each day, exactly."),
         click.Option(
             ["--seed"],
-            type=click.IntRange(0),
+            type=WholeNumber(0),
             metavar="S",
             default=0,
             show_default=True,

@@ -16,6 +16,7 @@ import click
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_extra
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
@@ -137,7 +138,7 @@ serve = ExampleCommand(
         data_option(default=None, made=True),
         click.Option(
             ["--port"],
-            type=click.IntRange(0, 65535),
+            type=WholeNumber(0, 65535),
             metavar="N",
             default=8000,
             show_default=True,
@@ -168,7 +169,7 @@ serve = ExampleCommand(
         ),
         click.Option(
             ["--rate-limit"],
-            type=click.IntRange(0),
+            type=WholeNumber(0),
             metavar="N",
             default=1000,
             show_default=True,
@@ -176,7 +177,7 @@ serve = ExampleCommand(
         ),
         click.Option(
             ["--export-inline-max"],
-            type=click.IntRange(0),
+            type=WholeNumber(0),
             metavar="ROWS",
             default=50_000,
             show_default=True,
