@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -115,4 +116,12 @@ def test_markup_in_data_is_data() -> None:
 def test_shown_values() -> None:
     assert [plain(None), count(None), percent(None)] == ["-", "-", "-"]
     assert plain(Decimal("0E-9")) == "0.000000000"
+    assert (
+        plain({"section": "sports", "price": Decimal("1.0")}) == '{"price":1.0,"section":"sports"}'
+    )
+    assert [plain(False), plain(["a"]), plain(date(2026, 1, 15))] == [
+        "false",
+        '["a"]',
+        "2026-01-15",
+    ]
     assert percent(Decimal(1)) == "100 %"

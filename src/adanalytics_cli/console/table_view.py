@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from rich import box
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adanalytics_cli.console.terminal import Terminal, visible
+from adanalytics_client.encoding import csv_cells
 
 Row = Mapping[str, object]
 # One cell is the padding, the other the column line of the box, drawn as a space.
@@ -23,12 +25,10 @@ _PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
 
 
 def plain(value: object) -> str:
-    """A value as it came, a dash where there is none."""
+    """A value as in CSV, a dash where there is none."""
     if value is None:
         return "-"
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    return str(value)
+    return str(value if isinstance(value, date) else csv_cells([value])[0])
 
 
 def count(value: object) -> str:
