@@ -29,7 +29,7 @@ def test_a_day_a_mark_a_month_a_row() -> None:
     ]
     assert legend(coverage, DAY_LETTERS) == [
         "hours: . 0  - 1-8  + 9-16  * 17-23  # 24",
-        "24 of 33 days have data.",
+        "Data on 24 of 33 days.",
         "Missing:",
         "  2026-01-01",
         "  2026-01-26 to 2026-02-02",
@@ -91,7 +91,7 @@ def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path)
         "2026-01              ·██·                 2/4",
         "",
         "█ data  · none",
-        "2 of 4 days have data.",
+        "Data on 2 of 4 days.",
         "Missing:",
         "  2026-01-14",
         "  2026-01-17",

@@ -33,7 +33,7 @@ def test_all_is_well(spawn: Callable[..., "subprocess.Popen[bytes]"], service: L
     assert (process.returncode, err) == (0, b"")
     assert [line.split()[0] for line in lines] == ["ok"] * 13
     assert "ok    clock      agrees with the service" in lines
-    assert "ok    login      accepted; 2 days of acme have data" in lines
+    assert "ok    login      accepted; acme has data on 2 days" in lines
 
 
 def test_one_request_is_sent(run: Run, service: LocalServer) -> None:

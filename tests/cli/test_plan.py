@@ -74,7 +74,7 @@ def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalS
     result = run("plan", "2026-01", "-f", "table")
     assert operations(without_summary) == ["summary", "dates"]
     assert "This estimate cost 2 requests; " in result.stdout
-    assert "unknown; 2 days have data" in result.stdout
+    assert "unknown; data on 2 days" in result.stdout
     assert "Recommended: auto, the number of events is unknown" in result.stdout
 
 

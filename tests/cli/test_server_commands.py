@@ -86,12 +86,12 @@ def test_load_reports_what_became_of_a_file(run: Run, data: str, tmp_path: Path)
     words = ["server", "load", str(path), "--partner", "acme", "--data", data]
     first = run(*words, "--where", "event_type=impression")
     assert first.stdout == (
-        f"{path}: 3 rows, 1 events stored, 2 rows left out by --where, 1 day (2026-01-17)\n"
+        f"{path}: 3 rows, 1 event stored, 2 rows left out by --where, 1 day (2026-01-17)\n"
         "  columns ignored: note\n"
         "  times without a zone, taken as UTC: 1\n"
     )
     second = run(*words)
-    assert "3 rows, 2 events stored, 1 duplicates skipped, 1 day (2026-01-18)" in second.stdout
+    assert "3 rows, 2 events stored, 1 duplicate skipped, 1 day (2026-01-18)" in second.stdout
 
 
 def test_load_with_a_mapping(run: Run, data: str, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_load_with_a_mapping(run: Run, data: str, tmp_path: Path) -> None:
         *("--map", "event_time=timestamp", "--set", "event_type=click"),
         *("--set", "supply_tag_id=1"),
     )
-    assert "1 rows, 1 events stored" in result.stdout
+    assert "1 row, 1 event stored" in result.stdout
 
 
 def test_load_that_replaces_hours(run: Run, data: str, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_bad_file_is_refused_as_a_whole(
     assert len(result.stderr.splitlines()) == 1
     path.write_text(HEADER + "2026-01-17T10:00:00Z,impression,1,a\n")
     again = run("server", "load", str(path), "--partner", "acme", "--data", data)
-    assert "1 events stored" in again.stdout
+    assert "1 event stored" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import click
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.account.keyring_access import get_secret
 from adanalytics_cli.account.login_store import LoginStore
-from adanalytics_cli.console.quantities import in_bytes
+from adanalytics_cli.console.quantities import counted, in_bytes
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.command import ExampleCommand
@@ -198,7 +198,8 @@ def check_service(
     ):
         try:
             days = client.dates()
-            login = Check("ok", "login", f"accepted; {len(days):,} days of {partner} have data")
+            found = f"accepted; {partner} has data on {counted(len(days), 'day')}"
+            login = Check("ok", "login", found)
         except QuotaExceeded as error:
             yield Check(
                 "warn", "quota", error.message, "The service was not asked. Try again then."
@@ -218,7 +219,8 @@ def check_service(
         if dates:
             yield _clock(*dates[-1])
         left = client.quota.remaining
-        yield Check("ok", "quota", "not counted" if left is None else f"{left:,} requests left")
+        quota = "not counted" if left is None else f"{counted(left, 'request')} left"
+        yield Check("ok", "quota", quota)
 
 
 def _cause(error: "AdAnalyticsError") -> str:

@@ -81,9 +81,10 @@ def run(
 
 
 def _closing(written: int, progress: "Progress", output: Path | None) -> str:
-    requests = f"{progress.requests:,} request{'' if progress.requests == 1 else 's'}"
-    place = f" -> {output}" if output else ""
-    return f"{written:,} events, {requests}, {progress.seconds():.1f} s{place}"
+    from adanalytics_cli.console.quantities import counted
+
+    requests, place = counted(progress.requests, "request"), f" -> {output}" if output else ""
+    return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{place}"
 
 
 def _split_names(

@@ -209,10 +209,10 @@ def _show_started(export: "ExportJob", job: Path | None, context: click.Context)
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
-    from adanalytics_cli.console.quantities import in_bytes
+    from adanalytics_cli.console.quantities import counted, in_bytes
 
     place = f" -> {output}" if output else ""
-    return f"{in_bytes(size)}, {requests} requests, {seconds:.1f} s{place}"
+    return f"{in_bytes(size)}, {counted(requests, 'request')}, {seconds:.1f} s{place}"
 
 
 export = ExampleCommand(

@@ -9,6 +9,7 @@ import click
 
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
@@ -49,7 +50,7 @@ def _left(quota: "QuotaState") -> Setting:
     source = f"of {quota.limit:,} an hour"
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
-    return Setting(f"{quota.remaining:,} requests", source)
+    return Setting(counted(quota.remaining, "request"), source)
 
 
 class _Rows:

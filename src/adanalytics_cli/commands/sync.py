@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
@@ -91,17 +92,16 @@ def _extent(report: "SyncReport | None") -> str:
         return "which hours are missing was not known yet"
     if not report.wanted:
         return "no hour was missing"
-    return f"{len(report.hours):,} of {report.wanted:,} hours are done"
+    return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done"
 
 
 def _closing(report: "SyncReport", progress: "Progress", place: str) -> str:
     """One line about a run that did everything."""
-    requests = f"{progress.requests:,} request{'' if progress.requests == 1 else 's'}"
-    costs = f"{requests}, {progress.seconds():.1f} s -> {place}"
+    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {place}"
     if not report.wanted:
         return f"up to date, {costs}"
-    hours = len(report.hours)
-    return f"{report.events:,} events in {hours:,} hour{'' if hours == 1 else 's'}, {costs}"
+    hours = counted(len(report.hours), "hour")
+    return f"{counted(report.events, 'event')} in {hours}, {costs}"
 
 
 def _partly_done(report: "SyncReport", place: str, again: str) -> PartlyDone:
@@ -109,7 +109,7 @@ def _partly_done(report: "SyncReport", place: str, again: str) -> PartlyDone:
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     return PartlyDone(
-        f"{report.left:,} of {report.wanted or 0:,} hours are not done: "
+        f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
         f"{first.query}: {first.message.rstrip('.')}{more}. Report: {place}/{report.file}",
         remedy=f"Finish with: {again}",
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
+from adanalytics_cli.console.quantities import counted
+
 HOURS = 24
 _LABEL = len("2026-01 ")
 _DAYS = 31
@@ -97,11 +99,11 @@ def legend(coverage: Coverage, marks: Marks) -> list[str]:
     lines = [f"{full} data  {none} none"]
     if coverage.by_hour:
         lines = [f"hours: {none} 0  {few} 1-8  {half} 9-16  {most} 17-23  {full} 24"]
-    lines.append(f"{covered:,} of {len(days):,} days have data.")
+    lines.append(f"Data on {covered:,} of {counted(len(days), 'day')}.")
     if gaps := _gaps(coverage):
         lines += ["Missing:", *(f"  {gap}" for gap in gaps[:_GAPS_SHOWN])]
         if len(gaps) > _GAPS_SHOWN:
-            lines.append(f"  and {len(gaps) - _GAPS_SHOWN} more gaps")
+            lines.append(f"  and {counted(len(gaps) - _GAPS_SHOWN, 'more gap')}")
     return lines
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.invocation import Invocation
 
@@ -101,7 +102,7 @@ def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Progr
 
     def draw(progress: "Progress") -> None:
         share = f"{progress.fraction:.0%}"
-        line.show(f"{label}: {progress.stage} {progress.rows:,} rows, {share}")
+        line.show(f"{label}: {progress.stage} {counted(progress.rows, 'row')}, {share}")
 
     try:
         yield draw

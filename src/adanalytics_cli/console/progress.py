@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from adanalytics_cli.console.live_line import LiveLine
-from adanalytics_cli.console.quantities import in_bytes, in_minutes
+from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
 from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import (
@@ -98,7 +98,7 @@ class Progress(Observer):
         with self._lock:
             self.events += info.events
             self._slices_seen.add(info.slice)
-        self._step(f"{info.slice}, page {info.number}: {info.events:,} events")
+        self._step(f"{info.slice}, page {info.number}: {counted(info.events, 'event')}")
         self._draw()
 
     def bytes(self, info: BytesReceived) -> None:
@@ -130,7 +130,7 @@ class Progress(Observer):
         return "  ".join(parts)
 
     def _describe_pages(self, elapsed: float) -> list[str]:
-        parts = [f"{self.events:,} events"]
+        parts = [counted(self.events, "event")]
         if size := self._size():
             parts.append(in_bytes(size))
         if elapsed > _SETTLED_SECONDS:

@@ -1,6 +1,15 @@
-"""Sizes and durations as people read them."""
+"""Sizes, durations and numbers of things as people read them."""
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, whose plural ends in s.
+
+    >>> counted(1, "request"), counted(1200, "event")
+    ('1 request', '1,200 events')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def in_bytes(size: int) -> str:

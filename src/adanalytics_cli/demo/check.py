@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from adanalytics_cli.console.quantities import counted
+
 if TYPE_CHECKING:
     from adanalytics_client import Summary, SummaryRow
 
@@ -129,13 +131,13 @@ def compare_files(events: FileTotals, export: FileTotals) -> Check:
     """The events file and the export hold the same events, with the same money."""
     found = []
     if twice := events.events - len(events.ids):
-        found.append(f"{twice:,} events of the events file are there twice")
+        found.append(f"{counted(twice, 'event')} twice in the events file")
     if events.events != export.events:
         found.append(f"events: {events.events:,} in pages, {export.events:,} in the export")
     if only := sorted(events.ids - export.ids):
-        found.append(f"{len(only):,} events are missing in the export, such as {only[0]}")
+        found.append(f"{counted(len(only), 'event')} missing in the export, such as {only[0]}")
     if only := sorted(export.ids - events.ids):
-        found.append(f"{len(only):,} events are only in the export, such as {only[0]}")
+        found.append(f"{counted(len(only), 'event')} only in the export, such as {only[0]}")
     if events.filtered != export.filtered:
         found.append(f"filtered: {events.filtered:,} in pages, {export.filtered:,} in the export")
     for key in sorted({*events.groups, *export.groups}, key=str):
@@ -146,18 +148,18 @@ def compare_files(events: FileTotals, export: FileTotals) -> Check:
 
 def compare_summary(events: FileTotals, summary: "Summary", group_by: str | None) -> Check:
     """Each row of the summary, and its totals, are the sums over the events file."""
-    counted = events.by(group_by)
+    groups = events.by(group_by)
     rows = {_key(row, group_by): _metrics(row) for row in summary.rows}
     found: list[str] = []
-    for key in sorted({*counted, *rows}, key=str):
-        sides = (counted.get(key, _NOTHING), rows.get(key, _NOTHING))
+    for key in sorted({*groups, *rows}, key=str):
+        sides = (groups.get(key, _NOTHING), rows.get(key, _NOTHING))
         found += _differences(str(key), *sides, other_name="summary")
     if summary.totals is None:
         found.append("the summary has no totals")
     else:
         sides = (events.by(None)["total"], _metrics(summary.totals))
         found += _differences("totals", *sides, other_name="summary")
-    number = f"{len(summary.rows)} row{'' if len(summary.rows) == 1 else 's'}"
+    number = counted(len(summary.rows), "row")
     grouping = f"by {group_by.replace('_', ' ')}" if group_by else "in total"
     return Check(f"summary {grouping}, {number}", tuple(found))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from adanalytics_cli.console.quantities import in_bytes, in_minutes
+from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
 from adanalytics_cli.console.table_view import Column, count, render_table
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
@@ -70,32 +70,26 @@ def _command(way: Way, estimate: Estimate) -> str:
 
 def _known(record: Record) -> str:
     if record["events"] is None:
-        days = (
-            ""
-            if record["days"] is None
-            else f" {_days(record['days'])} {'has' if record['days'] == 1 else 'have'} data;"
-        )
+        days = ""
+        if record["days"] is not None:
+            days = f" data on {counted(record['days'], 'day')};"
         return f"How many events there are is unknown;{days} requests are the fewest possible."
     if not record["events"]:
         return "No day of the period has data."
     return (
-        f"{record['events']:,} events on {_days(record['days'])} by the summary, "
+        f"{counted(record['events'], 'event')} on {counted(record['days'], 'day')} by the summary, "
         "which leaves filtered events out."
     )
 
 
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number:,} days"
-
-
 def _left(record: Record) -> str:
     spent, quota = record["spent_requests"], record["quota"]
-    requests = "1 request" if spent == 1 else f"{spent} requests"
+    requests = counted(spent, "request")
     if quota["limit"] is None:
         return f"This estimate cost {requests}; the client counts no quota."
     return (
         f"This estimate cost {requests}; "
-        f"{quota['remaining']:,} of {quota['limit']:,} are left this hour."
+        f"{quota['remaining']:,} of {quota['limit']:,} left this hour."
     )
 
 

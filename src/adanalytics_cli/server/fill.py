@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.live_line import show_stages
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
@@ -51,14 +52,14 @@ def run_load(
 
 def _describe(report: "LoadReport") -> str:
     """What became of a file: a line of numbers, then a line for each thing worth knowing."""
-    parts = [f"{report.rows:,} rows, {report.stored:,} events stored"]
+    parts = [f"{counted(report.rows, 'row')}, {counted(report.stored, 'event')} stored"]
     if report.duplicates:
-        parts.append(f"{report.duplicates:,} duplicates skipped")
+        parts.append(f"{counted(report.duplicates, 'duplicate')} skipped")
     if report.not_taken:
-        parts.append(f"{report.not_taken:,} rows left out by --where")
+        parts.append(f"{counted(report.not_taken, 'row')} left out by --where")
     if report.days:
         first, last = report.days[0], report.days[-1]
-        days = f"{len(report.days)} days" if len(report.days) > 1 else "1 day"
+        days = counted(len(report.days), "day")
         parts.append(f"{days} ({first})" if first == last else f"{days} ({first} to {last})")
     lines = [", ".join(parts)]
     if report.replaced_hours:
@@ -135,9 +136,7 @@ def run_generate(
             seed=seed,
             progress=progress,
         )
-    text = (
-        f"{outcome.stored:,} events stored on {days} {'day' if days == 1 else 'days'} from {start}"
-    )
+    text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} were there already"
     click.echo(f"{partner.id}: {text}")

@@ -62,7 +62,7 @@ def test_held_events_are_replaced_only_by_a_day_that_adds_up(
     shop.asked()
     result = shop.sync("--to", folder)
     assert result.exit_code == 3
-    assert f"24 of 24 hours are not done: {FIRST}: " in result.stderr
+    assert f"24 of 24 hours not done: {FIRST}: " in result.stderr
     # Asked for again, once, with a new summary.
     assert shop.asked() == {"dates": 2, "summary": 2, "events": 2}
     assert held(folder) == before

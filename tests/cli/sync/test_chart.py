@@ -28,7 +28,7 @@ def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
         "2026-01              ·█▒·                 2/4",
         "",
         "hours: · 0  ░ 1-8  ▒ 9-16  ▓ 17-23  █ 24",
-        "2 of 4 days have data.",
+        "Data on 2 of 4 days.",
         "Missing:",
         "  2026-01-14",
         "  2026-01-17",
