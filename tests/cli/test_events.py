@@ -35,7 +35,7 @@ def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
     assert len(expected) == 2_000
 
 
-@pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz"])
+@pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz", "day.ndjson"])
 def test_json_lines_in_a_file(
     run: Run, expected: list[dict[str, Any]], folder: Path, name: str
 ) -> None:
@@ -90,7 +90,8 @@ def test_columns(run: Run, expected: list[dict[str, Any]]) -> None:
         separators=(",", ":"),
     )
     assert len(lines) == len(expected)
-    assert run(*words, "-f", "csv").stdout_bytes.startswith(b"revenue,event_id\r\n0.0")
+    words = ["events", DAY, "--columns", "revenue", "--columns", "event_id", "-f", "csv"]
+    assert run(*words).stdout_bytes.startswith(b"revenue,event_id\r\n0.0")
 
 
 def test_an_unknown_column(run: Run, service: LocalServer, tmp_path: Path) -> None:

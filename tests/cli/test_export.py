@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import Result
 
+from adanalytics_cli.output import formats
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer, Sample
 
@@ -38,6 +40,18 @@ def test_the_suffix_gives_format_and_compression(
 def test_stdout(run: Run, service: LocalServer) -> None:
     result = run("export", "2026-01-15", "--format", "jsonl")
     assert result.stdout == run("events", "2026-01-15").stdout
+
+
+def test_a_terminal_is_asked_for_a_file(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(formats, "sys", terminal)
+    service.journal.clear()
+    refused = run("export", "2026-01-15")
+    assert (refused.exit_code, "Name a file with -o FILE." in refused.stderr) == (2, True)
+    assert not service.journal.entries()
+    assert run("export", "2026-01-15", "--no-wait").exit_code == 0
 
 
 def test_an_unknown_suffix(run: Run, service: LocalServer, tmp_path: Path) -> None:
@@ -91,7 +105,8 @@ def test_an_export_started_now_and_fetched_later(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:
     job, target = tmp_path / "day.job", tmp_path / "day.jsonl"
-    started = run("-v", "export", "2026-01-15", "-o", str(target), "--no-wait", "--job", str(job))
+    words = ("-v", "export", "2026-01-15", "-f", "jsonl")
+    started = run(*words, "--no-wait", "--job", str(job))
     assert (started.exit_code, started.stdout) == (0, "")
     assert f"adanalytics export --job {job}" in started.stderr
     assert (job.stat().st_mode & 0o777, target.exists()) == (0o600, False)
@@ -153,12 +168,19 @@ def test_an_export_is_kept_before_it_is_waited_for(
         (("2026-01-15", "--job", "JOB", "--no-wait"), "holds an export already"),
         (("--job", "BAD"), "This is no saved export"),
         (("--job", "NONE"), "holds no export yet. Give START"),
+        (("--job", "JOB", "-o", "x.csv.gz"), "holds another export"),
         (("--no-wait",), "No period. Give START"),
+        (("2026-01-15", "--no-wait", "-o", "x.csv"), "--no-wait fetches no file"),
+        (("2026-01-15", "--no-wait", "--timeout", "9"), "--no-wait fetches no file"),
+        (("2026-01-15", "-f", "csv", "-o", "x.parquet"), "-f csv does not fit the name"),
+        (("2026-01-15", "--compression", "gzip", "-o", "x.csv"), "gzip does not fit the name"),
+        (("2026-01-15", "--compression", "none", "-o", "x.csv.gz"), "none does not fit the name"),
+        (("2026-01-15", "-o", "x.parquet.gz"), "parquet is compressed inside"),
         (("2026-01-15", "--job", "."), "is a directory"),
         (("2026-01-15", "--job", "nowhere/JOB"), "the folder"),
     ],
 )
-def test_a_job_that_does_not_fit(
+def test_options_that_do_not_fit(
     run: Run,
     service: LocalServer,
     tmp_path: Path,

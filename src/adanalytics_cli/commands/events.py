@@ -88,9 +88,12 @@ def _closing(written: int, progress: "Progress", output: Path | None) -> str:
 
 
 def _split_names(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+    names = tuple(name for value in values for name in map(str.strip, value.split(",")) if name)
+    if values and not names:
+        raise click.BadParameter("No field is named. Name at least one, or leave --columns out.")
+    return names
 
 
 events = ExampleCommand(
@@ -109,6 +112,7 @@ events = ExampleCommand(
         click.Option(
             ["--columns"],
             metavar="A,B",
+            multiple=True,
             callback=_split_names,
             help="Write only these fields, in this order.",
         ),

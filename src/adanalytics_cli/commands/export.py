@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
@@ -18,6 +19,7 @@ from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.output.formats import check_not_terminal, contradiction, format_of
 from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
 
@@ -86,11 +88,23 @@ class Wish:
         compression: str | None,
         output: Path | None,
     ) -> "Wish":
-        """Format and compression as given, else as the suffix of the file says."""
-        name = output.name if output else ""
-        suffix = name.removesuffix(".gz").rpartition(".")[2]
-        packed = compression == "gzip" if compression else name.endswith(".gz") or None
-        return cls(days, file_format or (suffix if suffix in FORMATS else None), packed)
+        """Format and compression as given, else as the suffix of the file says.
+
+        Raises click.UsageError when both are given and differ, and for parquet packed again.
+        """
+        packed = compression == "gzip" if compression else None
+        if output:
+            suffix, gz = format_of(output), output.suffix == ".gz"
+            if file_format and suffix not in (None, file_format):
+                raise contradiction(f"-f {file_format}", output)
+            if compression and suffix and packed != gz:
+                raise contradiction(f"--compression {compression}", output)
+            file_format = file_format or (suffix if suffix in FORMATS else None)
+            if packed is None and (suffix or gz):
+                packed = gz
+        if file_format == "parquet" and packed:
+            raise click.UsageError("parquet is compressed inside. Leave out .gz and --compression.")
+        return cls(days, file_format, packed)
 
     def order(self, output: Path | None) -> "Callable[[Client], ExportJob]":
         """How to order it; about compression nothing is asked unless it is wanted: none is known.
@@ -141,6 +155,10 @@ def run(
     days = period(start, end) if start else None
     wish = Wish.read(days, file_format, compression, output)
     kept = read_job(job)
+    if no_wait and (output or context.get_parameter_source("timeout") != ParameterSource.DEFAULT):
+        raise click.UsageError("--no-wait fetches no file. Leave out -o and --timeout.")
+    if not no_wait:
+        check_not_terminal("An export", output)
     if kept and no_wait:
         raise click.UsageError(f"{job} holds an export already. Leave --no-wait out to fetch it.")
     if job and not kept and not days:

@@ -75,6 +75,14 @@ def _draw(
     write_chart(lambda at: chart_lines(charts, table_note(answer), at), output, invocation)
 
 
+def _one_group(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
+) -> GroupBy | None:
+    if len(values) > 1:
+        raise click.BadParameter("The service groups by one at a time. Give -g once.")
+    return values[0] if values else None
+
+
 summary = ExampleCommand(
     "summary",
     callback=run,
@@ -83,6 +91,8 @@ summary = ExampleCommand(
         click.Option(
             ["-g", "--group-by"],
             type=click.Choice(["day", "campaign", "demand_tag"]),
+            multiple=True,
+            callback=_one_group,
             help="Print a row for each; by default one row with the total.",
         ),
         output_option(),

@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.console.calendar_chart import LETTERS, SHADES, Coverage, draw_calendar, legend
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at, visible
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import FORMATS
+from adanalytics_cli.output.formats import format_of
 from adanalytics_cli.output.output_file import open_output
 
 Draw = Callable[[Terminal], Sequence[str]]
@@ -23,10 +23,9 @@ def chart_option(summary: str) -> click.Option:
 
 def check_chart(chosen_format: str | None, output: Path | None) -> None:
     """Raise click.UsageError for a form that a picture cannot have."""
-    suffix = output.name.rpartition(".")[2] if output else ""
     if chosen_format not in (None, "table"):
         raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
-    if suffix in FORMATS or suffix in ("gz", "parquet", "arrow"):
+    if output and (format_of(output) or output.suffix == ".gz"):
         raise click.UsageError(f"--chart draws text. End {output} in .txt.")
 
 

@@ -14,6 +14,14 @@ FORMATS: tuple[Format, ...] = ("table", "csv", "json", "jsonl")
 """The forms of every list of rows; some commands know more."""
 
 BINARY: tuple[Format, ...] = ("parquet", "arrow")
+_SUFFIXES: dict[str, Format] = {
+    "csv": "csv",
+    "json": "json",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "parquet": "parquet",
+    "arrow": "arrow",
+}
 
 
 def format_option(first: Sequence[Format] = FORMATS) -> click.Option:
@@ -35,17 +43,37 @@ def _note_json(
     return value
 
 
+def format_of(path: Path) -> Format | None:
+    """The format that the suffix of a file stands for, also in front of `.gz`; None for others."""
+    return _SUFFIXES.get(path.name.removesuffix(".gz").rpartition(".")[2])
+
+
+def contradiction(option: str, path: Path) -> click.UsageError:
+    """The error of an option that asks for another file than the suffix of its name says."""
+    return click.UsageError(
+        f"{option} does not fit the name '{path.name}'. Leave the option out, or change the name."
+    )
+
+
+def check_not_terminal(what: str, path: Path | None) -> None:
+    """Raise click.UsageError where something that is not for people would go to a terminal."""
+    if path is None and sys.stdout.isatty():
+        raise click.UsageError(f"{what} is not for a terminal. Name a file with -o FILE.")
+
+
 def pick_format(
     chosen: str | None, path: Path | None, *, piped: Format, known: Sequence[Format] = FORMATS
 ) -> Format:
     """The format of an output: `-f`, else the suffix of the file, else by who reads stdout.
 
-    Raises click.UsageError for a suffix that stands for no format, and for a binary format that
-    would go to a terminal or be packed again.
+    Raises click.UsageError for a suffix that stands for no format or for another one, and for a
+    binary format that would go to a terminal or be packed again.
     """
+    if chosen and path and format_of(path) not in (None, chosen):
+        raise contradiction(f"-f {chosen}", path)
     form = cast("Format", chosen) if chosen else _fitting(path, piped, known)
-    if form in BINARY and path is None and sys.stdout.isatty():
-        raise click.UsageError(f"{form} is not for a terminal. Name a file with -o FILE.")
+    if form in BINARY:
+        check_not_terminal(form, path)
     if form in BINARY and path is not None and path.suffix == ".gz":
         raise click.UsageError(f"{form} is compressed inside. Leave .gz out of '{path.name}'.")
     return form
@@ -54,9 +82,9 @@ def pick_format(
 def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Format:
     if path is None:
         return "table" if sys.stdout.isatty() else piped
-    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
-    if suffix in known and suffix != "table":
-        return cast("Format", suffix)
+    form = format_of(path)
+    if form and form in known:
+        return form
     binary = "".join(f", .{form}" for form in BINARY if form in known)
     raise click.UsageError(
         f"Unknown format: '{path.name}'. "
