@@ -21,6 +21,9 @@ def main() -> None:
         # A caller that had SIGTERM ignored keeps it ignored.
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _leave)
+        # A terminal that closes ends a run as SIGTERM does, unless nohup started it.
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         cli.main(prog_name="adanalytics")
     except KeyboardInterrupt:
         # While modules were still being imported; later the run itself reports it.

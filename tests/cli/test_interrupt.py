@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what is whole stays, and the command that goes on with it is named."""
+"""Ctrl-C, SIGTERM and SIGHUP: what is whole stays, and the command that goes on with it is named."""
 
 import signal
 import subprocess
@@ -54,19 +54,24 @@ def test_ctrl_c_of_a_sync_says_how_to_go_on(
     assert finish(process) == (130, "", said)
 
 
+CTRL_C = (signal.SIGINT, 130, "Interrupted.\n")
+SIGTERM = (signal.SIGTERM, 143, "")
+# The terminal was closed, which ends a run as SIGTERM does.
+SIGHUP = (signal.SIGHUP, 143, "")
+OUTPUTS = [
+    ("dates", "out.csv"),
+    ("summary", "out.csv"),
+    ("events", "out.csv"),
+    ("events", "out.jsonl"),
+    ("export", "out.csv"),
+]
+
+
 @pytest.mark.parametrize(
-    ("number", "code", "said"),
-    [(signal.SIGINT, 130, "Interrupted.\n"), (signal.SIGTERM, 143, "")],
-    ids=["ctrl-c", "sigterm"],
-)
-@pytest.mark.parametrize(
-    ("command", "name"),
+    ("command", "name", "number", "code", "said"),
     [
-        ("dates", "out.csv"),
-        ("summary", "out.csv"),
-        ("events", "out.csv"),
-        ("events", "out.jsonl"),
-        ("export", "out.csv"),
+        *((*output, *end) for output in OUTPUTS for end in (CTRL_C, SIGTERM)),
+        ("events", "out.jsonl", *SIGHUP),
     ],
 )
 def test_what_was_begun_is_gone_and_what_was_there_stays(

@@ -29,9 +29,9 @@ def start(spawn: Spawn, data: Path, *words: str) -> tuple["subprocess.Popen[byte
     return process, found[0]
 
 
-def stop(process: "subprocess.Popen[bytes]") -> str:
+def stop(process: "subprocess.Popen[bytes]", number: int = signal.SIGTERM) -> str:
     """End a server in good order and return what it said since its address."""
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, log = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0
     return log.decode()
@@ -87,18 +87,23 @@ def test_quiet_leaves_warnings_only(spawn: Spawn, tmp_path: Path) -> None:
     assert stop(process) == ""
 
 
-def test_quiet_shows_how_to_sign_in_to_the_demo(spawn: Spawn, tmp_path: Path) -> None:
-    process = spawn("-q", "serve", "--demo", "--port", "0", "--data", str(tmp_path))
+def test_a_quiet_demo_shows_how_to_sign_in_and_leaves_nothing_when_its_terminal_closes(
+    spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process = spawn("-q", "serve", "--demo", "--port", "0")
     assert process.stderr is not None
     url, _, key, _, web, email, password = (
         process.stderr.readline().decode().strip() for _ in range(7)
     )
+    assert [*tmp_path.glob("adanalytics-*")]
     url = url.removeprefix("export ADANALYTICS_BASE_URL=")
     assert web == f"Web area: {url}/"
     account = {"email": email.split()[1], "password": password.split()[1]}
     assert httpx.post(f"{url}/api/auth/login", json=account).status_code == httpx.codes.OK
     assert key.startswith("export ADANALYTICS_API_KEY=aak_")
-    assert stop(process) == ""
+    assert stop(process, signal.SIGHUP) == ""
+    assert not [*tmp_path.glob("adanalytics-*")]
 
 
 def test_sigterm_lets_a_request_finish_and_takes_no_other(spawn: Spawn, tmp_path: Path) -> None:

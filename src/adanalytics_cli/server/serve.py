@@ -116,7 +116,9 @@ def _is_loopback(host: str) -> bool:
 def _leaving_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind like Ctrl-C does, so that files made for this run are removed."""
 
-    def leave(_number: int, _frame: FrameType | None) -> None:
+    def leave(number: int, _frame: FrameType | None) -> None:
+        # A terminal that closes may say so twice, and the clean-up ends all the same.
+        signal.signal(number, signal.SIG_IGN)
         sys.exit(0)
 
     before = signal.signal(signal.SIGTERM, leave)
