@@ -30,6 +30,7 @@ $(STAMP): pyproject.toml Makefile
 
 demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
+	@echo 'First, once in each terminal: . $(BIN)/activate'
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)
