@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-kill check bench bench-long soak lint format types docs test-lowest clean
+.PHONY: help install demo test test-kill check bench bench-long soak lint format types docs test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -83,6 +83,9 @@ test-lowest:  ## run all tests with the oldest dependencies that are allowed
 	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,pandas,polars]' --group test \
 	  --constraint constraints-lowest.txt
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
+
+release:  ## build the files of a release and try them in clean environments
+	@.ci/release
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
