@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: what is whole stays, and the command that goes on with it is named."""
+"""Ctrl-C, SIGTERM, SIGHUP: what is whole stays, and the command to go on with is named."""
 
 import signal
 import subprocess
