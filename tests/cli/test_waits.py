@@ -1,5 +1,6 @@
 """A quota that is used up: which commands wait for it, which never do, and what stderr shows."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,9 +42,21 @@ def test_status_neither_waits_nor_sends(run: Run, used_up: LocalServer) -> None:
 def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalServer) -> None:
     result = run("doctor")
     assert result.exit_code == 0
-    assert "warn  quota" in result.stdout
+    assert "warn  quota      used up until " in result.stdout
     assert "service" not in result.stdout.partition("quota  ")[0].splitlines()[-1]
     assert not list(used_up.journal.entries())
+
+
+def test_doctor_takes_a_limit_of_the_service_for_no_failure(
+    run: Run, limited: LocalServer
+) -> None:
+    result = run("doctor")
+    lines = result.stdout.splitlines()
+    (quota,) = [at for at, line in enumerate(lines) if line.startswith("warn  quota ")]
+    assert re.fullmatch(r"warn  quota      used up until \d\d:\d\d UTC", lines[quota])
+    assert lines[quota + 1].strip() == "The login was not checked. Try again then."
+    assert f"ok    service    {limited.url} answers" in lines
+    assert (result.exit_code, "login  " in result.stdout) == (0, False)
 
 
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:

@@ -173,6 +173,7 @@ def check_service(
         NotFound,
         PermissionDenied,
         QuotaExceeded,
+        RateLimited,
         RetryPolicy,
         TransportError,
     )
@@ -196,15 +197,13 @@ def check_service(
             http=http,
         ) as client,
     ):
+        login, unknown = None, ""
         try:
             days = client.dates()
             found = f"accepted; {partner} has data on {counted(len(days), 'day')}"
             login = Check("ok", "login", found)
-        except QuotaExceeded as error:
-            yield Check(
-                "warn", "quota", error.message, "The service was not asked. Try again then."
-            )
-            return
+        except (QuotaExceeded, RateLimited):
+            unknown = "The login was not checked. Try again then."
         except TransportError as error:
             yield Check("fail", "service", _cause(error), "Check --base-url and the network.")
             return
@@ -214,13 +213,17 @@ def check_service(
             login = Check("fail", "partner", _cause(error), f"Is '{partner}' the right partner?")
         except AdAnalyticsError as error:
             login = Check("fail", "service", _cause(error), "Try again later.")
-        yield Check("ok", "service", f"{base_url} answers")
-        yield login
+        if dates:
+            yield Check("ok", "service", f"{base_url} answers")
+        if login:
+            yield login
         if dates:
             yield _clock(*dates[-1])
-        left = client.quota.remaining
-        quota = "not counted" if left is None else f"{counted(left, 'request')} left"
-        yield Check("ok", "quota", quota)
+        quota = client.quota
+        if quota.resumes_at:
+            yield Check("warn", "quota", f"used up until {quota.resumes_at:%H:%M} UTC", unknown)
+        else:
+            yield Check("ok", "quota", f"{counted(quota.remaining or 0, 'request')} left")
 
 
 def _cause(error: "AdAnalyticsError") -> str:
