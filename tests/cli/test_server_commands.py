@@ -178,8 +178,9 @@ def test_generate_the_same_again(run: Run, data: str) -> None:
     [
         (["--host", "0.0.0.0"], "--allow-remote"),
         (["--host", "stats.example"], "--allow-remote"),
-        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "Leave --host out"),
-        (["--host", "0.0.0.0", "--allow-remote", "--test-controls"], "Leave --host out"),
+        (["--host", "0.0.0.0", "--allow-remote", "--demo"], "Leave --host and --allow-remote out"),
+        (["--allow-remote", "--demo"], "Leave --host and --allow-remote out"),
+        (["--allow-remote", "--test-controls"], "Leave --host and --allow-remote out"),
         (["--dialect", "esperanto"], "Unknown dialect 'esperanto'"),
         (["--port", "70000"], "give a whole number, 0 to 65535, not '70000'."),
         (["--rate-limit", "-1"], "give a whole number, 0 or more, not '-1'."),

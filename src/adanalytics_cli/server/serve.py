@@ -84,18 +84,22 @@ def run(
 
 
 def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bool) -> None:
-    if _is_loopback(host):
-        return
     if not allow_remote:
+        if _is_loopback(host):
+            return
         raise click.UsageError(
             f"Other machines can reach {host}, over plain http. "
             "Give --allow-remote to allow it, or leave --host out."
         )
+    # Also on a loopback address: the server now answers proxies, and pages of other sites.
     if demo:
-        raise click.UsageError("--demo shows its API key to this machine only. Leave --host out.")
+        raise click.UsageError(
+            "--demo shows its API key to this machine only. Leave --host and --allow-remote out."
+        )
     if test_controls:
         raise click.UsageError(
-            "--test-controls obeys everyone on this machine only. Leave --host out."
+            "--test-controls obeys everyone on this machine only. "
+            "Leave --host and --allow-remote out."
         )
 
 
