@@ -33,9 +33,11 @@ def run(
     repull: int,
     max_requests: int | None,
     deadline: float | None,
+    dry_run: bool,
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
     from adanalytics_cli.core.budget import Budget
+    from adanalytics_cli.output.sync_output import show_dry_run
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
 
@@ -44,10 +46,16 @@ def run(
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
     words += ["--to", place, *(["--via", via] if via != "auto" else [])]
     words += ["--repull", str(repull)] if repull else []
+    words += ["--format", part_format] if dry_run and part_format else []
     again = shlex.join(words)
     dataset = Dataset(place, format=part_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
-    with connect(context, budget=budget) as (client, progress):
+    with connect(context, waits=not dry_run, budget=budget) as (client, progress):
+        if dry_run:
+            plan = dataset.plan(client, first, last, via=via, repull=repull)
+            progress.finish()
+            show_dry_run(plan, client.quota, progress.requests, again, invocation)
+            return
         _share_memory()
         try:
             report = dataset.sync(
@@ -158,6 +166,11 @@ sync = ExampleCommand(
             metavar="S",
             help="Send no request after S seconds.",
         ),
+        click.Option(
+            ["--dry-run"],
+            is_flag=True,
+            help="Show what would be pulled and its price, and write nothing.",
+        ),
     ],
     summary="Keep a folder of hourly files equal to the service.",
     details=(
@@ -168,6 +181,7 @@ sync = ExampleCommand(
     examples=[
         "adanalytics sync --to events",
         "adanalytics sync -7d yesterday --to events",
+        "adanalytics sync --to events --dry-run",
         "adanalytics sync 2026-01 --to s3://bucket/events --max-requests 500",
     ],
     connects=True,

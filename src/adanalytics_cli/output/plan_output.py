@@ -46,7 +46,7 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
     terminal = look_at(sys.stdout, invocation.color, os.environ)
     click.echo(render_table(columns, record["ways"], terminal), nl=False)
     command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
-    click.echo(f"\n{_known(record)}\n{_left(record)}\n{_supposed(record)}")
+    click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_supposed(record)}")
     click.echo(f"Recommended: {record['choice']}, {record['why']}.\n  {command}")
 
 
@@ -82,7 +82,8 @@ def _known(record: Record) -> str:
     )
 
 
-def _left(record: Record) -> str:
+def quota_line(record: Record) -> str:
+    """What an estimate cost and what is left, from its `spent_requests` and `quota`."""
     spent, quota = record["spent_requests"], record["quota"]
     requests = counted(spent, "request")
     if quota["limit"] is None:

@@ -10,7 +10,14 @@ Examples:
 from adanalytics_client.dataset.dataset import Dataset, Holdings
 from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.report import Cure, FailedQuery, Problem, SyncReport, VerifyReport
+from adanalytics_client.dataset.report import (
+    Cure,
+    FailedQuery,
+    Problem,
+    SyncPlan,
+    SyncReport,
+    VerifyReport,
+)
 
 __all__ = [
     "Cure",
@@ -20,6 +27,7 @@ __all__ = [
     "Hour",
     "PartFormat",
     "Problem",
+    "SyncPlan",
     "SyncReport",
     "VerifyReport",
     "Via",

@@ -1,7 +1,8 @@
 """A dataset and its two operations."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
@@ -11,12 +12,13 @@ from adanalytics_client._base.validation import import_extra, is_whole
 from adanalytics_client.dataset.layout import OURS, PartFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
-from adanalytics_client.dataset.report import SyncReport, VerifyReport
-from adanalytics_client.dataset.store import Store, open_store
+from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
+from adanalytics_client.dataset.store import DryStore, Store, open_store
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
     from adanalytics_client.client import Client
+    from adanalytics_client.dataset.sync import Sync
 
 # The root of a file system has it from the beginning.
 _SYSTEM_FOLDERS = frozenset({"lost+found"})
@@ -126,22 +128,72 @@ class Dataset:
             >>> report.left, [failed.message for failed in report.failed]
             (0, [])
         """
-        import_extra("pyarrow", extra="arrow")
-        from adanalytics_client.dataset.contents import Contents
-        from adanalytics_client.dataset.sync import Sync
+        span = self._check_range(client, start, end, via, repull)
+        self.report = report = SyncReport(self._now_of(client)())
+        with self._open_sync(client, span, via, repull, report, expect=expect) as run:
+            run.run()
+        return report
 
+    def plan(
+        self,
+        client: "Client",
+        start: Day | None = None,
+        end: Day | None = None,
+        *,
+        via: Via = "auto",
+        repull: int = 0,
+    ) -> SyncPlan:
+        """Return what a sync would ask for, and its price; nothing is pulled or written.
+
+        Args:
+            client: asks the service which days it has, and for a summary by day.
+            start, end, via, repull: as for `sync`.
+
+        Raises:
+            ConfigurationError, DatasetError, AdAnalyticsError: as for `sync`.
+
+        Examples:
+            >>> plan = Dataset("events").plan(client, "2026-01-15")
+            >>> len(plan.hours), plan.events, plan.requests
+            (24, 293, 1)
+        """
+        span = self._check_range(client, start, end, via, repull)
+        report = SyncReport(self._now_of(client)())
+        with self._open_sync(client, span, via, repull, report, dry=True) as run:
+            return run.plan()
+
+    def _check_range(
+        self, client: "Client", start: Day | None, end: Day | None, via: Via, repull: int
+    ) -> Period | None:
+        """Check the arguments of a sync before anything is touched; None is every day."""
+        import_extra("pyarrow", extra="arrow")
         _check_choice("via", via, get_args(Via))
         if not is_whole(repull, 0):
             raise ConfigurationError(f"repull={repull!r}: pass a number of days, 0 or more.")
-        now, session = self._now_of(client), client._session  # noqa: SLF001  # of this package
-        span = None
         if start is not None:
-            span = Period(*to_range(start, end, today=now().date()))
-        elif end is not None:
+            return Period(*to_range(start, end, today=self._now_of(client)().date()))
+        if end is not None:
             raise ConfigurationError("end is given without start.")
-        self.report = report = SyncReport(now())
-        store = open_store(self._place)
-        _check_place(store)
+        return None
+
+    @contextmanager
+    def _open_sync(
+        self,
+        client: "Client",
+        span: Period | None,
+        via: Via,
+        repull: int,
+        report: SyncReport,
+        *,
+        expect: Callable[[int], None] = lambda _queries: None,
+        dry: bool = False,
+    ) -> Iterator["Sync"]:
+        from adanalytics_client.dataset.contents import Contents
+        from adanalytics_client.dataset.sync import Sync
+
+        opened, session = open_store(self._place), client._session  # noqa: SLF001  # of this package
+        _check_place(opened)
+        store = DryStore(opened) if dry else opened
         # A view of its own, so that the end of this sync leaves the caller's client open.
         driver = client._driver.branch()  # noqa: SLF001  # of this package
         with store.lock():
@@ -150,18 +202,17 @@ class Dataset:
                 form = self._format or "parquet"
                 identity = Identity(session.config.partner or "", session.config.base.text, form)
                 identity.write(store)
-            Sync(
+            yield Sync(
                 client._over(driver),  # noqa: SLF001  # of this package
                 Contents(store, identity.form),
                 stop=driver.close,
                 span=span,
                 via=via,
                 repull=repull,
-                now=now,
+                now=self._now_of(client),
                 expect=expect,
                 report=report,
-            ).run()
-        return report
+            )
 
     def verify(
         self, client: "Client", *, deep: bool = False, until: Day | None = None

@@ -1,6 +1,6 @@
 """The results of a sync and of a verification."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
@@ -31,6 +31,30 @@ class FailedQuery:
     hours: tuple[Hour, ...]
     kind: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """What a sync would ask for, and its price.
+
+    Attributes:
+        hours: the hours that it would ask for, and why each of them.
+        events: about how many events they have, by the summary, which leaves filtered events out.
+        requests: requests at least, besides the two that such a plan costs as well.
+        exports: bulk exports among what it would ask for.
+        damaged: descriptions of files that are damaged, whose hours it would pull again.
+
+    Examples:
+        >>> plan = SyncPlan({Hour(date(2026, 1, 15), 13): "missing"}, 250, 1, 0, [])
+        >>> len(plan.hours), plan.requests
+        (1, 1)
+    """
+
+    hours: Mapping[Hour, str]
+    events: int
+    requests: int
+    exports: int
+    damaged: Sequence[str]
 
 
 @dataclass(slots=True)

@@ -1,16 +1,43 @@
 """The storage of a dataset: files by name below a root, on this machine or elsewhere."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
+from adanalytics_client.dataset.layout import IDENTITY
 from adanalytics_client.dataset.local_store import LocalStore
 from adanalytics_client.dataset.object_store import ObjectStore, open_object_store
 from adanalytics_client.errors import UnsuitablePlace
 
-Store = LocalStore | ObjectStore
-"""A file appears whole or not at all, in one step; both kinds have the same methods."""
+
+class DryStore:
+    """A store that is read only: what a sync writes while it plans is dropped."""
+
+    def __init__(self, store: LocalStore | ObjectStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # each has a type of its own
+        """Return what the store has."""
+        return getattr(self._store, name)
+
+    def write(
+        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
+    ) -> None:
+        """Drop a small file."""
+
+    def remove(self, name: str) -> None:
+        """Leave a file where it is."""
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other processes away from a dataset, where there is one. Raises DatasetInUse."""
+        return self._store.lock() if self._store.read(IDENTITY) else nullcontext()
 
 
-def open_store(place: str) -> Store:
+Store = LocalStore | ObjectStore | DryStore
+"""A file appears whole or not at all, in one step; all kinds have the same methods."""
+
+
+def open_store(place: str) -> LocalStore | ObjectStore:
     """Open a folder, or an fsspec address such as `s3://bucket/events`.
 
     Raises:

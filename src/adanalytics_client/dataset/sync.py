@@ -38,8 +38,8 @@ from adanalytics_client.dataset.manifest import (
 )
 from adanalytics_client.dataset.partition import HourPartition, HourUnknown
 from adanalytics_client.dataset.parts import FinishedHour, write_hour
-from adanalytics_client.dataset.planning import Outlook, Query, Via, plan_queries
-from adanalytics_client.dataset.report import FailedQuery, SyncReport
+from adanalytics_client.dataset.planning import Outlook, Query, Via, plan_queries, requests_of
+from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport
 from adanalytics_client.dataset.spool import Page, Spool, Start, started_queries
 from adanalytics_client.dataset.tables import EventTables
 from adanalytics_client.dataset.totals import Totals, events_in
@@ -163,16 +163,9 @@ class Sync:
             AdAnalyticsError: for what concerns more than one query, and whatever an observer raises
                 to end the run. What was committed before stays.
         """
-        self._service = self._ask_service()
-        if (span := self._service.span) is None:
+        needs = self._find_needs()
+        if not needs:
             return
-        days = list(days_between(span.first, span.last))
-        self._find_damage(days)
-        forced = self._begin_repull(days[-self._repull :] if self._repull else [])
-        needs = self._plan(days, forced)
-        if any(self._lacks_answer(day) for day, need in needs.items() if need.asked):
-            self._service = self._ask_service()
-            needs = self._plan(days, forced)
         self._report.wanted = 0
         if self._contents.is_readable and not any(map(_asks_for_work, needs.values())):
             self._end_repull()
@@ -181,9 +174,9 @@ class Sync:
             now = self._now()
             for day, need in needs.items():
                 self._contents.note_empty(need.empty, now, self._service.state(day).fingerprint)
-            self._contents.keep_readable(Hour(span.first, 0))
+            self._contents.keep_readable(Hour(min(needs), 0))
 
-            self._fetch({hour: why for need in needs.values() for hour, why in need.asked.items()})
+            self._fetch(_asked(needs))
             for day, need in needs.items():
                 if need.doubtful and not need.asked:
                     self._compare(day)
@@ -200,7 +193,33 @@ class Sync:
                 started_queries(self._contents.store, lambda _start: False)
             self._write_report()
 
+    def plan(self) -> SyncPlan:
+        """Ask what is missing or changed, as `run` does, and price it; nothing is pulled."""
+        asked = _asked(self._find_needs())
+        queries, counts = self._queries(asked), self._counts()
+        return SyncPlan(
+            {hour: why.value for hour, why in asked.items()},
+            sum(counts.get(hour.day, 0) for hour in asked) // 24,
+            sum(self._price(query, Outlook(counts, (), EVENTS_PER_PAGE)) for query in queries),
+            sum(query.way == "export" for query in queries),
+            self._report.damaged,
+        )
+
     # 1. Plan
+
+    def _find_needs(self) -> dict[date, DayNeed]:
+        """Ask what the service has, and compare each day with it; empty where there is nothing."""
+        self._service = self._ask_service()
+        if (span := self._service.span) is None:
+            return {}
+        days = list(days_between(span.first, span.last))
+        self._find_damage(days)
+        forced = self._begin_repull(days[-self._repull :] if self._repull else [])
+        needs = self._plan(days, forced)
+        if any(self._lacks_answer(day) for day, need in needs.items() if need.asked):
+            self._service = self._ask_service()
+            needs = self._plan(days, forced)
+        return needs
 
     def _ask_service(self) -> ServiceDays:
         return ServiceDays(self._client, self._span, self._contents.manifest.days())
@@ -267,9 +286,20 @@ class Sync:
             for day in {hour.day for hour in rest}
             if all(hour in rest for hour in hours_of(day) if hour.start <= now)
         }
-        counts = {day: events_in(state.figures) for day, state in self._service.days.items()}
-        outlook = Outlook(counts, whole, EVENTS_PER_PAGE)
+        outlook = Outlook(self._counts(), whole, EVENTS_PER_PAGE)
         return started + plan_queries(rest, outlook, via=self._via, quota=self._client.quota)
+
+    def _counts(self) -> dict[date, int]:
+        return {day: events_in(state.figures) for day, state in self._service.days.items()}
+
+    def _price(self, query: Query, outlook: Outlook) -> int:
+        """Count the requests of a query, without pages that an earlier run kept."""
+        kept = 0
+        for page in Spool(self._contents.store, query, self._basis(query)).pages():
+            if page.last:
+                return 0
+            kept = page.number
+        return max(1, requests_of(query, outlook) - kept)
 
     def _basis(self, query: Query) -> str:
         days = days_between(query.first, query.last)
@@ -570,6 +600,10 @@ class Sync:
             ],
         }
         store.write(report.file, json.dumps(content, indent=2).encode() + b"\n")
+
+
+def _asked(needs: Mapping[date, DayNeed]) -> dict[Hour, Reason]:
+    return {hour: why for need in needs.values() for hour, why in need.asked.items()}
 
 
 def _asks_for_work(need: DayNeed) -> bool:

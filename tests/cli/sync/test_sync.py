@@ -210,6 +210,36 @@ def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, fold
     assert held(folder) == shop.rows()
 
 
+def test_a_dry_run_says_the_price_and_leaves_everything_alone(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+
+    def dry(*words: str) -> dict[str, Any]:
+        before = everything_in(folder)
+        shop.asked()
+        done = shop.sync("--to", folder, "--dry-run", *words)
+        assert (done.exit_code, shop.asked(), everything_in(folder)) == (0, LOOK, before)
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told
+
+    told = dry(FIRST, SECOND)
+    assert not folder.exists()
+    assert told["asked"] == [{"start": FIRST, "end": SECOND, "hours": 48, "why": "missing"}]
+    assert (told["hours"], told["requests"], told["spent_requests"]) == (48, 3, 2)
+    assert told["command"] == f"adanalytics sync {FIRST} {SECOND} --to {folder}"
+    # Pages that a stopped sync kept cost nothing again.
+    assert shop.sync("--to", folder, "--max-requests", "4").exit_code == 5
+    assert dry()["requests"] == 1
+    shop.sync("--to", folder)
+    assert (dry()["requests"], dry()["asked"]) == (0, [])
+    again = dry("--repull", "1")
+    assert [(run["start"], run["why"]) for run in again["asked"]] == [
+        (SECOND, "pulled again on demand")
+    ]
+    assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (1, 2)
+
+
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
     result = shop.sync("--to", folder, "--deadline", "0.000000001")
     assert result.exit_code == 5

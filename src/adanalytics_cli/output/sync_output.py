@@ -1,0 +1,76 @@
+"""What a sync would ask for, as one record for programs and as a table for people."""
+
+import os
+import sys
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adanalytics_cli.console.quantities import counted
+from adanalytics_cli.console.table_view import Column, count, render_table
+from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.output.plan_output import quota_line
+from adanalytics_client import QuotaState
+from adanalytics_client.encoding import json_text
+
+if TYPE_CHECKING:
+    from adanalytics_client.dataset import SyncPlan
+
+Record = Mapping[str, Any]
+
+
+def show_dry_run(
+    plan: "SyncPlan", quota: QuotaState, spent: int, command: str, invocation: Invocation
+) -> None:
+    """Print a plan: for people on a terminal, in a pipe as one object.
+
+    `spent` is the number of requests that the plan cost itself, and `command` carries it out.
+    """
+    record = _record(plan, quota, spent, command)
+    if sys.stdout.isatty():
+        _write_table(record, invocation)
+    else:
+        click.echo(json_text(record))
+
+
+def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Record:
+    runs = [(why, [*hours]) for why, hours in groupby(sorted(plan.hours), plan.hours.__getitem__)]
+    return {
+        "hours": len(plan.hours),
+        "events": plan.events,
+        "requests": plan.requests,
+        "exports": plan.exports,
+        "asked": [
+            {"start": str(run[0].day), "end": str(run[-1].day), "hours": len(run), "why": why}
+            for why, run in runs
+        ],
+        "damaged": [*plan.damaged],
+        "spent_requests": spent,
+        "quota": {"limit": quota.limit, "remaining": quota.remaining},
+        "command": command,
+    }
+
+
+def _write_table(record: Record, invocation: Invocation) -> None:
+    """The hours in runs with a reason each, and below them the price and the command."""
+    for problem in record["damaged"]:
+        click.echo(visible(f"Damaged: {problem}"))
+    if not record["asked"]:
+        click.echo(f"Up to date: a sync would pull nothing.\n{quota_line(record)}")
+        return
+    columns = [
+        Column("start", "first day"),
+        Column("end", "last day"),
+        Column("hours", "hours", count, to_the_right=True),
+        Column("why", "why"),
+    ]
+    terminal = look_at(sys.stdout, invocation.color, os.environ)
+    click.echo(render_table(columns, record["asked"], terminal), nl=False)
+    what = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
+    ordered = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
+    click.echo(f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.")
+    click.echo(f"{quota_line(record)}\nNothing was pulled or written. To pull:")
+    click.echo(visible(f"  {record['command']}"))
