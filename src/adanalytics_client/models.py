@@ -294,25 +294,26 @@ class Event(OpenModel):
             complete, click, skip or error.
         auction_id (str): UUID that joins the events of one auction.
         partner_id (str): the partner that was asked for.
-        supply_tag_id (int): the placement.
-        demand_tag_id (int): the source of the ad.
-        campaign_id (int): the campaign.
-        creative_id (str): the creative.
-        deal_id (str): the deal.
+        supply_tag_id (int): id of the placement that the ad was shown on.
+        demand_tag_id (int): id of the tag that the ad was bought through.
+        campaign_id (int): id of the campaign.
+        creative_id (str): id of the ad itself.
+        deal_id (str): id of the deal that the ad was bought by.
         media_type (str): video, display, audio or native.
         device_type (str): desktop, mobile, tablet, ctv, set_top_box, other or unknown.
-        country (str): ISO 3166-1 alpha-2 code.
+        country (str): the country, an ISO 3166-1 alpha-2 code.
         os (str): the operating system, in lower case.
         currency (str): ISO 4217 code, the same for all events of a partner.
         revenue (Decimal): money for this one event, in units of `currency`; may be negative.
         cost (Decimal): money for this one event, in units of `currency`; None when this partner may
             not see it.
-        payment_type (str): which event carries the money: cpm, cpc, cpcv, cpa, flat or none.
-        domain (str): the site, where it was on one.
-        app_bundle (str): the app, where it was in one.
+        payment_type (str): which event carries the money: cpm (impression), cpc (click), cpcv
+            (completed view), cpa (action), flat or none.
+        domain (str): the site, where the ad was on one.
+        app_bundle (str): id of the app, where the ad was in one.
         error_code (int): VAST code 100 to 901 of an event of type error.
         is_filtered (bool): invalid traffic, which summaries leave out.
-        key_values (dict[str, str]): what the partner set.
+        key_values (dict[str, str]): names and values that the partner sent with the ad request.
 
     Examples:
         >>> event = Event.model_validate({"revenue": "0.004500000", "new": 1})
@@ -371,14 +372,16 @@ def _moment(text: str | None) -> datetime | None:
 class SummaryRow(OpenModel):
     """Metrics of one group, or of everything when not grouped, over events that are not filtered.
 
-    Fractions have 6 digits and are None when they would divide by zero.
+    Counts are numbers of events, money is in units of the summary's currency, and a rate is a
+    fraction: 0.25 is 25 %. Quotients have 6 digits and are None when they would divide by zero.
 
     Attributes:
         date (date): the UTC day, of a summary by day.
-        campaign_id (int): the campaign, of a summary by campaign; None for events without one.
-        campaign_name (str): its name.
-        demand_tag_id (int): the demand tag, of a summary by demand tag; None for events without.
-        demand_tag_name (str): its name.
+        campaign_id (int): id of the campaign, of a summary by campaign; None for events without.
+        campaign_name (str): name of the campaign.
+        demand_tag_id (int): id of the demand tag, of a summary by demand tag; None for events
+            without.
+        demand_tag_name (str): name of the demand tag.
         ad_requests (int): events of type ad_request.
         impressions (int): events of type impression.
         starts (int): events of type start.
@@ -389,18 +392,18 @@ class SummaryRow(OpenModel):
         clicks (int): events of type click.
         skips (int): events of type skip.
         errors (int): events of type error.
-        revenue (Decimal): money, in units of the summary's currency.
-        cost (Decimal): money, in units of the summary's currency.
+        revenue (Decimal): sum of the events' revenue.
+        cost (Decimal): sum of the events' cost; an event without one counts as 0.
         profit (Decimal): revenue - cost.
         fill_rate (Decimal): impressions / ad_requests.
-        ctr (Decimal): clicks / impressions.
-        vcr (Decimal): completions / impressions.
+        ctr (Decimal): click-through rate, clicks / impressions.
+        vcr (Decimal): video completion rate, completions / impressions.
         completion_rate_started (Decimal): completions / starts.
         error_rate (Decimal): errors / ad_requests.
         margin (Decimal): profit / revenue.
-        ecpm (Decimal): revenue * 1000 / impressions, in units of the currency.
-        rpm (Decimal): revenue * 1000 / ad_requests, in units of the currency.
-        cpm_cost (Decimal): cost * 1000 / impressions, in units of the currency.
+        ecpm (Decimal): revenue * 1000 / impressions; money per thousand.
+        rpm (Decimal): revenue * 1000 / ad_requests; money per thousand.
+        cpm_cost (Decimal): cost * 1000 / impressions; money per thousand.
 
     Examples:
         >>> row = client.summary("2026-01-15").rows[0]

@@ -150,9 +150,13 @@ class SummaryRow(BaseModel):
     """
 
     date: dt.date | None = Field(None, description="The day, in UTC; when grouped by `day`.")
-    campaign_id: int | None = Field(None, description="When grouped by `campaign`.")
+    campaign_id: int | None = Field(
+        None, description="Id of the campaign; when grouped by `campaign`."
+    )
     campaign_name: str | None = Field(None, description="Name of the campaign; null if unknown.")
-    demand_tag_id: int | None = Field(None, description="When grouped by `demand_tag`.")
+    demand_tag_id: int | None = Field(
+        None, description="Id of the demand tag; when grouped by `demand_tag`."
+    )
     demand_tag_name: str | None = Field(
         None, description="Name of the demand tag; null if unknown."
     )

@@ -67,27 +67,31 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     event_id: Annotated[str, Kind.UUID, "Unique for the partner: deduplicate by it."]
     event_time: Annotated[str, Kind.INSTANT, "When it happened: RFC 3339, UTC, milliseconds."]
-    event_date: Annotated[str, Kind.DATE, "The day of event_time."]
-    event_hour: Annotated[int, Kind.HOUR, "The hour of event_time, 0 to 23."]
-    received_at: Annotated[str, Kind.INSTANT, "When it arrived; late data come after event_time."]
+    event_date: Annotated[str, Kind.DATE, "The UTC day of event_time."]
+    event_hour: Annotated[int, Kind.HOUR, "The UTC hour of event_time, 0 to 23."]
+    received_at: Annotated[
+        str, Kind.INSTANT, "When it arrived, in the form of event_time; later for late data."
+    ]
     event_type: Annotated[str, Kind.EVENT_TYPE, "What happened, by its VAST name."]
     auction_id: Annotated[str, Kind.UUID, "Joins the events of one auction."]
     partner_id: Annotated[str, Kind.NAME, "The partner that was asked for."]
-    supply_tag_id: Annotated[int, Kind.INTEGER, "The tag that the ad was shown through."]
-    demand_tag_id: Annotated[int | None, Kind.INTEGER, "The tag it was bought through."] = None
-    campaign_id: Annotated[int | None, Kind.INTEGER, "The campaign it belongs to."] = None
-    creative_id: Annotated[str | None, Kind.NAME, "The ad that was shown."] = None
-    deal_id: Annotated[str | None, Kind.NAME, "The deal that it was bought by."] = None
+    supply_tag_id: Annotated[int, Kind.INTEGER, "Id of the tag that the ad was shown through."]
+    demand_tag_id: Annotated[int | None, Kind.INTEGER, "Id of the tag it was bought by."] = None
+    campaign_id: Annotated[int | None, Kind.INTEGER, "Id of the campaign it belongs to."] = None
+    creative_id: Annotated[str | None, Kind.NAME, "Id of the ad that was shown."] = None
+    deal_id: Annotated[str | None, Kind.NAME, "Id of the deal it was bought by."] = None
     media_type: Annotated[str, Kind.MEDIA_TYPE, "The kind of ad."] = "display"
     device_type: Annotated[str, Kind.DEVICE_TYPE, "The kind of device."] = "unknown"
-    country: Annotated[str | None, Kind.COUNTRY, "ISO 3166-1 alpha-2."] = None
+    country: Annotated[str | None, Kind.COUNTRY, "Country, ISO 3166-1 alpha-2."] = None
     os: Annotated[str | None, Kind.LOWER_CASE, "Operating system, in lower case."] = None
-    currency: Annotated[str, Kind.CURRENCY, "ISO 4217, the same for the whole partner."]
+    currency: Annotated[str, Kind.CURRENCY, "ISO 4217 code, the same for the whole partner."]
     revenue: Annotated[str, Kind.MONEY, "What this event earned, in units of the currency."] = (
         "0.000000000"
     )
     cost: Annotated[
-        str | None, Kind.MONEY, "What this event cost; null when this partner may not see it."
+        str | None,
+        Kind.MONEY,
+        "What this event cost, in units of the currency; null when this partner may not see it.",
     ] = None
     payment_type: Annotated[
         str, Kind.PAYMENT_TYPE, "Which event type of an auction carries the money."
