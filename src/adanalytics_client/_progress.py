@@ -1,8 +1,8 @@
-"""The live display of `progress=True`: a line in a terminal, an output widget in a notebook."""
+"""The live display of `progress=True`: a line in a terminal, or below the cell in a notebook."""
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Before this many seconds a rate says little.
 _SETTLED = 0.5
+# Seconds between two drawings: bytes come in hundreds of pieces a second.
+_FRAME = 0.1
 
 
 @contextmanager
@@ -44,20 +46,34 @@ def displayed(session: Session, *, progress: bool = True) -> Iterator[Session]:
         yield session
         return
     text = TextColumn("{task.description}", markup=False)
-    with Progress(SpinnerColumn(), text, TimeElapsedColumn(), console=console) as live:
-        yield replace(session, observer=_Display(session, live))
+    if not console.is_jupyter:
+        with Progress(SpinnerColumn(), text, TimeElapsedColumn(), console=console) as live:
+            yield replace(session, observer=_Display(session, live, live.refresh))
+        return
+    # rich would draw into a widget, which needs ipywidgets and is gone when the notebook is saved.
+    from IPython.display import display
+
+    live = Progress(text, TimeElapsedColumn(), console=console)
+    observer = _Display(session, live, lambda: output.update(live))
+    output = display(live, display_id=True)
+    try:
+        yield replace(session, observer=observer)
+    finally:
+        output.update(live)
 
 
 class _Display(Observer):
     """Shows events or bytes, their rate and the reason of a wait; passes all on to an observer."""
 
-    def __init__(self, session: Session, live: "Progress") -> None:
+    def __init__(self, session: Session, live: "Progress", draw: Callable[[], None]) -> None:
         self._observer = session.observer
         self._now = session.clock.monotonic
         self._start = self._now()
         self._lock = threading.Lock()
         self._events = 0
         self._live = live
+        self._draw = draw
+        self._drawn = float("-inf")
         self._task = live.add_task("asking the service", total=None)
 
     def due(self, info: RequestDue) -> None:
@@ -101,4 +117,8 @@ class _Display(Observer):
         return amount / seconds if seconds > _SETTLED else 0.0
 
     def _show(self, text: str, *, at_once: bool = False) -> None:
-        self._live.update(self._task, description=text, refresh=at_once)
+        self._live.update(self._task, description=text)
+        now = self._now()
+        if at_once or now - self._drawn >= _FRAME:
+            self._drawn = now
+            self._draw()

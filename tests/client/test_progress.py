@@ -77,24 +77,30 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(
     assert capsys.readouterr().err == ""
 
 
-def test_a_notebook_shows_a_widget(reference_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_it_in_the_output_of_the_cell(
+    reference_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without ipywidgets; what was shown last is saved with the notebook."""
+
     class ZMQInteractiveShell:
         """Named as the shell of a notebook, by which rich recognises one."""
 
-    class Output:
-        def __enter__(self) -> None: ...
-        def __exit__(self, *_error: object) -> None: ...
-        def clear_output(self, *, wait: bool) -> None: ...
+    drawn: list[str] = []
 
-    shown: list[Any] = []
-    display = SimpleNamespace(display=shown.append)
+    def draw(live: Any) -> None:
+        drawn.append(live._repr_mimebundle_(include=(), exclude=())["text/plain"])
+
+    def display(live: Any, *, display_id: bool) -> SimpleNamespace:
+        draw(live)
+        return SimpleNamespace(update=draw)
+
     monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    monkeypatch.setitem(sys.modules, "ipywidgets", SimpleNamespace(Output=Output))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     query = reference_world.client.events(DAY, split="none")
     reference_world.on(query, "to_arrow", progress=True)
-    assert any(isinstance(each, Output) for each in shown)
+    assert "asking the service" in drawn[0]
+    assert "1,500 events" in drawn[-1]
 
 
 def test_the_observer_of_the_client_hears_everything(
