@@ -70,7 +70,7 @@ def test_the_tests_on_a_page_pass(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile("\n\n".join(code_of(page, tests=True)))
     plugins = [word for name in PLUGINS for word in ("-p", name)]
-    done = pytester.runpytest_inprocess(*plugins, "-W", "error")
+    done = pytester.runpytest_inprocess(*plugins, "--assert=plain", "-W", "error")
     assert done.parseoutcomes().keys() == {"passed"}
     # The count of requests would make tests of the next run wait.
     assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []

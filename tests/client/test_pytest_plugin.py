@@ -58,5 +58,6 @@ def test_a_suite_never_waits_for_its_quota(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(SUITE)
     ours = ("-p", "adanalytics_server.pytest_plugin", "-p", "adanalytics_client.pytest_plugin")
-    pytester.runpytest_inprocess(*ours, "-W", "error").assert_outcomes(passed=9)
+    done = pytester.runpytest_inprocess(*ours, "--assert=plain", "-W", "error")
+    done.assert_outcomes(passed=9)
     assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []
