@@ -261,4 +261,4 @@ class Manifest:
         except (Damaged, KeyError, AttributeError, ValueError) as error:
             self.damaged[day] = str(error)
             return DayRecord(day)
-        return DayRecord(day, hours)
+        return DayRecord(day, dict(sorted(hours.items())))

@@ -169,6 +169,8 @@ def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
     assert "2026-01-15  24 of 24 hours are missing" in result.stdout
+    parts = [line for line in result.stdout.splitlines() if line.startswith("2026-01-10T")]
+    assert (len(parts), parts) == (24, sorted(parts))
 
 
 def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> None:
