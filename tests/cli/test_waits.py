@@ -47,9 +47,7 @@ def test_doctor_warns_of_the_quota_and_sends_nothing(run: Run, used_up: LocalSer
     assert not list(used_up.journal.entries())
 
 
-def test_doctor_takes_a_limit_of_the_service_for_no_failure(
-    run: Run, limited: LocalServer
-) -> None:
+def test_doctor_takes_a_limit_of_the_service_for_no_failure(run: Run, limited: LocalServer) -> None:
     result = run("doctor")
     lines = result.stdout.splitlines()
     (quota,) = [at for at, line in enumerate(lines) if line.startswith("warn  quota ")]

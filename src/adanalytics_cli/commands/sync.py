@@ -3,7 +3,7 @@
 import shlex
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,7 +12,7 @@ from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import current_invocation, notice
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_client import Period
@@ -29,7 +29,7 @@ def run(
     end: Period | None,
     place: str,
     via: "Via",
-    part_format: "PartFormat | None",
+    formats: tuple["PartFormat | Literal['json']", ...],
     repull: int,
     max_requests: int | None,
     deadline: float | None,
@@ -37,10 +37,14 @@ def run(
 ) -> None:
     """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
     from adanalytics_cli.core.budget import Budget
-    from adanalytics_cli.output.sync_output import show_dry_run
+    from adanalytics_cli.output.sync_output import show_dry_run, write_sync_report
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
 
+    part_formats: list[PartFormat] = [each for each in formats if each != "json"]
+    if len(part_formats) > 1:
+        raise click.UsageError("A dataset has one format. Give one of parquet, jsonl and csv.")
+    part_format, as_json = next(iter(part_formats), None), "json" in formats
     invocation = current_invocation(context)
     first, last = period(start, end) if start else (None, None)
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
@@ -54,7 +58,7 @@ def run(
         if dry_run:
             plan = dataset.plan(client, first, last, via=via, repull=repull)
             progress.finish()
-            show_dry_run(plan, client.quota, progress.requests, again, invocation)
+            show_dry_run(plan, client.quota, progress.requests, again, invocation, as_json=as_json)
             return
         _share_memory()
         try:
@@ -74,9 +78,18 @@ def run(
                 # Also where stderr is no terminal: a log of cron is read later.
                 for problem in dataset.report.damaged:
                     click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
+            if dataset.report and as_json:
+                write_sync_report(dataset.report, place, progress)
         if report.failed:
             raise _partly_done(report, place, again)
-        remark(_closing(report, progress, place), context)
+        notice(_closing(report, progress, place), context)
+
+
+def _note_json(
+    context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
+) -> tuple[str, ...]:
+    current_invocation(context).errors_as_json = "json" in words
+    return words
 
 
 def _share_memory() -> None:
@@ -136,9 +149,15 @@ sync = ExampleCommand(
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
         click.Option(
-            ["-f", "--format", "part_format"],
-            type=click.Choice(["parquet", "jsonl", "csv"]),
-            help="Format of a new dataset; parquet by default.",
+            ["-f", "--format", "formats"],
+            type=click.Choice(["parquet", "jsonl", "csv", "json"]),
+            multiple=True,
+            is_eager=True,
+            callback=_note_json,
+            help=(
+                "Format of a new dataset, by default parquet. With json, the result is printed as "
+                "one object."
+            ),
         ),
         click.Option(
             ["--repull"],

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import current_invocation, notice
 from adanalytics_cli.core.periods import read_period
+from adanalytics_cli.output.formats import format_option
 
 if TYPE_CHECKING:
     from adanalytics_client import Period
@@ -22,8 +24,15 @@ _MOST_RUNS = 3
 
 
 @click.pass_context
-def run(context: click.Context, place: str, deep: bool, until: "Period | None") -> None:
+def run(
+    context: click.Context,
+    place: str,
+    chosen_format: str | None,
+    deep: bool,
+    until: "Period | None",
+) -> None:
     """Check everything, name what is wrong on stdout, and say how to mend it."""
+    from adanalytics_cli.output.sync_output import write_verify_report
     from adanalytics_client.dataset import Dataset
 
     invocation = current_invocation(context)
@@ -37,17 +46,19 @@ def run(context: click.Context, place: str, deep: bool, until: "Period | None") 
     with connect(context) as (client, progress):
         report = dataset.verify(client, deep=deep, until=until.last if until else None)
         progress.finish()
+    if chosen_format:
+        write_verify_report(report, place, progress)
     if not report.is_whole:
-        for problem in report.problems:
+        for problem in () if chosen_format else report.problems:
             click.echo(visible(str(problem)))
-        count = f"{len(report.problems):,} problem{'' if len(report.problems) == 1 else 's'}"
+        count = counted(len(report.problems), "problem")
         missing = all(problem.missing for problem in report.problems)
         kind = PartlyDone if missing else ProblemsFound
         remedy = _bound(holdings, report) + _remedy(invocation.program(), place, report)
         raise kind(f"{count} in {place}", remedy=remedy)
-    checked = f"OK: {report.hours:,} hours, {report.events:,} events"
-    costs = f"{progress.requests} requests, {progress.seconds():.1f} s"
-    remark(f"{checked}, complete and matching the service, {costs}", context)
+    checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
+    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
+    notice(f"{checked}, complete and matching the service, {costs}", context)
 
 
 def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
@@ -79,6 +90,7 @@ verify = ExampleCommand(
     callback=run,
     params=[
         click.Argument(["place"], type=click.Path(), metavar="DIR|URL"),
+        format_option(("json",), "Print the result as one object."),
         click.Option(["--deep"], is_flag=True, help="Also compare every event with a bulk export."),
         click.Option(
             ["--until"],
@@ -97,6 +109,7 @@ verify = ExampleCommand(
     examples=[
         "adanalytics verify events",
         "adanalytics verify january --until 2026-01-31",
+        "adanalytics verify events -f json | jq .problems",
         "adanalytics verify s3://bucket/events --deep",
     ],
     connects=True,

@@ -24,14 +24,17 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def format_option(first: Sequence[Format] = FORMATS) -> click.Option:
+def format_option(
+    first: Sequence[Format] = FORMATS,
+    summary: str = "Format of the rows; by default that of the file, the terminal or the pipe.",
+) -> click.Option:
     """`-f FORMAT`; read before everything else, because `json` also shapes error messages."""
     return click.Option(
         ["-f", "--format", "chosen_format"],
         type=click.Choice(first),
         is_eager=True,
         callback=_note_json,
-        help="Format of the rows; by default that of the file, the terminal or the pipe.",
+        help=summary,
     )
 
 

@@ -1,8 +1,9 @@
-"""What a sync would ask for, as one record for programs and as a table for people."""
+"""The results of sync and verify as one object, and a plan of a sync as a table, too."""
 
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,60 @@ from adanalytics_client import QuotaState
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_client.dataset import SyncPlan
+    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client.dataset import SyncPlan, SyncReport, VerifyReport
 
 Record = Mapping[str, Any]
 
 
+def write_sync_report(report: "SyncReport", place: str, progress: "Progress") -> None:
+    """Print what a sync did, or had done when it was stopped, as one object."""
+    record = {
+        "place": place,
+        "wanted": report.wanted,
+        "hours": len(report.hours),
+        "events": report.events,
+        "left": report.left,
+        "damaged": report.damaged,
+        "failed": [each.as_json() for each in report.failed],
+        "report": report.file or None,
+        "requests": progress.requests,
+        "seconds": round(progress.seconds(), 3),
+    }
+    click.echo(json_text(record))
+
+
+def write_verify_report(report: "VerifyReport", place: str, progress: "Progress") -> None:
+    """Print what a verification found as one object."""
+    record = {
+        "place": place,
+        "whole": report.is_whole,
+        "hours": report.hours,
+        "events": report.events,
+        "problems": [
+            {**asdict(each), "day": each.day and str(each.day)} for each in report.problems
+        ],
+        "requests": progress.requests,
+        "seconds": round(progress.seconds(), 3),
+    }
+    click.echo(json_text(record))
+
+
 def show_dry_run(
-    plan: "SyncPlan", quota: QuotaState, spent: int, command: str, invocation: Invocation
+    plan: "SyncPlan",
+    quota: QuotaState,
+    spent: int,
+    command: str,
+    invocation: Invocation,
+    *,
+    as_json: bool,
 ) -> None:
     """Print a plan: for people on a terminal, in a pipe as one object.
 
     `spent` is the number of requests that the plan cost itself, and `command` carries it out.
     """
     record = _record(plan, quota, spent, command)
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not as_json:
         _write_table(record, invocation)
     else:
         click.echo(json_text(record))

@@ -1,9 +1,9 @@
 """The results of a sync and of a verification."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from adanalytics_client.dataset.layout import Hour
 
@@ -31,6 +31,10 @@ class FailedQuery:
     hours: tuple[Hour, ...]
     kind: str
     message: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return an object with plain values."""
+        return {**asdict(self), "hours": [str(hour) for hour in self.hours]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -589,15 +589,7 @@ class Sync:
         report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
         content = {
             "at": report.began.isoformat(),
-            "bad": [
-                {
-                    "query": each.query,
-                    "hours": [str(hour) for hour in each.hours],
-                    "kind": each.kind,
-                    "message": each.message,
-                }
-                for each in report.failed
-            ],
+            "bad": [each.as_json() for each in report.failed],
         }
         store.write(report.file, json.dumps(content, indent=2).encode() + b"\n")
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -238,6 +239,44 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
         (SECOND, "pulled again on demand")
     ]
     assert (dry("--repull", "1", "--via", "export")["exports"], again["requests"]) == (1, 2)
+
+
+def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    stopped = shop.sync("--to", folder, "-f", "json", "-f", "jsonl", "--max-requests", "4")
+    told, error = json.loads(stopped.stdout), json.loads(stopped.stderr)
+    assert (told["requests"], told["wanted"], told["hours"] + told["left"]) == (4, 48, 48)
+    assert (error["exit_code"], stopped.exit_code) == (5, 5)
+    done = shop.sync("--to", folder, "--format", "json")
+    told = json.loads(done.stdout)
+    assert (told["events"] > 0, told["left"], told["failed"], told["report"]) == (True, 0, [], None)
+    assert type(told["seconds"]) is float
+    assert list(folder.glob("data/**/part-0.jsonl"))
+    (folder / "data/date=2026-01-15/hour=13/part-0.jsonl").unlink()
+    checked = shop.run("verify", folder, "-f", "json")
+    told = json.loads(checked.stdout)
+    assert (checked.exit_code, told["whole"], told["hours"], told["events"]) == (7, False, 48, 1200)
+    assert told["problems"] == [
+        {
+            "day": FIRST,
+            "what": "data/date=2026-01-15/hour=13/part-0.jsonl is missing",
+            "hour": 13,
+            "cure": "sync",
+            "missing": False,
+        }
+    ]
+    assert shop.sync("--to", folder, "-f", "csv", "-f", "jsonl").exit_code == 2
+
+
+def test_off_a_terminal_one_line_says_what_was_done(
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 1000)
+    done = shop.sync(FIRST, "--to", folder)
+    assert re.fullmatch(r"600 events in 24 hours, \d+ requests, [\d.]+ s -> .*\n", done.stderr)
+    assert shop.sync(FIRST, "--to", folder, "-q").stderr == ""
+    checked = shop.run("verify", folder, "--until", FIRST)
+    assert checked.stderr.startswith("OK: 24 hours, 600 events, complete and matching the service")
 
 
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
