@@ -105,7 +105,7 @@ def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:
     total = run("summary", "2026-01", "--chart").stdout.splitlines()
     assert total[0] == "events"
     assert [line.split()[0] for line in total[1:4]] == ["requests", "impressions", "starts"]
-    days = run("summary", "2026-01", "-g", "day", "--chart").stdout.splitlines()
+    days = run("summary", "2026-01-15", "2026-01-16", "-g", "day", "--chart").stdout.splitlines()
     assert [line for line in days if not line.startswith("2026-01-1")] == [
         "impressions",
         "",
@@ -133,6 +133,12 @@ def test_a_locale_without_blocks_gets_letters(
     assert "Été en Provence".encode("latin-1") in bars
     table, _ = spawn("summary", "2026-01", "-f", "table").communicate()
     assert table.splitlines()[1].strip(b"-") == b""
+
+
+def test_a_chart_has_no_columns_to_choose(run: Run, service: LocalServer) -> None:
+    done = run("summary", "2026-01", "--chart", "--columns", "clicks")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Leave out --chart or --columns." in done.stderr
 
 
 @pytest.mark.parametrize("words", [["-f", "csv"], ["-o", "chart.csv"], ["-o", "chart.jsonl.gz"]])

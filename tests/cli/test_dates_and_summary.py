@@ -143,6 +143,79 @@ def test_a_summary_as_parquet_is_exact(
     assert parquet.read_table(io.BytesIO(empty)).schema.equals(table.schema)
 
 
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        (["--sort", "revenue"], [2, 1, 0, 3]),
+        (["--sort", "campaign_name"], [0, 2, 1, 3]),
+        (["--sort", "score"], [2, 0, 1, 3]),
+        (["--top", "2"], [2, 1]),
+        (["--top", "1", "--sort", "clicks"], [2]),
+        (["--top", "9", "--sort", "clicks"], [2, 0, 1, 3]),
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_order_of_the_rows(
+    run: Run,
+    service: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    order: list[int],
+    form: str,
+) -> None:
+    """Numbers fall by their last digit, text rises, ties keep their order, no value comes last."""
+    large = "1000000000000000000000000"
+    rows: list[dict[str, object]] = [
+        {"campaign_id": 0, "campaign_name": "a", "revenue": f"-{large}", "clicks": 5},
+        {"campaign_id": 1, "campaign_name": "c", "revenue": f"{large}.000000001", "clicks": 5},
+        {"campaign_id": 2, "campaign_name": "b", "revenue": f"{large}.000000002", "clicks": 9},
+        {"campaign_id": 3},
+    ]
+    rows[2]["score"] = "of a service"
+    answer = Summary.model_validate({"rows": rows, "totals": {"clicks": 19}})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    words = ["-g", "campaign", "--columns", "campaign_name,campaign_id", *words]
+    shown = run("summary", "2026-01", "-f", form, *words).stdout
+    if form == "json":
+        assert [row["campaign_id"] for row in json.loads(shown)] == order
+        return
+    *lines, total, note = shown.splitlines()[2:]
+    assert [int(line.split()[-1]) for line in lines] == order
+    assert total.split() == ["total", "-"]
+    assert note == "Days in UTC." + (f" {len(order)} of 4 rows." if len(order) < 4 else "")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "table"])
+def test_chosen_columns(run: Run, service: LocalServer, tmp_path: Path, form: str) -> None:
+    words = ["summary", "2026-01", "-g", "campaign", "--columns", "clicks, margin", "--top", "1"]
+    target = tmp_path / "rows"
+    assert run(*words, "-f", form, "-o", str(target)).exit_code == 0
+    (row,) = json.loads(run(*words[:4], "--top", "1", "-f", "json").stdout, parse_float=Decimal)
+    if form == "csv":
+        assert target.read_text() == f"clicks,margin\n{row['clicks']},{row['margin']}\n"
+    elif form == "json":
+        (written,) = json.loads(target.read_bytes(), parse_float=Decimal)
+        assert written == {"clicks": row["clicks"], "margin": row["margin"]}
+    elif form == "parquet":
+        assert parquet.read_table(target).to_pylist() == [
+            {"clicks": row["clicks"], "margin": row["margin"]}
+        ]
+    else:
+        heading, _, line, _ = target.read_text().splitlines()
+        assert heading.split() == ["clicks", "margin"]
+        assert line.split() == [str(row["clicks"]), f"{row['margin'] * 100:f}"[:7], "%"]
+
+
+@pytest.mark.parametrize("option", ["--sort", "--columns"])
+def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -> None:
+    near = run("summary", "2026-01", option, "revnue").stderr
+    assert "no column 'revnue'. Did you mean 'revenue'?" in near
+    other = run("summary", "2026-01", "-g", "day", option, "campaign_name").stderr
+    assert "no column 'campaign_name'. Known columns: date, ad_requests, " in other
+    empty = run("summary", "2025-01", "-g", "day", option, "clicks")
+    assert (empty.exit_code, empty.stderr) == (0, "")
+
+
 def test_totals_of_another_shape_are_no_row() -> None:
     summary = Summary.model_validate({"rows": [{"date": "2026-01-15"}], "totals": [{"clicks": 5}]})
     assert table_rows(summary, "day") == [{"date": date(2026, 1, 15)}]

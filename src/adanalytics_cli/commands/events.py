@@ -12,7 +12,13 @@ from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
-from adanalytics_cli.output.formats import BINARY, FORMATS, format_option, pick_format
+from adanalytics_cli.output.formats import (
+    BINARY,
+    FORMATS,
+    columns_option,
+    format_option,
+    pick_format,
+)
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
@@ -87,15 +93,6 @@ def _closing(written: int, progress: "Progress", output: Path | None) -> str:
     return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{place}"
 
 
-def _split_names(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    names = tuple(name for value in values for name in map(str.strip, value.split(",")) if name)
-    if values and not names:
-        raise click.BadParameter("No field is named. Name at least one, or leave --columns out.")
-    return names
-
-
 events = ExampleCommand(
     "events",
     callback=run,
@@ -109,13 +106,7 @@ events = ExampleCommand(
             metavar="H",
             help="Hour of each day to pull.",
         ),
-        click.Option(
-            ["--columns"],
-            metavar="A,B",
-            multiple=True,
-            callback=_split_names,
-            help="Write only these fields, in this order.",
-        ),
+        columns_option(),
         click.Option(
             ["--limit"], type=WholeNumber(1), metavar="N", help="Stop after this many events."
         ),

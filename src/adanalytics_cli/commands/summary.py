@@ -1,21 +1,25 @@
 """`adanalytics summary`: the metrics of a period."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
-from adanalytics_cli.output.formats import FORMATS, Format, format_option, pick_format
+from adanalytics_cli.output.formats import (
+    FORMATS,
+    Format,
+    columns_option,
+    format_option,
+    pick_format,
+)
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
-
-if TYPE_CHECKING:
-    from adanalytics_client import Summary
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
@@ -29,21 +33,25 @@ def run(
     group_by: GroupBy | None,
     chosen_format: str | None,
     output: Path | None,
+    columns: tuple[str, ...],
+    sort: str | None,
+    top: int | None,
     chart: bool,
 ) -> None:
     """Ask for the summary and write its rows; a table also shows the totals."""
     if chart:
         check_chart(chosen_format, output)
+        if columns:
+            raise click.UsageError("--chart has fixed columns. Leave out --chart or --columns.")
     form = "table" if chart else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
     first, last = period(start, end)
     with connect(context) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
-    if chart:
-        _draw(answer, group_by, output, current_invocation(context))
-        return
 
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
     from adanalytics_cli.output.summary_output import (
+        check_names,
+        sort_rows,
         summary_columns,
         summary_rows,
         table_note,
@@ -51,28 +59,30 @@ def run(
         wire_columns,
     )
 
-    if form == "parquet":
-        write_summary_table(summary_rows(answer), output)
-        return
-    on_table = form == "table"
-    write_rows(
-        table_rows(answer, group_by) if on_table else summary_rows(answer),
-        form,
-        output,
-        columns=summary_columns(group_by) if on_table else wire_columns(group_by),
-        invocation=current_invocation(context),
-        note=table_note(answer),
-    )
+    invocation = current_invocation(context)
+    check_names(answer, group_by, [*columns, *([sort] if sort else [])])
+    before = len(answer.rows)
+    if sort or top:
+        answer = sort_rows(answer, sort or "revenue", top)
+    note = table_note(answer, rows=before)
+    if chart:
+        from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
 
-
-def _draw(
-    answer: "Summary", group_by: GroupBy | None, output: Path | None, invocation: Invocation
-) -> None:
-    from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
-    from adanalytics_cli.output.summary_output import table_note
-
-    charts = summary_charts(answer, group_by)
-    write_chart(lambda at: chart_lines(charts, table_note(answer), at), output, invocation)
+        charts = summary_charts(answer, group_by)
+        write_chart(lambda at: chart_lines(charts, note, at), output, invocation)
+    elif form == "parquet":
+        write_summary_table(summary_rows(answer, columns), output, columns)
+    else:
+        on_table = form == "table"
+        chosen = summary_columns(group_by, columns)
+        write_rows(
+            table_rows(answer, group_by, columns) if on_table else summary_rows(answer, columns),
+            form,
+            output,
+            columns=chosen if on_table or columns else wire_columns(group_by),
+            invocation=invocation,
+            note=note,
+        )
 
 
 def _one_group(
@@ -97,13 +107,25 @@ summary = ExampleCommand(
         ),
         output_option(),
         format_option(_FORMATS),
+        columns_option(),
+        click.Option(
+            ["--sort"],
+            metavar="COLUMN",
+            help="Sort the rows: numbers from the largest, names and days from the first.",
+        ),
+        click.Option(
+            ["--top"],
+            type=WholeNumber(1),
+            metavar="N",
+            help="Keep the first N rows by --sort, by default those with the most revenue.",
+        ),
         chart_option("Draw bars: the total, or impressions and revenue by group."),
     ],
     summary="Metrics of a period, in total or by group.",
     details=f"The service leaves filtered (invalid) traffic out. {PERIOD_HELP}",
     examples=[
         "adanalytics summary yesterday",
-        "adanalytics summary 2026-01 -g campaign",
+        "adanalytics summary 2026-01 -g campaign --top 10",
         "adanalytics summary 2026-01 -g day --chart",
         "adanalytics summary 2026-01-01 2026-01-31 -g day -o january.csv",
     ],

@@ -91,6 +91,12 @@ def suggesting_near_options() -> Iterator[None]:
         ) from None
 
 
+def near_or_known(word: str, names: Sequence[str], what: str) -> str:
+    """The name that an unknown word may have meant, else all of them."""
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"Did you mean '{near[0]}'?" if near else f"Known {what}: {', '.join(names)}."
+
+
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], details: str) -> None:
     """Add the examples as they are to be typed, never wrapped, and then the details."""
     with formatter.section("Examples"):
@@ -151,8 +157,7 @@ class ExampleGroup(click.Group):
         names = list(self.summaries())
         if word in names or word.startswith("-"):
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(word, names, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known commands: {', '.join(names)}."
+        hint = near_or_known(word, names, "commands")
         raise click.UsageError(f"Unknown command '{word}'. {hint}", ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -46,6 +46,26 @@ def _note_json(
     return value
 
 
+def columns_option() -> click.Option:
+    """`--columns`; the names, each once."""
+    return click.Option(
+        ["--columns"],
+        metavar="A,B",
+        multiple=True,
+        callback=_split_names,
+        help="Write only these fields, in this order.",
+    )
+
+
+def _split_names(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    names = [name for value in values for name in map(str.strip, value.split(",")) if name]
+    if values and not names:
+        raise click.BadParameter("No field is named. Name at least one, or leave --columns out.")
+    return tuple(dict.fromkeys(names))
+
+
 def format_of(path: Path) -> Format | None:
     """The format that the suffix of a file stands for, also in front of `.gz`; None for others."""
     return _SUFFIXES.get(path.name.removesuffix(".gz").rpartition(".")[2])

@@ -80,11 +80,12 @@ def write_rows(
             stream.write(piece)
 
 
-def write_summary_table(rows: Sequence[Row], path: Path | None) -> None:
-    """Write the rows of a summary as a parquet file, to stdout or `path`."""
+def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:
+    """Write the columns `names`, by default all, of a summary as parquet, to stdout or `path`."""
     from adanalytics_client.tables import summary_table
 
     table = summary_table(rows)
+    table = table.select(list(names)) if names else table
     from pyarrow import BufferOutputStream, parquet
 
     written = BufferOutputStream()

@@ -1,16 +1,19 @@
 """A summary as plain rows, and as the columns that people read first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import click
 from pydantic import BaseModel
 
 from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.core.command import near_or_known
+from adanalytics_client import SummaryRow
 
 if TYPE_CHECKING:
-    from adanalytics_client import Summary, SummaryRow
+    from adanalytics_client import Summary
 
 _KEYS = {
     None: [],
@@ -37,34 +40,64 @@ _METRICS = [
     Column("cost", "cost", to_the_right=True),
     Column("profit", "profit", to_the_right=True),
 ]
-
-
+_FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
 _MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 
 
-def summary_columns(group_by: str | None) -> list[Column]:
-    """The columns of a table: what identifies a row, then the metrics by importance."""
-    return [*_KEYS[group_by], *_METRICS]
+def summary_columns(group_by: str | None, names: Sequence[str] = ()) -> list[Column]:
+    """The columns `names` of a table; without any, what identifies a row and the main metrics."""
+    usual = [*_KEYS[group_by], *_METRICS]
+    known = {column.key: column for column in usual}
+    return [known.get(name) or _column(name) for name in names] or usual
+
+
+def _column(name: str) -> Column:
+    return Column(name, name, percent if name in _FRACTIONS else count, to_the_right=True)
 
 
 def wire_columns(group_by: str | None) -> list[Column]:
     """The documented columns in the order of the service, for a file without a single row."""
-    from adanalytics_client import SummaryRow
-
     keys = {column.key for column in _KEYS[group_by]}
     others = {column.key for each in _KEYS.values() for column in each} - keys
     return [Column(name, name) for name in SummaryRow.model_fields if name not in others]
 
 
-def summary_rows(summary: "Summary") -> list[dict[str, object]]:
-    """Each row with the fields that were sent, in their order; money as exact text."""
-    return [_as_sent(row) for row in summary.rows]
+def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) -> None:
+    """Raise click.UsageError for a column that is neither documented nor in any row."""
+    documented = [column.key for column in wire_columns(group_by)]
+    sent = [name for row in summary.rows for name in row.model_fields_set]
+    known = list(dict.fromkeys([*documented, *sent]))
+    for name in names:
+        if name not in known:
+            hint = near_or_known(name, known, "columns")
+            raise click.UsageError(f"The summary has no column '{name}'. {hint}")
 
 
-def _as_sent(row: "SummaryRow") -> dict[str, object]:
+def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
+    """The same with the first `top` rows by one column: numbers fall, text and days rise.
+
+    Rows without the value come last; equal ones stay in the order of the service.
+    """
+
+    def rank(row: SummaryRow) -> tuple[int, Decimal, str]:
+        value = dict(row).get(name)
+        if isinstance(value, int | Decimal):
+            # Not `-value`, which would round to the digits of the context.
+            return 0, Decimal(value).copy_negate(), ""
+        return (2, Decimal(0), "") if value is None else (1, Decimal(0), str(value))
+
+    return summary.model_copy(update={"rows": sorted(summary.rows, key=rank)[:top]})
+
+
+def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
+    """Each row with the fields `names`, by default those that were sent; money as exact text."""
+    return [_as_sent(row, names) for row in summary.rows]
+
+
+def _as_sent(row: SummaryRow, names: Sequence[str]) -> dict[str, object]:
     fields = row.model_dump(exclude_unset=True)
-    return {name: _on_the_wire(name, value) for name, value in fields.items()}
+    return {name: _on_the_wire(name, fields.get(name)) for name in names or fields}
 
 
 def _on_the_wire(name: str, value: object) -> object:
@@ -88,21 +121,27 @@ def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
     ]
 
 
-def table_rows(summary: "Summary", group_by: str | None) -> list[Mapping[str, object]]:
-    """The rows for a table; with groups, a last row of totals where the service sent them."""
+def table_rows(
+    summary: "Summary", group_by: str | None, names: Sequence[str] = ()
+) -> list[Mapping[str, object]]:
+    """The rows for a table; with groups, a last row of totals where the service sent them.
+
+    Columns `names` without the one that would call it the total have no such row.
+    """
     if group_by is None:
         return [row.model_dump(exclude_unset=True) for row in summary.rows]
     rows, name = named_rows(summary, group_by), name_column(group_by)
     # The service may send its totals in another shape, which the client keeps as it came.
-    if isinstance(summary.totals, BaseModel) and rows:
+    if isinstance(summary.totals, BaseModel) and rows and name in (names or [name]):
         rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
     return rows
 
 
-def table_note(summary: "Summary") -> str:
-    """The units, which a table has no room to repeat."""
+def table_note(summary: "Summary", *, rows: int = 0) -> str:
+    """The units, which a table has no room to repeat, and how many of all `rows` are shown."""
     money = f"Money in {summary.currency}, days" if summary.currency else "Days"
-    return f"{money} in UTC."
+    shown = len(summary.rows)
+    return f"{money} in UTC." + (f" {shown} of {rows} rows." if shown < rows else "")
 
 
 def _nameless(row: Mapping[str, object], group_by: str) -> str:
