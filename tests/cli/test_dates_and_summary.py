@@ -216,6 +216,37 @@ def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -
     assert (empty.exit_code, empty.stderr) == (0, "")
 
 
+def test_cents_are_for_a_terminal(
+    run: Run, service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half to even, without -0.00; a file, a pipe and --exact keep every digit."""
+    amounts = {"1": "1234.565000000", "2": "-0.000000001", "3": "0.005000001"}
+    rows = [{"campaign_name": name, "revenue": amount} for name, amount in amounts.items()]
+    answer = Summary.model_validate({"rows": rows})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    words = ["summary", "2026-01", "-g", "campaign", "--columns", "campaign_name,revenue"]
+    assert run(*words, "-f", "table").stdout.split()[4:9:2] == [*amounts.values()]
+
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = run(*words).stdout
+    assert shown.split()[4:9:2] == ["1,234.56", "0.00", "0.01"]
+    assert shown.splitlines()[-1] == "Money rounded (see --exact), days in UTC."
+    chart = run(*words[:4], "--chart")
+    assert [line.split()[-1] for line in chart.stdout.splitlines()[1:4]] == [
+        "1,234.56",
+        "0.00",
+        "0.01",
+    ]
+    exact = run(*words, "--exact").stdout
+    assert exact.split()[4:9:2] == [*amounts.values()]
+    assert exact.splitlines()[-1] == "Days in UTC."
+    assert amounts["1"] in run(*words[:4], "--chart", "--exact").stdout
+    target = tmp_path / "rows.csv"
+    run(*words, "-o", str(target))
+    assert target.read_text().split()[1:] == [f"{name},{of}" for name, of in amounts.items()]
+
+
 def test_totals_of_another_shape_are_no_row() -> None:
     summary = Summary.model_validate({"rows": [{"date": "2026-01-15"}], "totals": [{"clicks": 5}]})
     assert table_rows(summary, "day") == [{"date": date(2026, 1, 15)}]

@@ -1,5 +1,6 @@
 """`adanalytics summary`: the metrics of a period."""
 
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +37,7 @@ def run(
     columns: tuple[str, ...],
     sort: str | None,
     top: int | None,
+    exact: bool,
     chart: bool,
 ) -> None:
     """Ask for the summary and write its rows; a table also shows the totals."""
@@ -64,17 +66,19 @@ def run(
     before = len(answer.rows)
     if sort or top:
         answer = sort_rows(answer, sort or "revenue", top)
-    note = table_note(answer, rows=before)
+    # Whoever reads a file or a pipe may calculate with it.
+    exact = exact or output is not None or not sys.stdout.isatty()
+    note = table_note(answer, exact=exact, rows=before)
     if chart:
         from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
 
-        charts = summary_charts(answer, group_by)
+        charts = summary_charts(answer, group_by, exact=exact)
         write_chart(lambda at: chart_lines(charts, note, at), output, invocation)
     elif form == "parquet":
         write_summary_table(summary_rows(answer, columns), output, columns)
     else:
         on_table = form == "table"
-        chosen = summary_columns(group_by, columns)
+        chosen = summary_columns(group_by, columns, exact=exact)
         write_rows(
             table_rows(answer, group_by, columns) if on_table else summary_rows(answer, columns),
             form,
@@ -118,6 +122,11 @@ summary = ExampleCommand(
             type=WholeNumber(1),
             metavar="N",
             help="Keep the first N rows by --sort, by default those with the most revenue.",
+        ),
+        click.Option(
+            ["--exact"],
+            is_flag=True,
+            help="Show every digit of money on a terminal; files and pipes always have them.",
         ),
         chart_option("Draw bars: the total, or impressions and revenue by group."),
     ],

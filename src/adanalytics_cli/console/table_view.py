@@ -1,4 +1,4 @@
-"""Tables for people: the columns that fit the terminal, numbers to the right, nothing rounded."""
+"""Tables for people: the columns that fit the terminal, numbers to the right."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +34,11 @@ def plain(value: object) -> str:
 def count(value: object) -> str:
     """A whole number with thousands marked."""
     return f"{value:,}" if isinstance(value, int) else plain(value)
+
+
+def cents(value: object) -> str:
+    """An amount to two digits, half to even, with thousands marked."""
+    return f"{value:z,.2f}" if isinstance(value, Decimal) else plain(value)
 
 
 def percent(value: object) -> str:

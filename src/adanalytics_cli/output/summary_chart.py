@@ -1,13 +1,13 @@
 """A summary as bars: from request to click, or impressions and revenue by group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from adanalytics_cli.console.table_view import count
+from adanalytics_cli.console.table_view import cents, count, plain
 from adanalytics_cli.console.terminal import Terminal, visible
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.chart_output import bar_lines
@@ -93,18 +93,22 @@ _FUNNEL = {
 }
 
 
-def summary_charts(summary: "Summary", group_by: str | None) -> list[tuple[str, list[Bar]]]:
+def summary_charts(
+    summary: "Summary", group_by: str | None, *, exact: bool
+) -> list[tuple[str, list[Bar]]]:
     """Titles, which name the unit, with their bars; raises CommandError without any number."""
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
         row = summary.rows[0].model_dump() if summary.rows else {}
-        charts.append(("events", [_bar_of(row, key, name) for key, name in _FUNNEL.items()]))
+        bars = [_bar_of(row, key, name, count) for key, name in _FUNNEL.items()]
+        charts.append(("events", bars))
     else:
         name = name_column(group_by)
         rows = named_rows(summary, group_by)
         money = f"revenue in {summary.currency}" if summary.currency else "revenue"
-        for key, title in (("impressions", "impressions"), ("revenue", money)):
-            charts.append((title, [_bar_of(row, key, str(row.get(name))) for row in rows]))
+        amount = plain if exact else cents
+        for key, title, show in (("impressions", "impressions", count), ("revenue", money, amount)):
+            charts.append((title, [_bar_of(row, key, str(row.get(name)), show) for row in rows]))
     with_numbers = [
         (title, bars) for title, bars in charts if any(bar.value is not None for bar in bars)
     ]
@@ -126,7 +130,7 @@ def chart_lines(
     return [*lines, visible(note)]
 
 
-def _bar_of(row: Mapping[str, object], key: str, name: str) -> Bar:
+def _bar_of(row: Mapping[str, object], key: str, name: str, show: Callable[[object], str]) -> Bar:
     value = row.get(key)
     number = value if isinstance(value, int | Decimal) else None
-    return Bar(visible(name), number, visible(count(value)))
+    return Bar(visible(name), number, visible(show(value)))

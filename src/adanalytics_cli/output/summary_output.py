@@ -1,6 +1,7 @@
 """A summary as plain rows, and as the columns that people read first."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.console.table_view import Column, cents, count, percent
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_client import SummaryRow
 
@@ -45,11 +46,16 @@ _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 _MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 
 
-def summary_columns(group_by: str | None, names: Sequence[str] = ()) -> list[Column]:
+def summary_columns(
+    group_by: str | None, names: Sequence[str] = (), *, exact: bool = True
+) -> list[Column]:
     """The columns `names` of a table; without any, what identifies a row and the main metrics."""
     usual = [*_KEYS[group_by], *_METRICS]
     known = {column.key: column for column in usual}
-    return [known.get(name) or _column(name) for name in names] or usual
+    columns = [known.get(name) or _column(name) for name in names] or usual
+    if exact:
+        return columns
+    return [replace(each, show=cents) if each.key in _MONEY else each for each in columns]
 
 
 def _column(name: str) -> Column:
@@ -137,11 +143,14 @@ def table_rows(
     return rows
 
 
-def table_note(summary: "Summary", *, rows: int = 0) -> str:
+def table_note(summary: "Summary", *, exact: bool = True, rows: int = 0) -> str:
     """The units, which a table has no room to repeat, and how many of all `rows` are shown."""
-    money = f"Money in {summary.currency}, days" if summary.currency else "Days"
+    money = f"Money in {summary.currency}, " if summary.currency else ""
+    if not exact:
+        money = f"{money or 'Money '}rounded (see --exact), "
     shown = len(summary.rows)
-    return f"{money} in UTC." + (f" {shown} of {rows} rows." if shown < rows else "")
+    units = f"{money}days in UTC." if money else "Days in UTC."
+    return units + (f" {shown} of {rows} rows." if shown < rows else "")
 
 
 def _nameless(row: Mapping[str, object], group_by: str) -> str:
