@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from pyarrow import parquet
 
-from adanalytics_cli.output.summary_output import table_rows
+from adanalytics_cli.output.summary_output import fill_gaps, table_rows
 from adanalytics_client import Client, Summary, SummaryRow
 from adanalytics_server.local import LocalServer
 
@@ -245,6 +245,29 @@ def test_cents_are_for_a_terminal(
     target = tmp_path / "rows.csv"
     run(*words, "-o", str(target))
     assert target.read_text().split()[1:] == [f"{name},{of}" for name, of in amounts.items()]
+
+
+def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -> None:
+    """From the first day asked for until today, which is 2026-01-20."""
+    words = ["summary", "2026-01-14", "2026-01-31", "-g", "day"]
+    days = [f"2026-01-{day}" for day in range(14, 21)]
+    *lines, total, _ = run(*words, "-f", "table").stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == days
+    assert [line for line in lines if line.split()[1] != "-"] == lines[1:3]
+    assert total.startswith("total")
+    chart = run(*words, "--chart").stdout.splitlines()
+    assert [line.split()[0] for line in chart[1:8]] == days
+    assert [line for line in chart[1:8] if line.split()[1] != "-"] == chart[2:4]
+    assert run(*words).stdout.count("\n") == 3
+    (best, none) = run(*words, "-f", "table", "--sort", "date", "--top", "2").stdout.splitlines()[
+        2:4
+    ]
+    assert (best.split()[:2], none.split()[0]) == ([days[0], "-"], days[1])
+
+
+def test_rows_of_unknown_days_leave_no_gaps() -> None:
+    summary = Summary.model_validate({"rows": [{"day": "2026-01-15", "clicks": 5}]})
+    assert fill_gaps(summary, date(2026, 1, 14), date(2026, 1, 16)) is summary
 
 
 def test_totals_of_another_shape_are_no_row() -> None:

@@ -53,6 +53,7 @@ def run(
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
     from adanalytics_cli.output.summary_output import (
         check_names,
+        fill_gaps,
         sort_rows,
         summary_columns,
         summary_rows,
@@ -63,6 +64,8 @@ def run(
 
     invocation = current_invocation(context)
     check_names(answer, group_by, [*columns, *([sort] if sort else [])])
+    if group_by == "day" and form == "table":
+        answer = fill_gaps(answer, first, min(last, invocation.clock().date()))
     before = len(answer.rows)
     if sort or top:
         answer = sort_rows(answer, sort or "revenue", top)

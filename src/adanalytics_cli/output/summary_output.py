@@ -80,6 +80,19 @@ def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) 
             raise click.UsageError(f"The summary has no column '{name}'. {hint}")
 
 
+def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
+    """The same by day, with a row without numbers for each day that has no data.
+
+    A row whose day is unknown could be of any, so then nothing is filled in.
+    """
+    held = {row.date: row for row in summary.rows if row.date}
+    if len(held) < len(summary.rows):
+        return summary
+    days = map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1))
+    filled = {day: SummaryRow(date=day) for day in days} | held
+    return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
+
+
 def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
     """The same with the first `top` rows by one column: numbers fall, text and days rise.
 
