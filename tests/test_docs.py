@@ -20,6 +20,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLUGINS = (
     "adanalytics_server.pytest_plugin",
     "adanalytics_client.pytest_plugin",
+    "pytest_httpserver.pytest_plugin",
     "pytest_httpx",
     "respx.plugin",
 )
