@@ -149,7 +149,7 @@ def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, lo
         "base_url": f"{place.url},ADANALYTICS_BASE_URL",
         "partner": "acme,ADANALYTICS_PARTNER",
         "signed_in_as": f"{place.email},{logins}",
-        "quota_left": '"1,000 requests","of 1,000 an hour"',
+        "quota_left": '"1,000 requests",counted on this machine',
     }
     assert until.endswith(" UTC")
 

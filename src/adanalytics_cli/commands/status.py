@@ -47,7 +47,8 @@ def run(context: click.Context) -> None:
 def _left(quota: "QuotaState") -> Setting:
     if quota.remaining is None:
         return Setting("not counted", "")
-    source = f"of {quota.limit:,} an hour"
+    # Not of how many: the service may allow fewer than the client counts.
+    source = "counted on this machine"
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
     return Setting(counted(quota.remaining, "request"), source)

@@ -88,10 +88,7 @@ def quota_line(record: Record) -> str:
     requests = counted(spent, "request")
     if quota["limit"] is None:
         return f"This estimate cost {requests}; the client counts no quota."
-    return (
-        f"This estimate cost {requests}; "
-        f"{quota['remaining']:,} of {quota['limit']:,} left this hour."
-    )
+    return f"This estimate cost {requests}; {quota['remaining']:,} left this hour."
 
 
 def _supposed(record: Record) -> str:
