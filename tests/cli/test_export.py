@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,8 @@ Run = Callable[..., Result]
 def test_csv_to_a_file(run: Run, service: LocalServer, folder: Path) -> None:
     target = folder / "january.csv"
     result = run("export", "2026-01", "-o", str(target))
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"[\d.]+ MB, \d requests, [\d.]+ s -> {target}\n", result.stderr)
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))
     assert len(rows) == len({row["event_id"] for row in rows}) == 4_000

@@ -131,7 +131,7 @@ OUTPUTS = [
 def run_into_a_pipe(words: tuple[str, ...], place: Path) -> "subprocess.Popen[bytes]":
     """Write to a link to stdout, as `/dev/stdout` is one; a real one could be replaced by this."""
     place.symlink_to("/proc/self/fd/1")
-    command = [sys.executable, "-m", "adanalytics_cli", *words, "-o", str(place)]
+    command = [sys.executable, "-m", "adanalytics_cli", "-q", *words, "-o", str(place)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

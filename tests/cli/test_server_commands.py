@@ -60,7 +60,7 @@ def test_a_password_is_never_an_option_and_never_guessed(run: Run, data: str) ->
 def test_keys(run: Run, data: str) -> None:
     words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
     created = run(*words, "--data", data)
-    assert created.stderr == ""
+    assert created.stderr == "This key is not shown again. Hand it over as ADANALYTICS_API_KEY.\n"
     key = created.stdout.strip()
     assert created.stdout == f"{key}\n"
     assert key.startswith("aak_")

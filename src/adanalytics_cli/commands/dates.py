@@ -10,7 +10,7 @@ from adanalytics_cli.account.connection import connect
 from adanalytics_cli.console.calendar_chart import HOURS, Coverage
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import Invocation, current_invocation, notice, remark
+from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_place
 from adanalytics_cli.output.chart_output import (
@@ -64,7 +64,7 @@ def _draw_held(
     """Draw the hours of the dataset that one stands in, if that is where one stands."""
     invocation = current_invocation(context)
     place = find_place(invocation, os.environ)
-    coverage = held_coverage(Path(), place, asked, lambda problem: notice(problem, context))
+    coverage = held_coverage(Path(), place, asked, lambda problem: remark(problem, context))
     if coverage is None:
         return False
     remark("The hours that the dataset in this folder holds.", context)

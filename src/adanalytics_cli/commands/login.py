@@ -19,7 +19,7 @@ from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
-from adanalytics_cli.core.invocation import current_invocation, notice, remark
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import (
     Place,
     Setting,
@@ -66,7 +66,7 @@ def run(
     write_profile(settings_file(os.environ), profile, values)
     logins = LoginStore(state_folder(os.environ))
     where = keep_login(
-        logins, profile, login, secret, store, notice=lambda text: notice(text, context)
+        logins, profile, login, secret, store, notice=lambda text: remark(text, context)
     )
     remark(_signed_in(login, base_url), context)
     remark(f"Stored for profile {profile} in {where}.", context)

@@ -12,7 +12,7 @@ from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import current_invocation, notice
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_client import Period
@@ -82,7 +82,7 @@ def run(
                 write_sync_report(dataset.report, place, progress)
         if report.failed:
             raise _partly_done(report, place, again)
-        notice(_closing(report, progress, place), context)
+        remark(_closing(report, progress, place), context)
 
 
 def _note_json(

@@ -11,7 +11,7 @@ from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import current_invocation, notice
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.output.formats import format_option
 
@@ -58,7 +58,7 @@ def run(
         raise kind(f"{count} in {place}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
     costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
-    notice(f"{checked}, complete and matching the service, {costs}", context)
+    remark(f"{checked}, complete and matching the service, {costs}", context)
 
 
 def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:

@@ -1,6 +1,5 @@
 """What one run of the program was asked for, gathered while the line is parsed."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -58,13 +57,6 @@ def current_invocation(context: click.Context) -> Invocation:
 
 
 def remark(text: str, context: click.Context) -> None:
-    """Print what was done on stderr, on a terminal or with `-v`; `-q` silences it."""
-    invocation = current_invocation(context)
-    if not invocation.quiet and (invocation.verbose or sys.stderr.isatty()):
-        click.echo(text, err=True)
-
-
-def notice(text: str, context: click.Context) -> None:
-    """Print a warning on stderr, also where stderr is no terminal; `-q` silences it."""
+    """Print on stderr what was done or should be known; `-q` silences it."""
     if not current_invocation(context).quiet:
         click.echo(text, err=True)

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import click
 
-from adanalytics_cli.core.invocation import current_invocation, notice
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
@@ -68,7 +68,7 @@ def begun_period(context: click.Context, start: Period, end: Period | None) -> t
     latest = _latest(context)
     if last <= latest:
         return first, last
-    notice(f"The period ends on {latest}: {last} lies in the future.", context)
+    remark(f"The period ends on {latest}: {last} lies in the future.", context)
     return first, latest
 
 

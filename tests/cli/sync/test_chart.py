@@ -22,7 +22,8 @@ def dataset(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
     shown = shop.run("dates", *PERIOD, "--chart")
-    assert (shown.exit_code, shown.stderr) == (0, "")
+    said = "The hours that the dataset in this folder holds.\n"
+    assert (shown.exit_code, shown.stderr) == (0, said)
     assert shown.stdout.splitlines() == [
         "        1   5    10   15   20   25   30",
         "2026-01              ·█▒·                 2/4",
