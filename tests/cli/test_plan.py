@@ -40,14 +40,14 @@ def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
 def test_a_table_for_people(run: Run, service: LocalServer) -> None:
     result = run("plan", "2026-01-15", "2026-01-16", "-f", "table")
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["way", "requests", "size", "time", "waiting"]
-    assert [line.split()[:2] for line in lines[2:5]] == [
-        ["hourly", "48"],
-        ["auto", "1"],
-        ["export", "1"],
+    assert lines[0].split() == ["via", "split", "requests", "size", "time", "waiting"]
+    assert [line.split()[:3] for line in lines[2:5]] == [
+        ["pages", "hourly", "48"],
+        ["pages", "auto", "1"],
+        ["export", "-", "1"],
     ]
     assert "This estimate cost 1 request; " in result.stdout
-    assert "Recommended: auto, 1 request instead of 48." in lines
+    assert "Recommended: --split auto, 1 request instead of 48." in lines
     assert lines[-1].startswith("  adanalytics events 2026-01-15 2026-01-16 --split auto -o ")
 
 
@@ -75,7 +75,7 @@ def test_without_a_summary_the_dates_are_asked(run: Run, without_summary: LocalS
     assert operations(without_summary) == ["summary", "dates"]
     assert "This estimate cost 2 requests; " in result.stdout
     assert "unknown; data on 2 days" in result.stdout
-    assert "Recommended: auto, the number of events is unknown" in result.stdout
+    assert "Recommended: --split auto, the number of events is unknown" in result.stdout
 
 
 def test_pages_that_would_wait_are_weighed_against_an_export(

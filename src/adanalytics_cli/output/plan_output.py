@@ -37,7 +37,8 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
 def write_plan_table(record: Record, invocation: Invocation) -> None:
     """The ways as rows, and below them what is known, what is left, and what to do."""
     columns = [
-        Column("way", "way"),
+        Column("way", "via", lambda way: "export" if way == "export" else "pages"),
+        Column("way", "split", lambda way: "-" if way == "export" else str(way)),
         Column("requests", "requests", count, to_the_right=True),
         Column("bytes", "size", lambda size: _or_dash(size, in_bytes), to_the_right=True),
         Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
@@ -47,7 +48,8 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
     click.echo(render_table(columns, record["ways"], terminal), nl=False)
     command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
     click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_supposed(record)}")
-    click.echo(f"Recommended: {record['choice']}, {record['why']}.\n  {command}")
+    choice = "an export" if record["choice"] == "export" else f"--split {record['choice']}"
+    click.echo(f"Recommended: {choice}, {record['why']}.\n  {command}")
 
 
 def _way(price: Price, estimate: Estimate) -> dict[str, Any]:
