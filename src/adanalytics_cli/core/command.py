@@ -161,7 +161,7 @@ class ExampleGroup(click.Group):
         raise click.UsageError(f"Unknown command '{word}'. {hint}", ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Usage, summary, examples, commands, options."""
+        """Usage, summary, examples, commands, options, epilog."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
@@ -171,6 +171,7 @@ class ExampleGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", line) for name, line in names.items()])
         click.Command.format_options(self, ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
 
 @dataclass(frozen=True, slots=True)
