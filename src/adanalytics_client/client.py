@@ -26,8 +26,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     Args:
         base_url: where the service is, such as `https://stats.example`, with any path prefix.
         api_key: an API key; or
-        email, password: an account, logged in when first needed and again when its token expires;
-        token: or a token from an earlier login. Exactly one of the three.
+        email: an account, logged in when first needed and again when its token expires, with
+        password: its password; or
+        token: a token from an earlier login. Exactly one of the three.
         partner: whose data to read; needed by every method.
         timeout: seconds without a byte that end a request; by default those of `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
@@ -111,7 +112,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Aggregated metrics of the days from `start` to `end`, both included.
 
         Args:
-            start, end: as for `events`.
+            start: as for `events`.
+            end: as for `events`.
             group_by: `day`, `campaign` or `demand_tag`; by default one row of totals.
 
         Raises:
@@ -209,7 +211,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Start a bulk export of all events of the days from `start` to `end`, both included.
 
         Args:
-            start, end: as for `events`.
+            start: as for `events`.
+            end: as for `events`.
             format: `csv`, or another that the service knows.
             compression: sent only when given, as the service documents none.
 
@@ -243,7 +246,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """Start a bulk export, wait for it and download it.
 
         Args:
-            start, end: as for `events`.
+            start: as for `events`.
+            end: as for `events`.
             to: the file to make; one that exists is replaced only by a whole one.
             format: as for `start_export`; by default after the suffix of `to`, such as `.csv`,
                 `.jsonl`, `.ndjson` or `.parquet`, else csv.

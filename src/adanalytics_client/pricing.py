@@ -59,7 +59,8 @@ class Estimate:
     """About how many events each day of a range has.
 
     Attributes:
-        start, end: the range, both included.
+        start: the first day.
+        end: the last day, included.
         counts: events by day, None when they are not known.
         known_days: days that have data, where nothing else is known.
 

@@ -1,5 +1,5 @@
 """The embedded reference server: the partner ad-analytics API on a folder of SQLite files.
 
-Everything here needs the ``server`` extra. Start with :mod:`adanalytics_server.local` in tests,
-with :mod:`adanalytics_server.app` for an ASGI application.
+Everything here needs the ``server`` extra. Start with ``adanalytics_server.local`` in tests,
+with ``adanalytics_server.app`` for an ASGI application.
 """

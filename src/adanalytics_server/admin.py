@@ -16,14 +16,14 @@ Answer = TypeVar("Answer")
 
 
 def add_partner(data: Path, partner_id: str, *, name: str, currency: str) -> Partner:
-    """Add a partner; see :meth:`Accounts.add_partner`."""
+    """Add a partner; see ``Accounts.add_partner``."""
     return _with_accounts(
         data, lambda accounts: accounts.add_partner(partner_id, name=name, currency=currency)
     )
 
 
 def find_partner(data: Path, partner_id: str) -> Partner:
-    """Return a partner by its id, or raise :class:`AccountError` naming those that exist."""
+    """Return a partner by its id, or raise ``AccountError`` naming those that exist."""
     return _with_accounts(data, lambda accounts: accounts.partner(partner_id))
 
 
@@ -35,7 +35,7 @@ def list_partners(data: Path) -> list[Partner]:
 def add_user(
     data: Path, email: str, *, password: str, role: Role, partners: tuple[str, ...] = ()
 ) -> User:
-    """Add a user; see :meth:`Accounts.add_user`."""
+    """Add a user; see ``Accounts.add_user``."""
     return _with_accounts(
         data,
         lambda accounts: accounts.add_user(email, password=password, role=role, partners=partners),

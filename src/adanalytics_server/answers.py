@@ -42,7 +42,7 @@ class Answers:
     is_expired: bool = False
 
     def rows_per_page(self, asked: int) -> int:
-        """Return the size of a page; one over :data:`MOST_PER_PAGE` is a 400."""
+        """Return the size of a page; one over ``MOST_PER_PAGE`` is a 400."""
         if asked > MOST_PER_PAGE:
             raise bad_parameter("per_page", f"should be less than or equal to {MOST_PER_PAGE}")
         return asked

@@ -1,7 +1,7 @@
 """The one source of time, so that a test can move it and everything follows.
 
 Token expiry, rate windows, export expiry and every timestamp ask the application's
-:class:`Clock`; no other module of the server asks what time it is. How long an answer took is
+``Clock``; no other module of the server asks what time it is. How long an answer took is
 measured apart from it, so that a stopped clock does not stop the metrics.
 """
 
@@ -69,7 +69,7 @@ class Clock:
             return self._frozen is not None
 
     def capture(self) -> tuple[int, int | None]:
-        """Return what :meth:`restore` needs to come back to this setting."""
+        """Return what ``restore`` needs to come back to this setting."""
         with self._lock:
             return self._offset, self._frozen
 

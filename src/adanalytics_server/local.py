@@ -72,8 +72,8 @@ class LocalServer:
         export_inline_max: rows up to which an export is done within its request.
         loose: let unknown query parameters pass.
         clock: the server's time; keep it to move it.
-        faults: faults armed from the start, in the short text form or as :class:`Fault`.
-        dialect: names of :data:`adanalytics_server.faults.dialects.DIALECTS`, separated by commas.
+        faults: faults armed from the start, in the short text form or as ``Fault``.
+        dialect: names of dialects, separated by commas.
 
     Raises:
         ValueError: a negative number.

@@ -26,7 +26,7 @@ def adanalytics_sample() -> "Sample | None":
 
 @pytest.fixture(scope="session")
 def adanalytics_server(adanalytics_sample: "Sample | None") -> "Iterator[LocalServer]":
-    """A :class:`adanalytics_server.local.LocalServer` for the whole run.
+    """A ``adanalytics_server.local.LocalServer`` for the whole run.
 
     It has a port and a folder of its own, so each process of pytest-xdist has its own server.
     Use ``adanalytics`` where tests must not see each other's traces.

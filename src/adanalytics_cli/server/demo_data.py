@@ -24,7 +24,7 @@ class DemoAccess:
 
     Attributes:
         api_key: a fresh key.
-        password: of :data:`EMAIL`, to sign in to the web area; ``None`` when it was made before.
+        password: of ``EMAIL``, to sign in to the web area; ``None`` when it was made before.
         partner: whose data they are.
     """
 

@@ -25,8 +25,9 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until, since: the last and the first day of a range that is this word alone, where they are
-            not `last` and `first`: `-7d` with an end is a day, without one the last seven days.
+        until: the last day of a range that is this word alone, where that is not `last`: `-7d` with
+            an end is a day, without one the last seven days.
+        since: the first day of such a range, where that is not `first`.
 
     Examples:
         >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)

@@ -128,10 +128,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """One page of events as the text they came as; the rest as for `Page`.
+    """One page of events as the text they came as.
+
+    Its `slice`, `number`, `last`, `token`, `total`, `drift` and `partial` are as for `Page`.
 
     Attributes:
-        slice, number, last, token, total, drift, partial: as for `Page`.
         jsonl: each event on a line of its own, with the service's own digits.
         events: the number of events.
 

@@ -46,7 +46,8 @@ class Stretch:
     A plan of years is a few of them, so they are what a resume token carries.
 
     Attributes:
-        start, end: the days, both included.
+        start: the first day.
+        end: the last day, included.
         cut: `hour`, `day`, or `whole` for one query of all its days.
 
     Examples:
@@ -135,7 +136,8 @@ class Plan:
     slice and queries for days and hours.
 
     Attributes:
-        start, end: the days asked for, both included.
+        start: the first day asked for.
+        end: the last day asked for, included.
         split: how they are cut.
         per_page: events of a full page.
         slices: the queries, each of one page or more.

@@ -133,7 +133,8 @@ class ExportOrder:
     """The content of an export. Keys beyond the documented ones are sent only if set.
 
     Attributes:
-        start, end: the first and the last day, both included.
+        start: the first day.
+        end: the last day, included.
         format: `csv`, or another that the service knows.
         compression: such as `gzip`, or None when nothing was said about it.
 

@@ -109,7 +109,8 @@ class Dataset:
 
         Args:
             client: asks the service; the dataset belongs to its partner and service.
-            start, end: as for `Client.events`. By default everything that the service lists.
+            start: as for `Client.events`; by default everything that the service lists.
+            end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull the last so many days again, whatever the service says of them.
             expect: called with the number of queries before they are sent.
@@ -147,7 +148,10 @@ class Dataset:
 
         Args:
             client: asks the service which days it has, and for a summary by day.
-            start, end, via, repull: as for `sync`.
+            start: as for `sync`.
+            end: as for `sync`.
+            via: as for `sync`.
+            repull: as for `sync`.
 
         Raises:
             ConfigurationError, DatasetError, AdAnalyticsError: as for `sync`.

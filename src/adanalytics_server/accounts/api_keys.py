@@ -35,7 +35,7 @@ class ApiKeys:
 
         Raises:
             AccountError: no such user, the user is no admin, or the name is empty, longer than
-                :data:`LONGEST_KEY_NAME` or has characters that are no text.
+                ``LONGEST_KEY_NAME`` or has characters that are no text.
         """
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":

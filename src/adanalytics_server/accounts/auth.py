@@ -1,7 +1,7 @@
 """Authentication: sign-in by password, with a limit on guessing, and ``Authorization`` headers.
 
 Five wrong passwords an account in a quarter of an hour close it to sign-ins. The JSON login and the
-login page both go through :class:`SignIns`, so that neither is a way around the other. An e-mail
+login page both go through ``SignIns``, so that neither is a way around the other. An e-mail
 that nobody has is counted like one that somebody has.
 """
 
@@ -48,7 +48,7 @@ class Authenticator:
         self._clock = clock
 
     async def caller(self, authorization: str | None) -> Caller:
-        """Return the sender of an ``Authorization`` header, or raise :class:`ApiError` 401."""
+        """Return the sender of an ``Authorization`` header, or raise ``ApiError`` 401."""
         scheme, _, credential = (authorization or "").partition(" ")
         credential = credential.strip()
         if scheme.lower() != "bearer" or not credential:
@@ -139,7 +139,7 @@ class SignIns:
             self._forget(account, attempts)
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
-        """Return what :meth:`restore` needs to come back to this state."""
+        """Return what ``restore`` needs to come back to this state."""
         return {account: tuple(attempts.wrong) for account, attempts in self._attempts.items()}
 
     def restore(self, captured: dict[bytes, tuple[int, ...]]) -> None:
@@ -162,7 +162,7 @@ class SignIns:
         return user
 
     def _forget(self, account: bytes, attempts: _Attempts) -> None:
-        """Drop an account without wrong passwords, and the oldest above :data:`MOST_ACCOUNTS`."""
+        """Drop an account without wrong passwords, and the oldest above ``MOST_ACCOUNTS``."""
         if attempts.in_progress:
             return
         if not attempts.wrong:

@@ -80,7 +80,7 @@ class Accounts:
         return await self.partner(partner_id)
 
     async def partner(self, partner_id: str) -> Partner:
-        """Return a partner by its id, or raise :class:`AccountError`."""
+        """Return a partner by its id, or raise ``AccountError``."""
         row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
         if row is None:
             known = ", ".join(partner.id for partner in (await self.partners())[:10])
@@ -113,7 +113,7 @@ class Accounts:
 
         Raises:
             AccountError: the e-mail is taken or none, the password is shorter than
-                :data:`SHORTEST_PASSWORD`, or a partner does not exist.
+                ``SHORTEST_PASSWORD``, or a partner does not exist.
         """
         if len(password) < SHORTEST_PASSWORD:
             raise AccountError(f"The password needs {SHORTEST_PASSWORD} characters or more.")
@@ -125,10 +125,10 @@ class Accounts:
     async def add_user_with_hash(
         self, email: str, *, password_hash: str, role: Role, partners: tuple[str, ...] = ()
     ) -> User:
-        """Add a user whose password is hashed already, as :func:`hash_password` does it.
+        """Add a user whose password is hashed already, as ``hash_password`` does it.
 
         Raises:
-            AccountError: as :meth:`add_user`.
+            AccountError: as ``add_user``.
         """
         if not _EMAIL.fullmatch(email):
             raise AccountError(f"{email!r} is no e-mail address. Write it as name@host.")
@@ -153,7 +153,7 @@ class Accounts:
         return await self.user_by_email(email)
 
     async def user_by_email(self, email: str) -> User:
-        """Return a user by e-mail, in any case of letters, or raise :class:`AccountError`."""
+        """Return a user by e-mail, in any case of letters, or raise ``AccountError``."""
         row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
         if row is None:
             known = ", ".join(user.email for user in (await self.users())[:10])
@@ -171,7 +171,7 @@ class Accounts:
         return [User(row["number"], row["email"], row["role"]) for row in rows]
 
     async def delete_user(self, email: str) -> None:
-        """Delete a user and with it the keys it made, or raise :class:`AccountError`."""
+        """Delete a user and with it the keys it made, or raise ``AccountError``."""
         user = await self.user_by_email(email)
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM users WHERE number = ?", (user.number,))
@@ -195,7 +195,7 @@ class Accounts:
 
 
 def check_name(name: str) -> None:
-    """Raise :class:`AccountError` when a name of anything has characters that are no text."""
+    """Raise ``AccountError`` when a name of anything has characters that are no text."""
     if _NOT_IN_NAMES.search(name):
         raise AccountError(f"{name!r} cannot be a name. Write it as UTF-8 text.")
 

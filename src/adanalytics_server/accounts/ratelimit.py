@@ -83,7 +83,7 @@ class RateLimiter:
             return _allowance(now, limit=limit, passes=count < limit, count=count, oldest=oldest)
 
     def capture(self) -> list[tuple[str, int]]:
-        """Return what :meth:`restore` needs to come back to this state."""
+        """Return what ``restore`` needs to come back to this state."""
         with self._lock:
             return self._connection.execute("SELECT credential, at FROM sends").fetchall()
 

@@ -265,9 +265,9 @@ def _refuse_repeated_names(body: bytes) -> None:
 
 
 async def read_bytes(request: Request) -> bytes:
-    """Read a body of at most :data:`MOST_BYTES`, or raise :class:`ApiError` 413.
+    """Read a body of at most ``MOST_BYTES``, or raise ``ApiError`` 413.
 
-    A longer one is read on and discarded, up to :data:`MOST_DISCARDED_BYTES`: to close a
+    A longer one is read on and discarded, up to ``MOST_DISCARDED_BYTES``: to close a
     connection that has unread bytes resets it, and the sender would not see the answer.
     """
     too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})

@@ -1,6 +1,6 @@
 """Test controls of a running server: reset and snapshots, the clock, faults and the journal.
 
-What a reset brings back is in one place, :meth:`Controls._capture`. A test compares the whole
+What a reset brings back is in one place, ``Controls._capture``. A test compares the whole
 server before and after a reset, and names what is missing there.
 """
 
@@ -67,7 +67,7 @@ class Controls:
 
     @asynccontextmanager
     async def at_work(self, context: Context, state: State) -> AsyncIterator[None]:
-        """Remember the server as it is now, for :meth:`reset`, and serve for a block."""
+        """Remember the server as it is now, for ``reset``, and serve for a block."""
         self._loop = asyncio.get_running_loop()
         self._context, self._state = context, state
         self._files = DataFiles(context.settings.data, context.stores)
@@ -105,7 +105,7 @@ class Controls:
         """Remember everything as it is now under a name; an older one of the name is replaced.
 
         Raises:
-            ControlError: the name cannot be one, or there are :data:`MOST_SNAPSHOTS` already.
+            ControlError: the name cannot be one, or there are ``MOST_SNAPSHOTS`` already.
             DiskFull: the disk has no room for the events; there is no snapshot of the name.
         """
         if not _NAME.fullmatch(name):

@@ -72,7 +72,7 @@ def write_export(
         form: ``csv``, ``jsonl`` or ``parquet``.
         compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no time
             stamp in it), of the pages inside a parquet file.
-        stopping: called every :data:`PART_ROWS` rows; true makes the writer give up.
+        stopping: called every ``PART_ROWS`` rows; true makes the writer give up.
 
     Raises:
         OSError: the disk is full or cannot be written; no file is left behind.

@@ -79,7 +79,7 @@ class Fault:
     """One way in which the server misbehaves.
 
     Attributes:
-        effect: one of :data:`EFFECTS`.
+        effect: one of ``EFFECTS``.
         method: strike only this HTTP method.
         path: strike only these paths, a pattern with ``*`` and ``?``.
         operation: strike only this operation.

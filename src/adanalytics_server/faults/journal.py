@@ -44,9 +44,9 @@ class Entry:
         method: the HTTP method.
         path: the path without the query, percent-decoded.
         query: the parameters in their order, signatures and the like replaced by ``***``.
-        operation: one of :data:`adanalytics_server.api.OPERATIONS`, or ``None``.
+        operation: one of ``adanalytics_server.api.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
-        headers: those of :data:`KEPT_HEADERS` that were sent.
+        headers: those of ``KEPT_HEADERS`` that were sent.
         status: of the answer; ``None`` when the connection was ended instead.
         fault: the fault that struck, in its short text form, or ``None``.
         request_id: the ``X-Request-Id`` of the answer.
@@ -66,7 +66,7 @@ class Entry:
 
 
 class Journal:
-    """The last :data:`MOST_ENTRIES` requests; safe to read from other threads."""
+    """The last ``MOST_ENTRIES`` requests; safe to read from other threads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class Journal:
         self.restore((0, ()))
 
     def capture(self) -> tuple[int, tuple[Entry, ...]]:
-        """Return what :meth:`restore` needs to come back to this state."""
+        """Return what ``restore`` needs to come back to this state."""
         with self._lock:
             return self._count, tuple(self._entries)
 

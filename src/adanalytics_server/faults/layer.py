@@ -112,7 +112,7 @@ class Faults:
         return None
 
     async def pause(self, seconds: float) -> None:
-        """Hold a request up for real seconds, or until :meth:`release`."""
+        """Hold a request up for real seconds, or until ``release``."""
         held = asyncio.get_running_loop().create_future()
         with self._lock:
             self._held.add(held)
@@ -130,7 +130,7 @@ class Faults:
             future.get_loop().call_soon_threadsafe(future.cancel)
 
     def capture(self) -> list[_Armed]:
-        """Return what :meth:`restore` needs to come back to this state, dice included."""
+        """Return what ``restore`` needs to come back to this state, dice included."""
         with self._lock:
             return copy.deepcopy(self._armed)
 

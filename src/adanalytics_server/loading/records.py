@@ -76,11 +76,11 @@ def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Rec
     """Build the record of an event from the fields that are known of it.
 
     Without ``event_id`` the record's id is empty, in the body too, until
-    :func:`adanalytics_server.loading.records.named` fills it in.
+    ``adanalytics_server.loading.records.named`` fills it in.
 
     Args:
         given: field -> parsed value, nulls left out; the required fields are there. Times are
-            :class:`adanalytics_server.loading.values.Instant`, money is nanos.
+            ``adanalytics_server.loading.values.Instant``, money is nanos.
         partner_id: the partner whose file it is.
         currency: ISO 4217 code of that partner.
 
@@ -230,7 +230,7 @@ class Normalizer:
         return given
 
     def _take_names(self, given: dict[str, Any]) -> None:
-        """Move the names, which are no fields of the event, from a row to :attr:`names`."""
+        """Move the names, which are no fields of the event, from a row to ``names``."""
         for name_field, id_field in NAME_FIELDS.items():
             name = given.pop(name_field, None)
             if name is None:

@@ -26,7 +26,7 @@ class Number(str):
 
 
 def decode_json(text: str) -> object:
-    """Read one JSON value; integers become ``int``, larger and other numbers :class:`Number`.
+    """Read one JSON value; integers become ``int``, larger and other numbers ``Number``.
 
     Raises:
         ValueError: no valid JSON, a key that occurs twice in an object, or nested too deeply.

@@ -148,7 +148,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, ready: Callable[[], None]) -
 
 
 class ServerThread:
-    """A server in a thread, on a free loopback port: from its creation until :meth:`stop`.
+    """A server in a thread, on a free loopback port: from its creation until ``stop``.
 
     Raises:
         LocalServerError: the application failed to start, or took too long.

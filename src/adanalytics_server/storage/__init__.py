@@ -2,11 +2,11 @@
 
 There are two ways to SQLite, and neither blocks the event loop:
 
-- ``state.db`` (users, keys, partners, exports) is for coroutines. :class:`~.state.State` asks it
+- ``state.db`` (users, keys, partners, exports) is for coroutines. ``state.State`` asks it
   through aiosqlite: one connection writes, another one reads what is committed.
 - Partners' events and the request limit are for threads: endpoints run in a pool of them, loads and
-  exports in one of their own. :class:`~.store.PartnerStore` and the rate limiter use ``sqlite3``.
+  exports in one of their own. ``store.PartnerStore`` and the rate limiter use ``sqlite3``.
 
-Layouts and migrations of all files are in :mod:`~.schema`. An event is described in
-:mod:`~.events`, its rows are written in :mod:`~.ingest` and read in :mod:`~.pages`.
+Layouts and migrations of all files are in ``schema``. An event is described in
+``events``, its rows are written in ``ingest`` and read in ``pages``.
 """

@@ -108,7 +108,7 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventField(NamedTuple):
-    """One field of :class:`LogEvent`, from which schemas and rules are derived."""
+    """One field of ``LogEvent``, from which schemas and rules are derived."""
 
     name: str
     kind: Kind
@@ -137,7 +137,7 @@ class Record(NamedTuple):
     """An event ready to be stored: where it goes, its body, and what it adds to rollups.
 
     ``time`` is in milliseconds since 1970, money in nanos, ``event_type`` a position in
-    :data:`EVENT_TYPES`. Records sort by ``(time, event_id)``, the order inside an hour.
+    ``EVENT_TYPES``. Records sort by ``(time, event_id)``, the order inside an hour.
     """
 
     time: int

@@ -55,7 +55,7 @@ def ingest(
 
     Args:
         store: the partner's files.
-        records: any number; at most :data:`BATCH` of an hour are held at once.
+        records: any number; at most ``BATCH`` of an hour are held at once.
         replace_hours: hours since 1970 that lose what they had before. All of them do so before
             the first record is stored, so that an event may move from one to another.
         names: ``(dimension, id) -> name`` of campaigns and demand tags.

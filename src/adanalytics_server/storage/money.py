@@ -53,7 +53,7 @@ def text_from_nanos(nanos: int) -> str:
 
 
 def nanos_from_canonical(text: str) -> int:
-    """Read what :func:`text_from_nanos` wrote; the fast way for text of our own making."""
+    """Read what ``text_from_nanos`` wrote; the fast way for text of our own making."""
     return int(text.replace(".", "", 1))
 
 

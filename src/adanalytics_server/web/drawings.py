@@ -113,7 +113,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """A bar a day, ``width`` by :data:`CHART_HEIGHT` units; ``zero`` is where the bars begin."""
+    """A bar a day, ``width`` by ``CHART_HEIGHT`` units; ``zero`` is where the bars begin."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
