@@ -33,7 +33,13 @@ class FailedQuery:
     message: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object with plain values."""
+        """Return an object with plain values.
+
+        Examples:
+            >>> hour = Hour(date(2026, 1, 15), 13)
+            >>> FailedQuery(str(hour), (hour,), "ServerError", "It failed.").as_json()["hours"]
+            ['2026-01-15T13']
+        """
         return {**asdict(self), "hours": [str(hour) for hour in self.hours]}
 
 
@@ -153,7 +159,13 @@ class VerifyReport:
         return not self.problems
 
     def days_to_sync(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that a sync mends by itself."""
+        """Return the first and last day of each run of days that a sync mends by itself.
+
+        Examples:
+            >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", cure="sync")
+            >>> [str(first) for first, last in VerifyReport(21, 300, [missing]).days_to_sync()]
+            ['2026-01-15']
+        """
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
