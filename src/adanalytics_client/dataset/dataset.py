@@ -69,7 +69,7 @@ class Dataset:
         >>> dataset = Dataset("events", format="parquet")
         >>> dataset.sync(client, "2026-01-15").events
         300
-        >>> dataset.verify(client).is_whole
+        >>> dataset.verify(client, until="2026-01-15").is_whole
         True
     """
 
@@ -159,7 +159,7 @@ class Dataset:
         Examples:
             >>> plan = Dataset("events").plan(client, "2026-01-15")
             >>> len(plan.hours), plan.events, plan.requests
-            (24, 293, 1)
+            (24, 290, 1)
         """
         span = self._check_range(client, start, end, via, repull)
         report = SyncReport(self._now_of(client)())
