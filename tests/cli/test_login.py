@@ -183,6 +183,7 @@ def test_status_of_an_expired_login(
 def test_logout(run: Run, sign_in: Callable[..., Result], logins: Path) -> None:
     sign_in()
     sign_in("--profile", "night")
+    assert '\nprofiles,"default, night",' in run("status").stdout
     assert "Removed the login of profile default" in run("-v", "logout").stderr
     assert list(json.loads(logins.read_text())["logins"]) == ["night"]
     assert run("dates").exit_code == 4

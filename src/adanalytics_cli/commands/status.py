@@ -13,7 +13,15 @@ from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.settings import Place, Setting, base_url_of, find_place, partner_of
+from adanalytics_cli.core.settings import (
+    Place,
+    Setting,
+    base_url_of,
+    find_place,
+    partner_of,
+    read_profiles,
+    settings_file,
+)
 from adanalytics_cli.output.row_output import csv_line
 
 if TYPE_CHECKING:
@@ -30,6 +38,9 @@ def run(context: click.Context) -> None:
     show = _Rows()
     for name, setting in _settings(place):
         show.add(name, setting)
+    profiles = read_profiles(settings_file(os.environ))
+    if profiles.tables.keys() - {place.profile.value}:
+        show.add("profiles", Setting(", ".join(profiles.tables), str(profiles.path)))
     try:
         base_url, partner = base_url_of(place), partner_of(place)
     except SettingsError as missing:
