@@ -134,7 +134,7 @@ summary = ExampleCommand(
         chart_option("Draw bars: the total, or impressions and revenue by group."),
     ],
     summary="Metrics of a period, in total or by group.",
-    details=f"The service leaves filtered (invalid) traffic out. {PERIOD_HELP}",
+    details=f"{PERIOD_HELP} The service leaves filtered (invalid) traffic out.",
     examples=[
         "adanalytics summary yesterday",
         "adanalytics summary 2026-01 -g campaign --top 10",

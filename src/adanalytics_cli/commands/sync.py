@@ -160,6 +160,11 @@ sync = ExampleCommand(
             ),
         ),
         click.Option(
+            ["--dry-run"],
+            is_flag=True,
+            help="Show what would be pulled and its price, and write nothing.",
+        ),
+        click.Option(
             ["--repull"],
             type=WholeNumber(min=0),
             metavar="DAYS",
@@ -184,11 +189,6 @@ sync = ExampleCommand(
             type=Number(min=0, min_open=True),
             metavar="S",
             help="Send no request after S seconds.",
-        ),
-        click.Option(
-            ["--dry-run"],
-            is_flag=True,
-            help="Show what would be pulled and its price, and write nothing.",
         ),
     ],
     summary="Keep a folder of hourly files equal to the service.",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # The script of `adanalytics completion` asks for completions through this variable.
 COMPLETION_VARIABLE = "_ADANALYTICS_COMPLETE"
-HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+# On a wider terminal than click's 80 columns most options fit one line; longer prose tires the eye.
+HELP_SETTINGS: dict[str, object] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _DAYS_AGO = re.compile(r"-\d+d")
 
 
@@ -47,7 +48,7 @@ class ExampleCommand(click.Command):
             run_options += connection_options(hidden=True)
         super().__init__(
             name,
-            context_settings=HELP_NAMES,
+            context_settings=HELP_SETTINGS,
             callback=callback,
             params=[*params, *run_options],
             help=summary,
@@ -124,7 +125,7 @@ class ExampleGroup(click.Group):
         super().__init__(
             name,
             commands=commands,
-            context_settings=HELP_NAMES,
+            context_settings=HELP_SETTINGS,
             params=list(params),
             help=summary,
             short_help=summary,
