@@ -1,5 +1,6 @@
 """`adanalytics doctor`: each trouble is found, told with what to do, and shown without secrets."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -40,6 +41,18 @@ def test_one_request_is_sent(run: Run, service: LocalServer) -> None:
     service.journal.clear()
     run("doctor")
     assert len(list(service.journal.entries())) == 1
+
+
+def test_as_json(run: Run, service: LocalServer) -> None:
+    done = run("doctor", "-f", "json", env={"ADANALYTICS_API_KEY": "aak_wrong"})
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert (done.exit_code, checks["login"]["result"]) == (1, "fail")
+    assert checks["service"] == {
+        "result": "ok",
+        "name": "service",
+        "found": f"{service.url} answers",
+        "remedy": "",
+    }
 
 
 def test_a_clock_that_is_wrong(run: Run, service: LocalServer) -> None:

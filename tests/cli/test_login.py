@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 
@@ -152,6 +153,31 @@ def test_status(run: Run, sign_in: Callable[..., Result], place: LocalServer, lo
         "quota_left": '"1,000 requests",counted on this machine',
     }
     assert until.endswith(" UTC")
+
+
+def test_status_as_json(
+    run: Run, sign_in: Callable[..., Result], place: LocalServer, logins: Path
+) -> None:
+    sign_in()
+    shown = json.loads(run("status", "-f", "json").stdout)
+    until = datetime.fromisoformat(shown["credential"].pop("until"))
+    assert timedelta(days=6) < until - datetime.now(UTC) <= timedelta(days=7)
+    assert shown == {
+        "profile": {"value": "default", "source": "by default"},
+        "base_url": {"value": place.url, "source": "ADANALYTICS_BASE_URL"},
+        "partner": {"value": "acme", "source": "ADANALYTICS_PARTNER"},
+        "profiles": ["default"],
+        "credential": {"kind": "token", "email": place.email, "source": str(logins)},
+        "quota": {"remaining": 1_000, "resumes_at": None},
+    }
+
+
+def test_status_as_json_without_anything(run: Run) -> None:
+    shown = run("status", "-f", "json")
+    assert shown.exit_code == 4
+    assert json.loads(shown.stderr)["exit_code"] == 4
+    found = json.loads(shown.stdout)
+    assert (found["partner"], found["credential"], found["quota"]) == (None, None, None)
 
 
 def test_status_without_anything(run: Run) -> None:

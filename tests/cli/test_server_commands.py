@@ -3,6 +3,7 @@
 import builtins
 import csv
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +72,8 @@ def test_keys(run: Run, data: str) -> None:
         "",
     )
     assert key not in run("server", "key", "list", "--data", data).stdout
+    (as_json,) = json.loads(run("server", "key", "list", "-f", "json", "--data", data).stdout)
+    assert (as_json["id"], as_json["last_used_at"]) == (int(listed["id"]), None)
     assert run("server", "key", "delete", "nightly", "--data", data).exit_code == 0
     assert rows(run("server", "key", "list", "--data", data)) == []
 

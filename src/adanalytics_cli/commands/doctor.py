@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
@@ -32,7 +32,9 @@ from adanalytics_cli.core.settings import (
     settings_file,
     state_folder,
 )
+from adanalytics_cli.output.formats import format_option
 from adanalytics_client import __version__
+from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
     import httpx
@@ -253,9 +255,18 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 @click.pass_context
-def run(context: click.Context) -> None:
+def run(context: click.Context, chosen_format: str | None) -> None:
     """Print a line for each check; exit status 1 when one failed."""
     invocation = current_invocation(context)
+    if chosen_format == "json":
+        checks = [
+            {name: redact(text, invocation.secrets) for name, text in asdict(check).items()}
+            for check in _checks(invocation)
+        ]
+        click.echo(json_text(checks))
+        if any(check["result"] == "fail" for check in checks):
+            context.exit(ExitCode.FAILED)
+        return
     colored = look_at(sys.stdout, invocation.color, os.environ).color
     failed = False
     for check in _checks(invocation):
@@ -296,12 +307,16 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
 doctor = ExampleCommand(
     "doctor",
     callback=run,
-    params=[],
+    params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
     summary="Check the settings, this machine and the service.",
     details=(
         "Sends one request and never waits for quota. Exit status 1 when a check fails; a warning "
         "is no failure."
     ),
-    examples=["adanalytics doctor", "adanalytics doctor --profile night"],
+    examples=[
+        "adanalytics doctor",
+        "adanalytics doctor --profile night",
+        "adanalytics doctor -f json | jq '.[] | select(.result != \"ok\")'",
+    ],
     connects=True,
 )

@@ -1,7 +1,8 @@
 """`adanalytics status`: who is signed in, where, until when, and what is left of the quota."""
 
 import os
-import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ import click
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.console.quantities import counted
+from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.settings import (
     Place,
+    Profiles,
     Setting,
     base_url_of,
     find_place,
@@ -22,37 +25,94 @@ from adanalytics_cli.core.settings import (
     read_profiles,
     settings_file,
 )
+from adanalytics_cli.output.formats import Format, format_option, pick_format
 from adanalytics_cli.output.row_output import csv_line
+from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client import QuotaState
 
-_NAMES = ("setting", "value", "source")
+
+@dataclass(slots=True)
+class _Found:
+    """What is known so far; what comes after an error stays None."""
+
+    place: Place
+    profiles: Profiles
+    credential: Credential | None = None
+    quota: "QuotaState | None" = None
 
 
 @click.pass_context
-def run(context: click.Context) -> None:
+def run(context: click.Context, chosen_format: str | None) -> None:
     """Show every setting with its source, and the quota as this machine counts it."""
     invocation = current_invocation(context)
-    place = find_place(invocation, os.environ)
-    show = _Rows()
-    for name, setting in _settings(place):
-        show.add(name, setting)
-    profiles = read_profiles(settings_file(os.environ))
-    if profiles.tables.keys() - {place.profile.value}:
-        show.add("profiles", Setting(", ".join(profiles.tables), str(profiles.path)))
-    try:
-        base_url, partner = base_url_of(place), partner_of(place)
-    except SettingsError as missing:
-        raise NoCredential(str(missing), remedy=missing.remedy) from missing
-    credential = find_credential(place, invocation, os.environ, may_ask=False)
+    form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
-    for name, setting in _credential(credential, now):
-        show.add(name, setting)
-    with open_client(context, base_url, partner, credential, max_wait=0) as (client, _progress):
-        show.add("quota left", _left(client.quota))
+    place = find_place(invocation, os.environ)
+    found = _Found(place, read_profiles(settings_file(os.environ)))
+    try:
+        try:
+            base_url, partner = base_url_of(place), partner_of(place)
+        except SettingsError as missing:
+            raise NoCredential(str(missing), remedy=missing.remedy) from missing
+        credential = find_credential(place, invocation, os.environ, may_ask=False)
+        found.credential = credential
+        with open_client(context, base_url, partner, credential, max_wait=0) as (client, _progress):
+            found.quota = client.quota
+    finally:
+        _show(found, form, now)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {place.login_command}")
+
+
+def _show(found: _Found, form: Format, now: datetime) -> None:
+    """A line for each thing, or one object."""
+    if form == "json":
+        click.echo(json_text(_record(found)))
+        return
+    if form == "csv":
+        click.echo(csv_line(("setting", "value", "source")), nl=False)
+    for name, setting in _lines(found, now):
+        value, source = (setting.value, setting.source) if setting else ("-", "not set")
+        if form == "csv":
+            click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
+        else:
+            click.echo(visible(f"{name:<14}{value}" + (f"  ({source})" if source else "")))
+
+
+def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]:
+    place, profiles, credential = found.place, found.profiles, found.credential
+    yield from (("profile", place.profile), ("base url", place.base_url))
+    yield "partner", place.partner
+    if profiles.tables.keys() - {place.profile.value}:
+        yield "profiles", Setting(", ".join(profiles.tables), str(profiles.path))
+    if credential:
+        yield "signed in as", Setting(credential.email or "an API key", credential.source)
+        yield "until", _until(credential, now)
+    if found.quota:
+        yield "quota left", _left(found.quota)
+
+
+def _record(found: _Found) -> dict[str, object]:
+    place, credential, quota = found.place, found.credential, found.quota
+    settings = {"profile": place.profile, "base_url": place.base_url, "partner": place.partner}
+    return {
+        **{name: setting and asdict(setting) for name, setting in settings.items()},
+        "profiles": list(found.profiles.tables),
+        "credential": credential
+        and {
+            "kind": credential.kind,
+            "email": credential.email,
+            "source": credential.source,
+            "until": credential.until and f"{credential.until:%Y-%m-%dT%H:%M:%SZ}",
+        },
+        "quota": quota
+        and {
+            "remaining": quota.remaining,
+            "resumes_at": quota.resumes_at and f"{quota.resumes_at:%Y-%m-%dT%H:%M:%SZ}",
+        },
+    }
 
 
 def _left(quota: "QuotaState") -> Setting:
@@ -63,31 +123,6 @@ def _left(quota: "QuotaState") -> Setting:
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
     return Setting(counted(quota.remaining, "request"), source)
-
-
-class _Rows:
-    """Lines on a terminal, csv in a pipe; each is out before the next can fail."""
-
-    def __init__(self) -> None:
-        self._for_people = sys.stdout is not None and sys.stdout.isatty()
-        if not self._for_people:
-            click.echo(csv_line(_NAMES), nl=False)
-
-    def add(self, name: str, setting: Setting | None) -> None:
-        value, source = (setting.value, setting.source) if setting else ("-", "not set")
-        if self._for_people:
-            click.echo(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
-        else:
-            click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
-
-
-def _settings(place: Place) -> list[tuple[str, Setting | None]]:
-    return [("profile", place.profile), ("base url", place.base_url), ("partner", place.partner)]
-
-
-def _credential(found: Credential, now: datetime) -> list[tuple[str, Setting]]:
-    who = Setting(found.email or "an API key", found.source)
-    return [("signed in as", who), ("until", _until(found, now))]
 
 
 def _until(found: Credential, now: datetime) -> Setting:
@@ -102,12 +137,16 @@ def _until(found: Credential, now: datetime) -> Setting:
 status = ExampleCommand(
     "status",
     callback=run,
-    params=[],
+    params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
     summary="Show the settings, the sign-in and the remaining quota.",
     details=(
         "Sends no request and never waits. The quota is the count of this machine; adanalytics "
         "doctor tries the credential. Exit status 4 without a credential, or when it has expired."
     ),
-    examples=["adanalytics status", "adanalytics status --profile night"],
+    examples=[
+        "adanalytics status",
+        "adanalytics status --profile night",
+        "adanalytics status -f json | jq .quota.remaining",
+    ],
     connects=True,
 )

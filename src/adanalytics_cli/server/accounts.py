@@ -9,8 +9,11 @@ import click
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand, ExampleGroup
 from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
 from adanalytics_cli.server.data_folder import data_option, server_extra
+
+_LIST_FORMAT = "Output format; a pipe gets CSV by default."
 
 
 @click.pass_context
@@ -25,7 +28,7 @@ def run_add_partner(
 
 
 @click.pass_context
-def run_list_partners(context: click.Context, data: Path) -> None:
+def run_list_partners(context: click.Context, chosen_format: str | None, data: Path) -> None:
     """List the partners."""
     with server_extra():
         from adanalytics_server.admin import list_partners
@@ -33,7 +36,7 @@ def run_list_partners(context: click.Context, data: Path) -> None:
         {"id": each.id, "name": each.name, "currency": each.currency}
         for each in list_partners(data)
     ]
-    print_listing(rows, ["id", "name", "currency"], current_invocation(context))
+    print_listing(rows, ["id", "name", "currency"], chosen_format, current_invocation(context))
 
 
 partner = ExampleGroup(
@@ -60,7 +63,7 @@ partner = ExampleGroup(
         ExampleCommand(
             "list",
             callback=run_list_partners,
-            params=[data_option()],
+            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
             summary="List the partners.",
             examples=["adanalytics server partner list"],
         ),
@@ -89,12 +92,12 @@ def run_add_user(
 
 
 @click.pass_context
-def run_list_users(context: click.Context, data: Path) -> None:
+def run_list_users(context: click.Context, chosen_format: str | None, data: Path) -> None:
     """List the users."""
     with server_extra():
         from adanalytics_server.admin import list_users
     rows = [{"email": each.email, "role": each.role} for each in list_users(data)]
-    print_listing(rows, ["email", "role"], current_invocation(context))
+    print_listing(rows, ["email", "role"], chosen_format, current_invocation(context))
 
 
 @click.pass_context
@@ -156,7 +159,7 @@ user = ExampleGroup(
         ExampleCommand(
             "list",
             callback=run_list_users,
-            params=[data_option()],
+            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
             summary="List the users.",
             examples=["adanalytics server user list"],
         ),
@@ -189,7 +192,7 @@ def run_create_key(context: click.Context, email: str, name: str, data: Path) ->
 
 
 @click.pass_context
-def run_list_keys(context: click.Context, data: Path) -> None:
+def run_list_keys(context: click.Context, chosen_format: str | None, data: Path) -> None:
     """List the keys without the keys themselves."""
     with server_extra():
         from adanalytics_server.admin import list_keys
@@ -204,7 +207,7 @@ def run_list_keys(context: click.Context, data: Path) -> None:
         }
         for each in list_keys(data)
     ]
-    print_listing(rows, _KEY_COLUMNS, current_invocation(context))
+    print_listing(rows, _KEY_COLUMNS, chosen_format, current_invocation(context))
 
 
 @click.pass_context
@@ -247,7 +250,7 @@ key = ExampleGroup(
         ExampleCommand(
             "list",
             callback=run_list_keys,
-            params=[data_option()],
+            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
             summary="List the API keys without their secrets.",
             examples=["adanalytics server key list"],
         ),
