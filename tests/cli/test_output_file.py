@@ -1,10 +1,12 @@
 """A file appears whole under its name or not at all."""
 
+import fcntl
 import gzip
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -46,6 +48,37 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         break_off(target, RuntimeError("half-way"))
     assert target.read_text() == "old"
     assert names(tmp_path) == ["day.csv"]
+
+
+def test_a_run_removes_what_killed_ones_left_and_no_part_that_another_still_writes(
+    folder: Path,
+) -> None:
+    target = folder / "day[1].csv"
+    left = folder / f".{target.name}.0123456789ab.tmp"
+    others = [folder / ".day1.csv.0123456789ab.tmp", folder / f".{target.name}.notes.tmp"]
+    for each in (left, *others):
+        each.touch()
+    with open_output(target) as first, open_output(target) as second:
+        first.write(b"first")
+        second.write(b"second")
+    assert names(folder) == sorted([*(each.name for each in others), target.name])
+    assert target.read_bytes() == b"first"
+
+
+def test_a_part_that_another_run_removed_before_it_was_locked_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+
+    def too_late(file: BinaryIO, how: int) -> None:
+        monkeypatch.undo()
+        next(folder.iterdir()).unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with open_output(folder / "day.csv") as stream:
+        stream.write(b"date")
+    assert (names(folder), (folder / "day.csv").read_bytes()) == (["day.csv"], b"date")
 
 
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_cli.core.errors import CommandError, remedy_of
-
-# Characters of a name that a temporary one repeats: the longest that a file system takes is taken.
-_REPEATED = 40
+from adanalytics_client.files import open_beside
 
 
 @contextmanager
@@ -21,24 +19,21 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     written.
     """
     target = path if private else Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name[:_REPEATED]}.{os.urandom(6).hex()}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        with naming(path, beside):
-            with os.fdopen(os.open(beside, flags, 0o600 if private else 0o666), "wb") as stream:
-                if not private and target.exists():
-                    os.fchmod(stream.fileno(), target.stat().st_mode & 0o7777)
+    with naming(path, target.parent):
+        beside, stream = open_beside(target, private=private)
+        try:
+            with stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+                beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager
-def naming(path: Path | None, beside: Path | None = None) -> Iterator[None]:
-    """Let an error of writing name the file, also when it names `beside`; stdout needs no name.
+def naming(path: Path | None, folder: Path | None = None) -> Iterator[None]:
+    """Let an error of writing name the file, also when it names one in `folder`; stdout has none.
 
     A pipe whose reader went away is no error of writing.
     """
@@ -47,7 +42,8 @@ def naming(path: Path | None, beside: Path | None = None) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if path is None or error.filename not in (None, str(beside)):
+        place = error.filename and Path(error.filename).parent
+        if path is None or place not in (None, folder):
             raise
         raise CommandError(
             f"Cannot write {path}: {error.strerror or error}.", remedy=remedy_of(error)

@@ -1,9 +1,12 @@
 """Where a file may lie, and how a new one takes the place of another."""
 
 import errno
+import fcntl
+import glob
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -89,10 +92,40 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def open_beside(path: Path) -> tuple[Path, BinaryIO]:
-    """A new file in the folder of `path`, with the permissions of what is there."""
+def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
+    """Open a new file in the folder of `path`, to be renamed to it before it is closed.
+
+    It has the permissions of what is there; a `private` file is for its owner only. While it is
+    open it is locked. Files that earlier runs made for `path` and nobody locks any more, because
+    a kill ended them, are removed.
+
+    Raises:
+        OSError: when the folder cannot be written.
+
+    Examples:
+        >>> beside, file = open_beside(Path("day.csv"))
+        >>> with file:
+        ...     file.write(b"date")
+        ...     beside.replace("day.csv")
+        4
+        PosixPath('day.csv')
+    """
+    begin = f".{path.name[:_REPEATED]}."
+    for left in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):
+        with suppress(OSError), left.open("r+b") as abandoned:
+            fcntl.flock(abandoned, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+    beside = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
     # Opened by hand instead of with tempfile, whose files only the owner may read.
-    beside = path.with_name(f".{path.name[:_REPEATED]}.{secrets.token_hex(6)}.tmp")
-    file = beside.open("x+b")
-    keep_permissions(file, path)
+    flags, mode = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
+    file = os.fdopen(os.open(beside, flags, mode), "r+b")
+    # Where the file system has no locks, nothing is ever taken for abandoned.
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+    if not beside.exists():
+        # Another run took it for abandoned before it was locked.
+        file.close()
+        return open_beside(path, private=private)
+    if not private:
+        keep_permissions(file, path)
     return beside, file

@@ -84,8 +84,8 @@ class AtomicFile:
             self.file.flush()
             keep_permissions(self.file, self._path)
             os.fsync(self.file.fileno())
-            self.file.close()
             self._beside.replace(self._path)
+            self.file.close()
         except BaseException:
             self.abort()
             raise
