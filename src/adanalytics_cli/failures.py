@@ -144,7 +144,7 @@ def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
         lines = "".join(traceback.format_exception(error)).splitlines()
         trace = "".join(f"{visible(line)}\n" for line in lines)
         click.echo(redact(trace, invocation.secrets), err=True, nl=False)
-    text = _as_json(failure) if invocation.errors_as_json else _as_text(failure, error, invocation)
+    text = _as_json(failure) if invocation.as_json else _as_text(failure, error, invocation)
     click.echo(redact(text, invocation.secrets), err=True, color=True)
     return failure.code
 

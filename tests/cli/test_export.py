@@ -30,6 +30,22 @@ def test_csv_to_a_file(run: Run, service: LocalServer, folder: Path) -> None:
     assert [each.name for each in folder.iterdir()] == ["january.csv"]
 
 
+def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> None:
+    target = folder / "day.csv"
+    shown = json.loads(run("export", "2026-01-15", "-f", "json", "-o", str(target)).stdout)
+    seconds, requests = shown.pop("seconds"), shown.pop("requests")
+    assert (seconds > 0, requests) == (True, 2)
+    assert shown == {
+        "file": str(target),
+        "start": "2026-01-15",
+        "end": "2026-01-15",
+        "format": "csv",
+        "compression": None,
+        "events": 2_000,
+        "bytes": target.stat().st_size,
+    }
+
+
 def test_the_suffix_gives_format_and_compression(
     run: Run, service: LocalServer, tmp_path: Path
 ) -> None:
@@ -178,6 +194,8 @@ def test_an_export_is_kept_before_it_is_waited_for(
         (("2026-01-15", "--compression", "gzip", "-o", "x.csv"), "gzip does not fit the name"),
         (("2026-01-15", "--compression", "none", "-o", "x.csv.gz"), "none does not fit the name"),
         (("2026-01-15", "-o", "x.parquet.gz"), "parquet is compressed inside"),
+        (("2026-01-15", "-f", "csv", "-f", "parquet"), "one format, not csv and parquet"),
+        (("2026-01-15", "-f", "csv", "-f", "json"), "Name a file for the export with -o FILE"),
         (("2026-01-15", "--job", "."), "is a directory"),
         (("2026-01-15", "--job", "nowhere/JOB"), "the folder"),
     ],

@@ -19,11 +19,18 @@ from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import Number
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.formats import check_not_terminal, contradiction, format_of
+from adanalytics_cli.output.formats import (
+    check_not_terminal,
+    contradiction,
+    file_format_option,
+    format_of,
+)
 from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
+from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
+    from adanalytics_cli.console.progress import Progress
     from adanalytics_client import Client, ExportJob, ExportOrder
 
 
@@ -157,6 +164,11 @@ def run(
     kept = read_job(job)
     if no_wait and (output or context.get_parameter_source("timeout") != ParameterSource.DEFAULT):
         raise click.UsageError("--no-wait fetches no file. Leave out -o and --timeout.")
+    as_json = current_invocation(context).as_json
+    if as_json and not (output or no_wait):
+        raise click.UsageError(
+            "-f json prints the result. Name a file for the export with -o FILE."
+        )
     if not no_wait:
         check_not_terminal("An export", output)
     if kept and no_wait:
@@ -194,6 +206,8 @@ def run(
         if streamed:
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
+    if as_json:
+        click.echo(json_text(_record(export, size, progress, output)))
     remark(_closing(size, progress.requests, progress.seconds(), output), context)
 
 
@@ -220,10 +234,28 @@ def _again(context: click.Context, job: Path, output: Path | None) -> list[str]:
 
 
 def _show_started(export: "ExportJob", job: Path | None, context: click.Context) -> None:
-    if job is None:
+    if job is None or current_invocation(context).as_json:
         click.echo(export.to_json())
-    else:
+    if job:
         remark(f"started; go on with: {shlex.join(_again(context, job, None))}", context)
+
+
+def _record(
+    export: "ExportJob", size: int, progress: "Progress", output: Path | None
+) -> dict[str, object]:
+    """What became of an export, with plain values; `events` is None where the service is silent."""
+    order = export.order
+    return {
+        "file": str(output),
+        "start": str(order.start),
+        "end": str(order.end),
+        "format": order.format,
+        "compression": order.compression,
+        "events": export.last_status.row_count,
+        "bytes": size,
+        "requests": progress.requests,
+        "seconds": round(progress.seconds(), 3),
+    }
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
@@ -239,11 +271,7 @@ export = ExampleCommand(
     params=[
         *period_arguments(required=False),
         output_option(),
-        click.Option(
-            ["-f", "--format", "file_format"],
-            type=click.Choice(FORMATS),
-            help="Format of the file; by default that of its suffix, else csv.",
-        ),
+        file_format_option(FORMATS, "Format of the file; by default that of its suffix, else csv."),
         click.Option(
             ["--compression"],
             type=click.Choice(["none", "gzip"]),

@@ -3,7 +3,7 @@
 import shlex
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments
+from adanalytics_cli.output.formats import file_format_option
 from adanalytics_client import Period
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def run(
     end: Period | None,
     place: str,
     via: "Via",
-    formats: tuple["PartFormat | Literal['json']", ...],
+    file_format: "PartFormat | None",
     repull: int,
     max_requests: int | None,
     deadline: float | None,
@@ -41,24 +42,20 @@ def run(
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
 
-    part_formats: list[PartFormat] = [each for each in formats if each != "json"]
-    if len(part_formats) > 1:
-        raise click.UsageError("A dataset has one format. Give one of parquet, jsonl and csv.")
-    part_format, as_json = next(iter(part_formats), None), "json" in formats
     invocation = current_invocation(context)
     first, last = period(start, end) if start else (None, None)
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
     words += ["--to", place, *(["--via", via] if via != "auto" else [])]
     words += ["--repull", str(repull)] if repull else []
-    words += ["--format", part_format] if dry_run and part_format else []
+    words += ["--format", file_format] if dry_run and file_format else []
     again = shlex.join(words)
-    dataset = Dataset(place, format=part_format, clock=invocation.clock)
+    dataset = Dataset(place, format=file_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(context, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
             plan = dataset.plan(client, first, last, via=via, repull=repull)
             progress.finish()
-            show_dry_run(plan, client.quota, progress.requests, again, invocation, as_json=as_json)
+            show_dry_run(plan, client.quota, progress.requests, again, invocation)
             return
         _share_memory()
         try:
@@ -78,18 +75,11 @@ def run(
                 # Also where stderr is no terminal: a log of cron is read later.
                 for problem in dataset.report.damaged:
                     click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
-            if dataset.report and as_json:
+            if dataset.report and invocation.as_json:
                 write_sync_report(dataset.report, place, progress)
         if report.failed:
             raise _partly_done(report, place, again)
         remark(_closing(report, progress, place), context)
-
-
-def _note_json(
-    context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
-) -> tuple[str, ...]:
-    current_invocation(context).errors_as_json = "json" in words
-    return words
 
 
 def _share_memory() -> None:
@@ -148,16 +138,8 @@ sync = ExampleCommand(
             required=True,
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
-        click.Option(
-            ["-f", "--format", "formats"],
-            type=click.Choice(["parquet", "jsonl", "csv", "json"]),
-            multiple=True,
-            is_eager=True,
-            callback=_note_json,
-            help=(
-                "Format of a new dataset, by default parquet. With json, the result is printed as "
-                "one object."
-            ),
+        file_format_option(
+            ("parquet", "jsonl", "csv"), "Format of a new dataset, by default parquet."
         ),
         click.Option(
             ["--dry-run"],

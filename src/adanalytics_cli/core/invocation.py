@@ -34,7 +34,7 @@ class Invocation:
     verbose: bool = False
     debug: bool = False
     color: ColorChoice = "auto"
-    errors_as_json: bool = False
+    as_json: bool = False
     clock: Callable[[], datetime] = utc_now
     # What to do when the credential is refused, known once it is known where it came from.
     sign_in_again: str = ""

@@ -42,8 +42,33 @@ def _note_json(
     context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> str | None:
     if value == "json":
-        current_invocation(context).errors_as_json = True
+        current_invocation(context).as_json = True
     return value
+
+
+def file_format_option(known: Sequence[str], summary: str) -> click.Option:
+    """`-f FORMAT` of the files that a command makes, and `-f json` for its result as one object.
+
+    Both may be given. The command gets the format of the files; `as_json` of the invocation tells
+    of the other.
+    """
+    return click.Option(
+        ["-f", "--format", "file_format"],
+        type=click.Choice([*known, "json"]),
+        multiple=True,
+        is_eager=True,
+        callback=_file_format,
+        help=f"{summary} With json, the result is printed as one object.",
+    )
+
+
+def _file_format(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> str | None:
+    formats = [value for value in values if _note_json(context, parameter, value) != "json"]
+    if len(formats) > 1:
+        raise click.UsageError(f"The files have one format, not {' and '.join(formats)}. Give one.")
+    return next(iter(formats), None)
 
 
 def columns_option() -> click.Option:

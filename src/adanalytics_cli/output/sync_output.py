@@ -63,15 +63,13 @@ def show_dry_run(
     spent: int,
     command: str,
     invocation: Invocation,
-    *,
-    as_json: bool,
 ) -> None:
     """Print a plan: for people on a terminal, in a pipe as one object.
 
     `spent` is the number of requests that the plan cost itself, and `command` carries it out.
     """
     record = _record(plan, quota, spent, command)
-    if sys.stdout.isatty() and not as_json:
+    if sys.stdout.isatty() and not invocation.as_json:
         _write_table(record, invocation)
     else:
         click.echo(json_text(record))
