@@ -27,6 +27,11 @@ def test_nothing_has_an_upper_bound() -> None:
     assert [bound for bound in bounds if re.search(r"<|~=|==", bound)] == []
 
 
+def test_the_help_names_the_address_of_the_documentation() -> None:
+    page = (ROOT / "docs/reference/command-line.md").read_text()
+    assert f"Documentation: {PROJECT['urls']['Documentation']}\n" in page
+
+
 @pytest.mark.parametrize("package", ["adanalytics_client", "adanalytics_server", "adanalytics_cli"])
 def test_every_package_is_marked_as_typed(package: str) -> None:
     assert (ROOT / "src" / package / "py.typed").is_file()
