@@ -19,7 +19,7 @@ from adanalytics_client._events import (
     requests_of,
 )
 from adanalytics_client._exports import questions_within
-from adanalytics_client._quota import WINDOW, QuotaState
+from adanalytics_client._quota import QuotaState
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary
@@ -213,7 +213,7 @@ def _auto_requests(estimate: Estimate) -> int:
 def _price_of_pages(
     way: Way, requests: int, estimate: Estimate, quota: QuotaState, concurrency: int, pace: Pace
 ) -> Price:
-    waits = _waits(requests, quota)
+    waits = quota.wait_for(requests)
     if estimate.events is None:
         return Price(way, requests, None, None, waits)
     size = estimate.events * pace.event_bytes
@@ -223,15 +223,8 @@ def _price_of_pages(
 
 def _price_of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price:
     if estimate.events is None:
-        return Price("export", 1, None, None, _waits(1, quota))
+        return Price("export", 1, None, None, quota.wait_for(1))
     size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
     requests = questions_within(written)
-    waits = _waits(requests, quota)
+    waits = quota.wait_for(requests)
     return Price("export", requests, size, written + size / pace.transfer + waits, waits)
-
-
-def _waits(requests: int, quota: QuotaState) -> float:
-    """Return the seconds until the quota allows all requests, an hour for each used-up quota."""
-    if quota.limit is None or quota.remaining is None or requests <= quota.remaining:
-        return 0.0
-    return WINDOW * -(-(requests - quota.remaining) // quota.limit)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from adanalytics_client import Client, QuotaExceeded, RateLimited
+from adanalytics_client import Client, QuotaExceeded, QuotaState, RateLimited
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_server.local import LocalServer
 
@@ -55,6 +55,29 @@ def test_doctor_takes_a_limit_of_the_service_for_no_failure(run: Run, limited: L
     assert lines[quota + 1].strip() == "The login was not checked. Try again then."
     assert f"ok    service    {limited.url} answers" in lines
     assert (result.exit_code, "login  " in result.stdout) == (0, False)
+
+
+@pytest.mark.parametrize("words", [(), ("-q",)])
+def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
+    run: Run, service: LocalServer, words: tuple[str, ...]
+) -> None:
+    service.faults.add("401 on events")
+    refused = run("events", "2025-01-01", "2025-12-31", *words)
+    service.faults.clear()
+    assert refused.exit_code == 4
+    said = (
+        "This pull takes at least 8,760 requests and the quota has 1,000 left, so it will end at "
+        "about 2026-01-20 20:00 UTC. Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
+    )
+    assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
+
+
+def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
+    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QuotaState, "wait_for", lambda _self, _requests: 3600.0)
+    words = ("sync", "2026-01-15", "--to", str(folder), "--max-requests", "3")
+    assert "so it will end at about 2026-01-20 13:00 UTC.\n" in run(*words).stderr
 
 
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.console.quantities import counted
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 
 if TYPE_CHECKING:
@@ -45,6 +47,18 @@ def connect(
         budget=budget,
     ) as opened:
         yield opened
+
+
+def announce_end(context: click.Context, client: "Client", requests: int, advice: str = "") -> None:
+    """Say when a pull will end that takes more requests than the quota has left."""
+    quota = client.quota
+    if seconds := quota.wait_for(requests):
+        end = current_invocation(context).clock() + timedelta(seconds=seconds)
+        remark(
+            f"This pull takes at least {counted(requests, 'request')} and the quota has "
+            f"{quota.remaining:,} left, so it will end at about {end:%Y-%m-%d %H:%M} UTC.{advice}",
+            context,
+        )
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from adanalytics_cli.account.connection import connect
+from adanalytics_cli.account.connection import announce_end, connect
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -67,7 +68,10 @@ def run(
             max_events=shown,
         )
         if split != "auto":
-            progress.expect(query.plan.least_requests)
+            requests = query.plan.least_requests
+            advice = f" Cheaper ways: adanalytics plan {first} {last}"
+            announce_end(context, client, requests, advice)
+            progress.expect(requests)
 
         from adanalytics_cli.core.heap import keep_freed, share_heap
         from adanalytics_cli.output.event_output import read_events, write_event_table, write_events
@@ -87,8 +91,6 @@ def run(
 
 
 def _closing(written: int, progress: "Progress", output: Path | None) -> str:
-    from adanalytics_cli.console.quantities import counted
-
     requests, place = counted(progress.requests, "request"), f" -> {output}" if output else ""
     return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{place}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import connect
+from adanalytics_cli.account.connection import announce_end, connect
 from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
@@ -58,10 +58,13 @@ def run(
             show_dry_run(plan, client.quota, progress.requests, again, invocation)
             return
         _share_memory()
+
+        def expect(queries: int) -> None:
+            announce_end(context, client, min(queries, max_requests or queries))
+            progress.expect(queries)
+
         try:
-            report = dataset.sync(
-                client, first, last, via=via, repull=repull, expect=progress.expect
-            )
+            report = dataset.sync(client, first, last, via=via, repull=repull, expect=expect)
         except (UsedUp, QuotaExceeded, RateLimited, KeyboardInterrupt) as stopped:
             ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
             why = getattr(stopped, "message", str(stopped)).rstrip(".") or "interrupted"

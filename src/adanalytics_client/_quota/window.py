@@ -74,6 +74,17 @@ class QuotaState:
     remaining: int | None
     resumes_at: datetime | None
 
+    def wait_for(self, requests: int) -> float:
+        """Seconds until so many requests are allowed, at most: an hour for each used-up quota.
+
+        Examples:
+            >>> client.quota.wait_for(1_000), client.quota.wait_for(2_500)
+            (0.0, 7200.0)
+        """
+        if self.limit is None or self.remaining is None or requests <= self.remaining:
+            return 0.0
+        return WINDOW * -(-(requests - self.remaining) // self.limit)
+
 
 class Quota:
     """The rules of sending. Every method is quick and is called inside `Atomic`.
