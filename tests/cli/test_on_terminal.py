@@ -54,8 +54,10 @@ def test_the_live_line_on_a_terminal(spawn: Spawn, service: LocalServer, tmp_pat
     assert code == 0
     assert any("events" in line and "quota" in line for line in drawn[1:-1])
     assert all(len(line) < 80 and "\n" not in line for line in drawn[:-1])
-    assert drawn[-1].startswith("2,000 events, 24 requests, ")
-    assert drawn[-1].endswith(f"-> {target}\r\n")
+    closing, hint, _ = drawn[-1].split("\r\n")
+    assert closing.startswith("2,000 events, 24 requests, ")
+    assert closing.endswith(f"-> {target}")
+    assert hint == "--split auto pulls this with about 1 request."
 
 
 def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> None:
@@ -64,8 +66,8 @@ def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> No
     lines = shown.splitlines()
     assert code == 0
     assert "\x1b" not in shown
-    assert len([json.loads(line) for line in lines[:-1]]) == 2_000
-    assert lines[-1].startswith("2,000 events, 24 requests, ")
+    assert len([json.loads(line) for line in lines[:-2]]) == 2_000
+    assert lines[-2].startswith("2,000 events, 24 requests, ")
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--quiet"]])

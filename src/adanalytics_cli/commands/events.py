@@ -1,6 +1,7 @@
 """`adanalytics events`: every event of a period, as the service sent it."""
 
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -88,6 +89,21 @@ def run(
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
     remark(_closing(written, progress, output), context)
+    if sys.stderr.isatty() and split != "auto" and per_page is None:
+        least = _least_requests(first, last, written)
+        if 10 * least <= progress.requests:
+            remark(f"--split auto pulls this with about {counted(least, 'request')}.", context)
+
+
+def _least_requests(first: date, last: date, written: int) -> int:
+    """The requests of an auto pull, as if the days of the range shared its events evenly."""
+    from adanalytics_client import QuotaState
+    from adanalytics_client.pricing import Estimate, prices
+
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    shared = Estimate(first, last, dict.fromkeys(days, -(-written // len(days))))
+    _, auto, _ = prices(shared, QuotaState(None, None, None))
+    return auto.requests
 
 
 def _closing(written: int, progress: "Progress", output: Path | None) -> str:
