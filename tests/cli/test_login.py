@@ -14,6 +14,7 @@ from click.testing import Result
 from keyring.backend import KeyringBackend
 
 from adanalytics_cli.account import keyring_access
+from adanalytics_cli.commands import login as login_command
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -233,6 +234,52 @@ def test_a_login_that_cannot_start(
     assert done.exit_code in (2, 4)
     assert said in done.stderr
     assert not logins.exists()
+
+
+@pytest.fixture
+def at_terminal(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """The server, and a person who may be asked; the runner takes stdin for what they type."""
+    monkeypatch.setattr(login_command, "can_ask", lambda: True)
+    return server
+
+
+def test_only_what_was_wrong_is_asked_for_again(
+    run: Run, at_terminal: LocalServer, logins: Path
+) -> None:
+    """An address that is none, one where nobody answers, a wrong password, a wrong partner."""
+    at = at_terminal
+    typed = ["stats.example", "http://127.0.0.1:9", at.url, "nobody", at.email, "wrong"]
+    typed += [at.email, at.password, "acme"]
+    done = run("login", stdin="".join(f"{line}\n" for line in typed))
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(logins.read_text())["logins"]["default"]["base_url"] == at.url
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert errors == [
+        "Error: the address must be an http or https address such as https://stats.example.",
+        (
+            "Error: The client could not connect to 127.0.0.1:9: Connection refused. "
+            "Check the address and the network, or try later."
+        ),
+        "Error: The credential was refused (401: Unauthorized). Check the e-mail and password.",
+        "Error: Not found (404). Check the partner and the address.",
+    ]
+    questions = ("Address of the service: ", "Partner: ", "E-mail (", "Password of ")
+    assert [done.stderr.count(each) for each in questions] == [3, 2, 2, 2]
+    assert at.password not in done.output
+
+
+def test_the_way_of_the_last_login_is_offered(run: Run, at_terminal: LocalServer) -> None:
+    at = at_terminal
+    place = ["--base-url", at.url, "--partner", "acme"]
+    asked = []
+    for typed in (["", at.api_key], [at.api_key], ["", at.email, at.password],
+                  [at.password], ["", at.api_key], ["", at.password]):  # fmt: skip
+        done = run("login", *place, stdin="".join(f"{line}\n" for line in typed))
+        assert done.exit_code == 0, done.stderr
+        asked.append(done.stderr.partition(": ")[0])
+    password = f"Password of {at.email} (or nothing, to use an API key)"
+    key = "API key (or nothing, to use an e-mail)"
+    assert asked == ["E-mail (or nothing, to use an API key)", key, key, password, password, key]
 
 
 class Keyring(KeyringBackend):

@@ -6,7 +6,9 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -31,7 +33,7 @@ from adanalytics_cli.core.settings import (
 )
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client
+    from adanalytics_client import AdAnalyticsError, Client
 
 
 @click.pass_context
@@ -44,27 +46,56 @@ def run(
     no_verify: bool,
 ) -> None:
     """Ask for what is missing, try it, and store it; nothing is stored that does not work."""
+    from adanalytics_client import AuthenticationError, NotFound, PermissionDenied
+
     invocation = current_invocation(context)
     place = find_place(invocation, os.environ, new_profile=True)
-    base_url = _given(place.base_url, "Address of the service") or base_url_of(place)
-    partner = _given(place.partner, "Partner") or partner_of(place)
-    account = _read_account(
-        place, email, password_stdin=password_stdin, api_key_stdin=api_key_stdin
-    )
-    invocation.secrets.add(account.secret)
-
+    profile = place.profile.value
+    logins = LoginStore(state_folder(os.environ))
+    stored = logins.find(profile)
+    key_first = stored is not None and stored.kind == "api_key"
+    if place.base_url is None and can_ask():
+        check = partial(_check_address, try_it=not no_verify)
+        address = ask("Address of the service", check=check)
+        place = replace(place, base_url=Setting(address, "prompt"))
+    base_url = base_url_of(place)
+    account: Credential | None = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
-    with open_client(context, base_url, partner, account, max_wait=place.max_wait) as (client, _):
-        login, secret = check_account(
-            account, client, base_url, now=invocation.clock(), try_it=not no_verify
+    outcome: tuple[StoredLogin, str] | None = None
+    while outcome is None:
+        if place.partner is None and can_ask():
+            place = replace(place, partner=Setting(ask("Partner"), "prompt"))
+        partner = partner_of(place)
+        account = account or _read_account(
+            place,
+            email,
+            password_stdin=password_stdin,
+            api_key_stdin=api_key_stdin,
+            key_first=key_first,
         )
+        invocation.secrets.add(account.secret)
+        try:
+            opened = open_client(context, base_url, partner, account, max_wait=place.max_wait)
+            with opened as (client, _progress):
+                outcome = check_account(
+                    account, client, base_url, now=invocation.clock(), try_it=not no_verify
+                )
+        except AuthenticationError as error:
+            if account.source != "prompt":
+                raise
+            click.echo(f"Error: {_for_people(error)}", err=True)
+            key_first, account = account.kind == "api_key", None
+        except (NotFound, PermissionDenied) as error:
+            if place.partner is None or place.partner.source != "prompt":
+                raise
+            click.echo(f"Error: {_for_people(error)}", err=True)
+            place = replace(place, partner=None)
+    login, secret = outcome
     invocation.secrets.add(secret)
-    values = {"base_url": base_url, "partner": partner}
+    values = {"base_url": base_url, "partner": partner_of(place)}
     if login.email:
         values["email"] = login.email
-    profile = place.profile.value
     write_profile(settings_file(os.environ), profile, values)
-    logins = LoginStore(state_folder(os.environ))
     where = keep_login(
         logins, profile, login, secret, store, notice=lambda text: remark(text, context)
     )
@@ -72,14 +103,36 @@ def run(
     remark(f"Stored for profile {profile} in {where}.", context)
 
 
-def _given(setting: Setting | None, question: str) -> str:
-    if setting is not None:
-        return setting.value
-    return ask(question) if can_ask() else ""
+def _check_address(address: str, *, try_it: bool) -> str:
+    """The address, once something answers there; click.UsageError asks for another one."""
+    from adanalytics_client import AdAnalyticsError, Client, RetryPolicy, StatusError
+
+    once = RetryPolicy(attempts=1)
+    try:
+        with Client(
+            address, api_key="-", partner="-", retry=once, timeout=10, quota_log="memory"
+        ) as client:
+            if try_it:
+                client.dates()
+    except StatusError:
+        # It answers, and refuses the key, as it should.
+        pass
+    except AdAnalyticsError as error:
+        raise click.UsageError(_for_people(error)) from None
+    return address
+
+
+def _for_people(error: "AdAnalyticsError") -> str:
+    return error.message.replace("base_url", "the address")
 
 
 def _read_account(
-    place: Place, email: str | None, *, password_stdin: bool, api_key_stdin: bool
+    place: Place,
+    email: str | None,
+    *,
+    password_stdin: bool,
+    api_key_stdin: bool,
+    key_first: bool,
 ) -> Credential:
     """What to sign in with: stdin, else the environment, else a person at the terminal."""
     if api_key_stdin and (password_stdin or email):
@@ -92,19 +145,30 @@ def _read_account(
             raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
         return Credential("password", secret_from_stdin("password"), "stdin", known)
     found = in_environment(place, os.environ) if email is None else None
-    return found or _ask_account(known)
+    return found or _ask_account(known, fixed=bool(email), key_first=key_first)
 
 
-def _ask_account(known: str) -> Credential:
+def _ask_account(known: str, *, fixed: bool, key_first: bool) -> Credential:
+    """Ask for an API key or a password, first for what the last login was made with.
+
+    `known` is an e-mail or empty; when it is `fixed`, only its password is asked for.
+    """
     if not can_ask():
         raise click.UsageError(
             "No credential. Give --api-key-stdin, or --email with --password-stdin, "
             "and write the secret to stdin."
         )
-    who = known or ask("E-mail (or nothing, to use an API key)")
-    if not who:
+    if key_first and not fixed:
+        if key := ask_secret("API key (or nothing, to use an e-mail)", optional=True):
+            return Credential("api_key", key, "prompt")
+        known, fixed = known or ask("E-mail"), True
+    who = known or ask("E-mail (or nothing, to use an API key)", optional=True)
+    fixed = fixed or not known
+    other = "" if fixed else " (or nothing, to use an API key)"
+    password = who and ask_secret(f"Password of {who}{other}", optional=not fixed)
+    if not password:
         return Credential("api_key", ask_secret("API key"), "prompt")
-    return Credential("password", ask_secret(f"Password of {who}"), "prompt", who)
+    return Credential("password", password, "prompt", who)
 
 
 def _signed_in(login: StoredLogin, base_url: str) -> str:

@@ -1,6 +1,7 @@
 """Ask a person at the terminal, or read a secret from stdin; never from an option's value."""
 
 import sys
+from collections.abc import Callable
 
 import click
 
@@ -11,15 +12,24 @@ def can_ask() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
-def ask(question: str) -> str:
-    """A line typed in; may be empty."""
-    answer: str = click.prompt(question, default="", show_default=False, err=True)
+def ask(question: str, *, optional: bool = False, check: Callable[[str], str] | None = None) -> str:
+    """A line typed in; empty only if `optional`.
+
+    `check` gives the answer to take, or raises click.UsageError, and the question comes again.
+    """
+    default = "" if optional else None
+    answer: str = click.prompt(
+        question, default=default, show_default=False, value_proc=check, err=True
+    )
     return answer.strip()
 
 
-def ask_secret(question: str) -> str:
-    """A line typed in without being shown."""
-    answer: str = click.prompt(question, hide_input=True, err=True)
+def ask_secret(question: str, *, optional: bool = False) -> str:
+    """A line typed in without being shown; empty only if `optional`."""
+    default = "" if optional else None
+    answer: str = click.prompt(
+        question, default=default, show_default=False, hide_input=True, err=True
+    )
     return answer
 
 
