@@ -243,7 +243,7 @@ def _start(server: "LocalServer") -> None:
     try:
         server.__enter__()
     except ValueError as error:
-        raise ConfigurationError(f"partner: {error}.") from None
+        raise ConfigurationError(f"partner: {error}") from None
 
 
 def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any]:

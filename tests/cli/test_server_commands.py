@@ -143,7 +143,7 @@ def test_a_bad_file_is_refused_as_a_whole(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["partner", "add", "acme"], 1, "exists already"),
+        (["partner", "add", "acme"], 1, "already exists"),
         (["partner", "add", "x", "--currency", "dollar"], 1, "ISO 4217"),
         (["user", "delete", "no@example.org"], 1, "Unknown user"),
         (["user", "add", "x@example.org", "--role", "boss"], 2, "'boss' is not one of"),

@@ -88,14 +88,14 @@ def test_a_chunk_that_is_gone_is_noticed(
         keys = [key for (key,) in connection.execute("SELECT key FROM chunks ORDER BY key")]
         assert len(keys) > 3
         connection.execute("DELETE FROM chunks WHERE key = ?", (keys[which],))
-    with pytest.raises(HourReplaced, match="has not all rows"):
+    with pytest.raises(HourReplaced, match=r"rows of hour \d+ are missing"):
         read_pieces(store, spans)
 
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda texts: texts.replace(b'},{"event_id', b'} ,"event_id', 1), "not as many rows"),
+        (lambda texts: texts.replace(b'},{"event_id', b'} ,"event_id', 1), "wrong number of rows"),
         (lambda texts: bytes(len(texts)), "no events"),
     ],
 )

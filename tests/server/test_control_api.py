@@ -120,11 +120,11 @@ def test_tokens_and_rate_windows_follow_the_clock() -> None:
         ("clock", {"advance": 1e18}, "advance", "years 1970 to 9998"),
         ("clock", {"now": None}, "body", "needs now, advance or freeze"),
         ("faults", {"faults": []}, "faults", "at least 1"),
-        ("faults", {"faults": ["503", "503 onec"]}, "faults.1", "'onec' begins no clause"),
+        ("faults", {"faults": ["503", "503 onec"]}, "faults.1", "unknown clause 'onec'"),
         ("faults", {"faults": [{"effect": "status"}]}, "faults.0", "from 200 to 599"),
         ("faults", {"faults": [{"effect": "reset", "often": 1}]}, "faults.0.often", "unexpected"),
         ("faults", {"faults": [7]}, "faults.0", "object"),
-        ("snapshots", {"name": ".."}, "name", "cannot name a snapshot"),
+        ("snapshots", {"name": ".."}, "name", "invalid snapshot name"),
     ],
 )
 def test_what_it_cannot_do_is_named(
@@ -166,7 +166,7 @@ def test_snapshots_over_http(adanalytics: LocalServer) -> None:
     assert len(adanalytics.faults.counts()) == 1
     missing = control(adanalytics, "snapshots/none/restore")
     assert missing.status_code == 404
-    assert "there is: broken" in missing.json()["error"]
+    assert "known snapshots: broken" in missing.json()["error"]
     names = httpx.get(f"{adanalytics.url}/_control/snapshots").json()["snapshots"]
     assert "broken" in names
 

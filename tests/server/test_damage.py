@@ -112,8 +112,8 @@ def test_a_damaged_file_is_one_line_without_a_traceback(
     (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert not record.exc_info
     assert record.getMessage().endswith(
-        "partners/1/2026-02.db is damaged (file is not a database): put its folder back from a"
-        " backup, or remove the folder and load its files again"
+        "partners/1/2026-02.db is damaged (file is not a database): restore its folder from a"
+        " backup, or delete the folder and load its files again"
     )
 
 

@@ -252,8 +252,8 @@ def test_choices_combine_and_refine_a_set() -> None:
         ("envelope-data,", "Unknown dialect ''"),
         ("envelope", "Unknown dialect 'envelope'"),
         ("envelope-data,envelope-items", "'envelope-items' contradicts 'envelope-data'"),
-        ("envelope-data,modern", "'modern' is a whole set: name it first"),
-        ("modern,bare", "'bare' is a whole set"),
+        ("envelope-data,modern", "'modern' is a complete set: put it first"),
+        ("modern,bare", "'bare' is a complete set"),
         ("envelope-array,meta-flat", "no room for page numbers"),
     ],
 )

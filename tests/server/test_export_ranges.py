@@ -169,7 +169,7 @@ def test_a_deleted_file_is_said_to_be_gone_and_written_again(
     gone = httpx.get(url)
     assert (gone.status_code, gone.json()["error"]) == (
         410,
-        "The file was deleted: order the export again",
+        "The file was deleted: start the export again",
     )
     again = http.post(f"{API}/bulk-export", json=ORDER).json()["download_url"]
     assert again != url

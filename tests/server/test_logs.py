@@ -170,7 +170,7 @@ def test_a_full_disk_is_one_line(
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     (failure,) = [line for line in lines if line["level"] == "error"]
     assert answer.headers["x-request-id"] in failure["message"]
-    assert f"/{file}'; make room on it" in failure["message"]
+    assert f"/{file}'; free some space" in failure["message"]
     assert "no room on the disk" in failure["message"]
     assert "trace" not in failure
 

@@ -55,9 +55,9 @@ def test_exact_amounts(text: str, nanos: int) -> None:
         ("0.0000000001", "has more than 9 digits after the point"),
         ("1e-10", "has more than 9 digits after the point"),
         ("1e-9999", "has more than 9 digits after the point"),
-        ("1000000000.000000001", "is beyond 1000000000 units"),
-        ("-1e10", "is beyond 1000000000 units"),
-        ("1e9999", "is beyond 1000000000 units"),
+        ("1000000000.000000001", "exceeds 1000000000 units"),
+        ("-1e10", "exceeds 1000000000 units"),
+        ("1e9999", "exceeds 1000000000 units"),
     ],
 )
 def test_amounts_that_nanos_cannot_hold(text: str, message: str) -> None:

@@ -213,7 +213,7 @@ def test_progress_comes_to_its_end(store: PartnerStore) -> None:
     [
         (START, 0, 1, "the number of days must be at least 1"),
         (START, 1, 0, "events per day must be at least 1"),
-        (date(9999, 12, 31), 2, 1, "2 days from 9999-12-31 on go beyond 9999-12-31"),
+        (date(9999, 12, 31), 2, 1, "2 days from 9999-12-31 end after 9999-12-31"),
         (date(999, 12, 31), 2, 1, "0999-12-31 is before 1000-01-01"),
     ],
 )

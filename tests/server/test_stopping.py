@@ -179,7 +179,7 @@ def test_a_request_without_an_end_is_given_up(
         assert not read_all(busy).endswith(b"0\r\n\r\n")
         running.wait()
     assert running.app.steps == ["given up", "closed"]
-    assert said(caplog) == ["Stopped after 0 s with requests under way: 1"]
+    assert said(caplog) == ["Stopped after 0 s; requests cancelled: 1"]
 
 
 @pytest.mark.parametrize("fault", ["reset", "empty reply", "truncated body"])
@@ -191,4 +191,4 @@ def test_a_connection_that_a_fault_ended_is_not_waited_for(
         dates = f"{server.url}/api/partners/acme/ad-analytics/dates"
         with pytest.raises(httpx.TransportError):
             httpx.get(dates, headers={"Authorization": f"Bearer {server.api_key}"})
-    assert said(caplog) == ["Stopping: requests under way get 8 s to finish"]
+    assert said(caplog) == ["Stopping: requests in progress have 8 s to finish"]

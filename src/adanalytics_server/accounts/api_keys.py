@@ -39,12 +39,12 @@ class ApiKeys:
         """
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
-            raise AccountError(f"Only an admin can have API keys, and {email!r} is no admin.")
+            raise AccountError(f"Only an admin can have API keys, and {email!r} is not an admin.")
         check_name(name)
         if not any(character.isprintable() and character != " " for character in name):
             raise AccountError("A key needs a name.")
         if len(name) > LONGEST_KEY_NAME:
-            raise AccountError(f"The name of a key has {LONGEST_KEY_NAME} characters at most.")
+            raise AccountError(f"The name of a key can have at most {LONGEST_KEY_NAME} characters.")
         key = new_api_key()
         async with self._state.writing() as connection:
             await connection.execute(
@@ -77,7 +77,7 @@ class ApiKeys:
             raise AccountError(f"Unknown key {number_or_name!r}. Known keys: {known or 'none'}.")
         if len(found) > 1:
             numbers = ", ".join(str(key.number) for key in found)
-            raise AccountError(f"{number_or_name!r} is the name of keys {numbers}. Give a number.")
+            raise AccountError(f"Keys {numbers} are all named {number_or_name!r}. Give a number.")
         await self.delete_number(found[0].number)
 
     async def delete_number(self, number: int) -> None:

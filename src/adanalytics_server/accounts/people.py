@@ -61,12 +61,14 @@ class Accounts:
         """
         if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
             raise AccountError(
-                f"{partner_id!r} cannot be a partner id. Use 1 to 200 characters of text,"
-                " without '/' and control characters."
+                f"Invalid partner id {partner_id!r}. Use 1 to 200 characters,"
+                " without '/' or control characters."
             )
         check_name(name)
         if not _CURRENCY.fullmatch(currency):
-            raise AccountError(f"{currency!r} is no ISO 4217 code. Use three letters such as USD.")
+            raise AccountError(
+                f"{currency!r} is not an ISO 4217 code. Use three letters, such as USD."
+            )
         try:
             async with self._state.writing() as connection:
                 await connection.execute(
@@ -75,7 +77,7 @@ class Accounts:
                 )
         except sqlite3.IntegrityError as error:
             raise AccountError(
-                f"Partner {partner_id!r} exists already. Use it, or choose another id."
+                f"Partner {partner_id!r} already exists. Use it, or choose another id."
             ) from error
         return await self.partner(partner_id)
 
@@ -116,7 +118,7 @@ class Accounts:
                 ``SHORTEST_PASSWORD``, or a partner does not exist.
         """
         if len(password) < SHORTEST_PASSWORD:
-            raise AccountError(f"The password needs {SHORTEST_PASSWORD} characters or more.")
+            raise AccountError(f"The password must have at least {SHORTEST_PASSWORD} characters.")
         password_hash = await asyncio.to_thread(hash_password, password)
         return await self.add_user_with_hash(
             email, password_hash=password_hash, role=role, partners=partners
@@ -131,9 +133,9 @@ class Accounts:
             AccountError: as ``add_user``.
         """
         if not _EMAIL.fullmatch(email):
-            raise AccountError(f"{email!r} is no e-mail address. Write it as name@host.")
+            raise AccountError(f"{email!r} is not an e-mail address. Write it as name@host.")
         if role == "partner" and not partners:
-            raise AccountError("A user with role partner needs a partner to read. Name one.")
+            raise AccountError("A user with role partner needs at least one partner to read.")
         numbers = [(await self.partner(partner)).number for partner in partners]
         try:
             async with self._state.writing() as connection:
@@ -148,7 +150,7 @@ class Accounts:
                 )
         except sqlite3.IntegrityError as error:
             raise AccountError(
-                f"User {email!r} exists already. Choose another e-mail, or delete that user first."
+                f"User {email!r} already exists. Choose another e-mail, or delete that user first."
             ) from error
         return await self.user_by_email(email)
 
@@ -197,7 +199,7 @@ class Accounts:
 def check_name(name: str) -> None:
     """Raise ``AccountError`` when a name of anything has characters that are no text."""
     if _NOT_IN_NAMES.search(name):
-        raise AccountError(f"{name!r} cannot be a name. Write it as UTF-8 text.")
+        raise AccountError(f"Invalid name {name!r}. Write it as UTF-8 text.")
 
 
 def _partner(row: sqlite3.Row) -> Partner:

@@ -211,7 +211,7 @@ async def answer_bad_parameters(request: Request, error: Exception) -> Response:
         raise error
     known = ", ".join(parameters_of(request)) or "none"
     details = [
-        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter; there is: {known}")
+        _detail(problem["loc"][1:], problem, unknown=f"is not a parameter; known: {known}")
         for problem in error.errors()
     ]
     return error_response(ApiError(400, "Bad Request", details=details))

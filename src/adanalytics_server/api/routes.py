@@ -185,7 +185,7 @@ async def start_export(
     """Order a file with all events of a range; asking again for the same data is the same job."""
     body = await read_body(request, BulkExportRequest)
     if body.format == "parquet" and not parquet_is_available():
-        message = 'needs pyarrow on the server, install it with: pip install "adanalytics[arrow]"'
+        message = 'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"'
         raise bad_parameter("format", message)
     job = await context.exports.order(
         partner.number,
@@ -230,7 +230,7 @@ async def download(
     As from an object store, the signed address is all that is needed, and all that may be sent.
     """
     if "authorization" in request.headers:
-        raise ApiError(400, "A signed address takes no Authorization header")
+        raise ApiError(400, "A signed URL takes no Authorization header")
     now = context.clock.now()
     if not context.signer.opens(
         request.url.path, expires=query.expires, signature=query.signature, now=now // 1000

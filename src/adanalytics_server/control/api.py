@@ -104,7 +104,7 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
     at = moved.now() if order.now is None else _milliseconds(order.now)
     for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
         if not 0 <= reached <= _LATEST:
-            raise bad_parameter(field, "leads out of the years 1970 to 9998")
+            raise bad_parameter(field, "would move the clock out of the years 1970 to 9998")
     if order.now is not None:
         moved.set(at)
     if order.advance is not None:

@@ -110,12 +110,12 @@ class Controls:
         """
         if not _NAME.fullmatch(name):
             raise ControlError(
-                f"{name!r} cannot name a snapshot: use up to 64 letters, digits, '.', '_' and '-'"
+                f"invalid snapshot name {name!r}: use up to 64 letters, digits, '.', '_' and '-'"
             )
         async with self._turn:
             if name not in self._snapshots and len(self._snapshots) >= MOST_SNAPSHOTS:
                 raise ControlError(
-                    f"there are {MOST_SNAPSHOTS} snapshots already: use one of their names again"
+                    f"there are already {MOST_SNAPSHOTS} snapshots: reuse one of their names"
                 )
             # Its files go first: if the new one fails, there is none of this name.
             self._snapshots.pop(name, None)
@@ -131,7 +131,7 @@ class Controls:
         async with self._turn:
             if name not in self._snapshots:
                 known = ", ".join(self._snapshots) or "none"
-                raise ControlError(f"there is no snapshot {name!r}; there is: {known}")
+                raise ControlError(f"unknown snapshot {name!r}; known snapshots: {known}")
             await self._restore(self._snapshots[name])
 
     def snapshots(self) -> list[str]:

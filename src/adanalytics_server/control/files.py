@@ -93,9 +93,9 @@ class DataFiles:
                 shutil.rmtree(self._partners / str(number))
             elif before.copy is None:
                 raise CannotRestore(
-                    f"the events of partner number {number} have changed, and there is no copy,"
-                    f" because {before.reason}: take a snapshot before loading, or start the"
-                    " server again on a fresh folder"
+                    f"the events of partner number {number} have changed, and there is no copy"
+                    f" because {before.reason}: take a snapshot before loading, or restart the"
+                    " server on a fresh folder"
                 )
             else:
                 _bring_back(self._stores.of(number), before.copy)
@@ -123,7 +123,7 @@ class DataFiles:
                 if revision == 0:
                     return Events(revision)
                 if at_most is not None and size > at_most:
-                    return Events(revision, reason=f"{size >> 20} MiB were too much to copy")
+                    return Events(revision, reason=f"{size >> 20} MiB was too much to copy")
                 into.mkdir(parents=True)
                 for file in sorted(store.folder.glob("*.db")):
                     _copy(file, into / file.name)

@@ -50,7 +50,7 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
     try:
         size = (await asyncio.to_thread(path.stat)).st_size
     except FileNotFoundError as error:
-        raise ApiError(410, "The file was deleted: order the export again") from error
+        raise ApiError(410, "The file was deleted: start the export again") from error
     etag = f'"{job.sha256}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
     # Before the range, so that a resumed download gets no part of another file (section 13.2.2).

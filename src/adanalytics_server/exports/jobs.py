@@ -132,7 +132,7 @@ class Exports:
             try:
                 await self._remove_expired()
             except (OSError, sqlite3.Error) as error:
-                _log.error("expired exports could not be removed: %s", error)
+                _log.error("cannot remove expired exports: %s", error)
 
     async def _same(self, request: ExportRequest) -> ExportJob | None:
         job = await self.table.newest(request)
@@ -170,7 +170,7 @@ class Exports:
                 await self._run(export_id)
             except (OSError, sqlite3.Error) as error:
                 # Not even the failure could be stored. There may be room again later.
-                _log.error("export %s waits: %s", export_id, error)
+                _log.error("export %s is postponed: %s", export_id, error)
                 await asyncio.sleep(CLEANING_SECONDS)
                 self._queue.put_nowait(export_id)
 

@@ -249,10 +249,10 @@ def dialect_of(names: str) -> Dialect:
             raise DialectError(f"Unknown dialect {name!r}. Known dialects: {', '.join(DIALECTS)}.")
         is_set = len(choice.changes) != 1
         if is_set and seen:
-            raise DialectError(f"{name!r} is a whole set: name it first, and only one")
+            raise DialectError(f"{name!r} is a complete set: put it first, and name only one set")
         for gap in choice.changes:
             if not is_set and stated.setdefault(gap, name) != name:
-                raise DialectError(f"{name!r} contradicts {stated[gap]!r}: name one of them")
+                raise DialectError(f"{name!r} contradicts {stated[gap]!r}: name only one of them")
         seen.append(name)
         changes |= choice.changes
     if changes.get("envelope") == "array" and "metadata" not in stated:
@@ -261,6 +261,6 @@ def dialect_of(names: str) -> Dialect:
     dialect = Dialect(**changes)
     if dialect.envelope == "array" and dialect.metadata not in ("header", "none"):
         raise DialectError(
-            "envelope-array has no room for page numbers: use meta-header or meta-none with it"
+            "envelope-array has no room for page numbers: add meta-header or meta-none"
         )
     return dialect

@@ -60,7 +60,7 @@ class Exchange:
         extension = (self.scope.get("extensions") or {}).get(CONNECTION)
         if extension is None:
             raise NoConnection(
-                "this fault ends connections, which needs LocalServer or 'adanalytics serve'"
+                "this fault closes connections, which only LocalServer and 'adanalytics serve' can"
             )
         transport = cast("asyncio.Transport", extension["transport"])
         if reset:

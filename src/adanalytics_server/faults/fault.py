@@ -126,7 +126,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
-            raise FaultError(f"{self.effect!r} is no effect; there is: {', '.join(EFFECTS)}")
+            raise FaultError(f"unknown effect {self.effect!r}; known effects: {', '.join(EFFECTS)}")
         self._check_parameters()
         self._check_match()
         self._check_times()
@@ -161,7 +161,7 @@ class Fault:
         if self.effect == "status" and not (self.status and 200 <= self.status <= 599):
             raise FaultError("effect status needs a status from 200 to 599")
         if self.content_type is not None and self.body is None:
-            raise FaultError("content_type goes with a body")
+            raise FaultError("content_type needs a body")
         for name, value in (("content_type", self.content_type), ("retry_after", self.retry_after)):
             if value is not None and not (value.isascii() and value.isprintable()):
                 raise FaultError(f"{name} must be printable ASCII, as headers are")
@@ -172,17 +172,17 @@ class Fault:
 
     def _check_match(self) -> None:
         if self.method is not None and not (self.method.isalpha() and self.method.isupper()):
-            raise FaultError(f"{self.method!r} is no HTTP method in capital letters")
+            raise FaultError(f"{self.method!r} is not an HTTP method in capital letters")
         if self.path is not None and not self.path.startswith("/"):
-            raise FaultError(f"a path begins with '/': {self.path!r} does not")
+            raise FaultError(f"the path {self.path!r} must begin with '/'")
         if self.operation is not None and self.operation not in OPERATIONS:
             known = ", ".join(OPERATIONS)
-            raise FaultError(f"{self.operation!r} is no operation; there is: {known}")
+            raise FaultError(f"unknown operation {self.operation!r}; known operations: {known}")
         possible = _ONLY_FOR.get(self.effect)
         if possible and self.operation not in (None, *possible):
-            raise FaultError(f"{self.effect} is for {' and '.join(possible)} only")
+            raise FaultError(f"effect {self.effect} works with {' and '.join(possible)} only")
         if self.key is not None and len(self.key) != 4:
-            raise FaultError("key is the last four characters of a key, never more of it")
+            raise FaultError("key must be exactly the last four characters of a key")
 
     def _check_times(self) -> None:
         if self.after < 0:
@@ -190,7 +190,7 @@ class Fault:
         if self.times is not None and self.times < 1:
             raise FaultError("times must be at least 1")
         if self.per is not None and self.times is None:
-            raise FaultError("per needs times: how often in each")
+            raise FaultError("per needs times: how often to strike in each")
         if not 0 < self.probability <= 1:
             raise FaultError("probability must be above 0 and at most 1")
 
@@ -211,7 +211,7 @@ def parse_fault(text: str) -> Fault:
     while words.left:
         clause, found = _clause(words)
         if clause in clauses:
-            raise words.wrong(f"the clause {clause!r} is there twice")
+            raise words.wrong(f"the clause {clause!r} occurs twice")
         clauses.add(clause)
         values |= found
     try:
@@ -249,8 +249,8 @@ class _Words:
     def take(self, pattern: str, expected: str) -> str:
         """Take the next word, which has to match."""
         if not self.come(pattern):
-            place = f"where {self.left[0]!r} is" if self.left else "at its end"
-            raise self.wrong(f"{expected} expected {place}")
+            found = f", not {self.left[0]!r}" if self.left else " at the end"
+            raise self.wrong(f"expected {expected}{found}")
         return self.left.popleft()
 
 
@@ -258,7 +258,7 @@ def _effect(words: _Words) -> dict[str, Any]:
     if words.come("[2-5][0-9]{2}"):
         values: dict[str, Any] = {"effect": "status", "status": int(words.left.popleft())}
         if words.skip("retry-after"):
-            values["retry_after"] = words.take(_NUMBER, "the seconds of Retry-After are")
+            values["retry_after"] = words.take(_NUMBER, "the seconds of Retry-After")
         return values
     named = {effect: effect.split("_") for effect in EFFECTS if effect != "status"}
     effect = next((effect for effect, parts in named.items() if words.skip(*parts)), None)
@@ -266,7 +266,7 @@ def _effect(words: _Words) -> dict[str, Any]:
         known = ", ".join(map(" ".join, named.values()))
         raise words.wrong(f"it must begin with a status such as 503, or with: {known}")
     if "seconds" in _PARAMETERS.get(effect, ()):
-        time = words.take(_TIME, "a time such as 200ms or 1.5s is").lower()
+        time = words.take(_TIME, "a time such as 200ms or 1.5s").lower()
         seconds = float(time.rstrip("ms")) / (1000 if time.endswith("ms") else 1)
         return {"effect": effect, "seconds": seconds}
     # A number that "times" follows counts the strikes, not the rows.
@@ -279,20 +279,20 @@ def _clause(words: _Words) -> tuple[str, dict[str, Any]]:
     if words.skip("on"):
         return "on", _target(words)
     if words.skip("for"):
-        words.take("key", "'key' is")
-        return "for", {"key": words.take(".+", "the last four characters of a key are")}
+        words.take("key", "'key'")
+        return "for", {"key": words.take(".+", "the last four characters of a key")}
     if words.skip("after"):
-        return "after", {"after": int(words.take(_NUMBER, "a number is"))}
+        return "after", {"after": int(words.take(_NUMBER, "a number"))}
     if words.skip("with"):
-        words.take("probability", "'probability' is")
-        dice = {"probability": float(words.take(_FRACTION, "a number from 0 to 1 is"))}
+        words.take("probability", "'probability'")
+        dice = {"probability": float(words.take(_FRACTION, "a number from 0 to 1"))}
         if words.skip("seed"):
-            dice["seed"] = int(words.take("-?[0-9]{1,18}", "a whole number is"))
+            dice["seed"] = int(words.take("-?[0-9]{1,18}", "a whole number"))
         return "with", dice
     if words.come(f"once|twice|always|{_NUMBER}"):
         return "times", _times(words)
     raise words.wrong(
-        f"{words.left[0]!r} begins no clause; there is: on, for key, after, once, twice,"
+        f"unknown clause {words.left[0]!r}; known clauses: on, for key, after, once, twice,"
         " N times, always, with probability"
     )
 
@@ -308,17 +308,17 @@ def _target(words: _Words) -> dict[str, Any]:
     elif not target:
         found = next(iter(words.left), "nothing")
         known = ", ".join(OPERATIONS)
-        raise words.wrong(f"'on' takes a method, a path or one of {known}; not {found}")
+        raise words.wrong(f"'on' takes a method, a path or one of {known}, not {found}")
     return target
 
 
 def _times(words: _Words) -> dict[str, Any]:
     count = words.left.popleft().lower()
     if count.isdecimal():
-        words.take("times", "'times' is")
+        words.take("times", "'times'")
         times: dict[str, Any] = {"times": int(count)}
     else:
         times = {"times": {"once": 1, "twice": 2, "always": None}[count]}
     if words.skip("per"):
-        times["per"] = words.take("hour|request", "'hour' or 'request' is").lower()
+        times["per"] = words.take("hour|request", "'hour' or 'request'").lower()
     return times

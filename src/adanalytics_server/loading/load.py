@@ -173,7 +173,7 @@ class _Reader:
         try:
             sorter.add(record)
         except OSError as error:
-            message = f"no room for temporary files in the partner's folder, {error.strerror}"
+            message = f"no room for temporary files in the partner's folder ({error.strerror})"
             raise LoadError(self._path, None, None, message) from error
 
     def _check_columns(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping as Row
 from dataclasses import dataclass
 from typing import Self
 
-from adanalytics_server.loading.values import FIELDS, NAME_FIELDS, Field, text_of
+from adanalytics_server.loading.values import FIELDS, Field, text_of
 
 
 class MappingError(ValueError):
@@ -77,19 +77,15 @@ class Mapping:
 def _halves(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise MappingError(f"{option} {text!r} has no NAME=VALUE form")
+        raise MappingError(f"{option} {text!r} is not in the form NAME=VALUE")
     return name, value
 
 
 def _check_field(option: str, field: str, given: Iterable[str]) -> None:
     if field not in FIELDS:
-        names = ", ".join(name for name in FIELDS if name not in NAME_FIELDS)
-        raise MappingError(
-            f"{option} names the unknown field {field!r}; the fields are {names},"
-            f" and the names {' and '.join(NAME_FIELDS)}"
-        )
+        raise MappingError(f"{option}: unknown field {field!r}; known fields: {', '.join(FIELDS)}")
     if field in given:
-        raise MappingError(f"{option} gives the field {field!r} a second time")
+        raise MappingError(f"{option}: the field {field!r} is already given")
 
 
 def _constant(field: Field, text: str) -> object:

@@ -128,7 +128,7 @@ def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:
     for field, value in fixed.items():
         if given.get(field, value) != value:
             source = "this partner" if field in ("partner_id", "currency") else "event_time"
-            raise FieldError(field, f"{given[field]!r} contradicts {source}, which has {value!r}")
+            raise FieldError(field, f"{given[field]!r} contradicts {source}: expected {value!r}")
     if "domain" in given and "app_bundle" in given:
         raise FieldError("app_bundle", "an event has a domain or an app_bundle, not both")
     if "error_code" in given and given["event_type"] != "error":
@@ -143,7 +143,7 @@ def _encoded(event: LogEvent) -> bytes:
         lone = error.object[error.start]
         values = msgspec.structs.asdict(event)
         field = next(name for name, value in values.items() if lone in _all_text(value))
-        raise FieldError(field, f"{lone!r} is half a character that no text can hold") from error
+        raise FieldError(field, f"{lone!r} is an unpaired surrogate, not a character") from error
 
 
 def _all_text(value: object) -> str:
@@ -183,7 +183,7 @@ class Normalizer:
         """
         for field, column in self._mapping.columns.items():
             if column not in columns:
-                raise FieldError(field, f"the file has no column {column!r} to read it from")
+                raise FieldError(field, f"the file has no column {column!r}")
         for column, _ in self._mapping.where:
             if column not in columns:
                 raise FieldError("--where", f"the file has no column {column!r}")
@@ -236,7 +236,7 @@ class Normalizer:
             if name is None:
                 continue
             if id_field not in given:
-                raise FieldError(name_field, f"{name!r} names nothing, the row has no {id_field}")
+                raise FieldError(name_field, f"the row has the name {name!r} but no {id_field}")
             self.names[_DIMENSIONS[id_field], given[id_field]] = name
 
 

@@ -43,7 +43,7 @@ class _TextFile:
         try:
             self._raw = self._stack.enter_context(path.open("rb"))
         except OSError as error:
-            raise LoadError(path, None, None, f"cannot be read, {error.strerror}") from error
+            raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
         self._size = os.fstat(self._raw.fileno()).st_size
         self._lines: BinaryIO = self._raw
         if path.suffix.lower() == ".gz":
@@ -58,13 +58,13 @@ class _TextFile:
             if len(line) > MOST_LINE_BYTES:
                 raise self._error(f"the line is longer than {MOST_LINE_BYTES} bytes")
             if b"\0" in line:
-                raise self._error("the line holds a NUL byte; the file must be UTF-8 text")
+                raise self._error("the line contains a NUL byte; the file must be UTF-8 text")
             if self._number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             try:
                 yield line.decode()
             except UnicodeDecodeError as error:
-                raise self._error(f"the line is not UTF-8 text, {error.reason}") from error
+                raise self._error(f"the line is not UTF-8 text ({error.reason})") from error
 
     def fraction_read(self) -> float:
         """Tell how much of the file on disk has been read, 0.0 to 1.0."""
@@ -81,10 +81,10 @@ class _TextFile:
         try:
             return self._lines.readline(MOST_LINE_BYTES + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            message = f"the gzip data are damaged after line {self._number}, {error}"
+            message = f"the gzip data is damaged after line {self._number} ({error})"
             raise LoadError(self._path, None, None, message) from error
         except OSError as error:
-            message = f"cannot be read, {error.strerror}"
+            message = f"cannot be read ({error.strerror})"
             raise LoadError(self._path, None, None, message) from error
 
 
@@ -115,7 +115,7 @@ class CsvRows(_TextFile):
         width = len(columns)
         for line, cells in self._numbered_cells():
             if len(cells) != width:
-                message = f"{len(cells)} cells where the header has {width}"
+                message = f"{len(cells)} cells, but the header has {width}"
                 raise LoadError(self._path, line, None, message)
             yield NumberedRow(line, dict(zip(columns, cells, strict=True)))
 
@@ -146,7 +146,7 @@ def _explained(error: csv.Error) -> str:
         return "a quoted cell is never closed"
     if "field limit" in str(error):
         return f"a cell has more than {csv.field_size_limit():,} characters"
-    return f"invalid CSV, {error}"
+    return f"invalid CSV ({error})"
 
 
 # Names are kept to report the ignored ones; keys that are data would never stop coming.
@@ -180,7 +180,7 @@ class JsonlRows(_TextFile):
         except ValueError as error:
             raise self._error(str(error)) from error
         if not isinstance(row, dict):
-            raise self._error(f"a JSON object is needed, not {kind_of(row)}")
+            raise self._error(f"expected a JSON object, not {kind_of(row)}")
         if not row.keys() <= self.columns.keys():
             self._check_keys(row)
             self.columns.update(dict.fromkeys(row))
@@ -194,7 +194,7 @@ class JsonlRows(_TextFile):
         except UnicodeEncodeError as error:
             # Half of a surrogate pair, which no report of the columns could show.
             lone = error.object[error.start]
-            raise self._error(f"a key holds half a character, {lone!r}") from error
+            raise self._error(f"a key contains the unpaired surrogate {lone!r}") from error
 
 
 # Rows that are Python objects at the same time.
@@ -213,7 +213,7 @@ class ParquetRows:
             self._arrow: Any = import_module("pyarrow")
             parquet: Any = import_module("pyarrow.parquet")
         except ModuleNotFoundError as error:
-            message = 'parquet needs pyarrow, install it with: pip install "adanalytics[arrow]"'
+            message = 'parquet needs pyarrow; install it with: pip install "adanalytics[arrow]"'
             raise LoadError(path, None, None, message) from error
         with ExitStack() as stack:
             try:
@@ -274,13 +274,13 @@ class ParquetRows:
             if found is not None and pairs is not None and len(found) < len(pairs):
                 keys = [key for key, _ in pairs]
                 twice = sorted({key for key in keys if keys.count(key) > 1})
-                message = f"{', '.join(map(repr, twice))} is there more than once"
+                message = f"more than one value for {', '.join(map(repr, twice))}"
                 raise LoadError(self._path, row, name, message)
             yield found
 
     def _unreadable(self, error: Exception) -> LoadError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return LoadError(self._path, None, None, f"cannot be read as parquet, {reason}")
+        return LoadError(self._path, None, None, f"cannot be read as parquet ({reason})")
 
 
 def _json_value(value: object) -> object:
@@ -320,6 +320,6 @@ def _check_file(path: Path) -> None:
     try:
         path.stat()
     except OSError as error:
-        raise LoadError(path, None, None, f"cannot be read, {error.strerror}") from error
+        raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
     if path.is_dir():
-        raise LoadError(path, None, None, "cannot be read, Is a directory: name the files in it")
+        raise LoadError(path, None, None, "is a directory; name the files in it instead")

@@ -34,9 +34,9 @@ def decode_json(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"invalid JSON, {error.msg} at character {error.colno}") from error
+        raise ValueError(f"invalid JSON ({error.msg} at character {error.colno})") from error
     except RecursionError as error:
-        raise ValueError("invalid JSON, nested too deeply") from error
+        raise ValueError("invalid JSON (nested too deeply)") from error
 
 
 def text_of(value: object) -> str:
@@ -69,7 +69,7 @@ def kind_of(value: object) -> str:
     if isinstance(value, int):
         return "an integer"
     if isinstance(value, Number):
-        return "a number that is no 64-bit integer"
+        return "a number that is not a 64-bit integer"
     if isinstance(value, float):
         return "a floating-point number"
     return "a string" if isinstance(value, str) else f"a value of type {type(value).__name__}"
@@ -80,7 +80,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"invalid JSON, the key {twice!r} occurs twice")
+        raise ValueError(f"invalid JSON (the key {twice!r} occurs twice)")
     return found
 
 
@@ -90,7 +90,7 @@ def _json_integer(text: str) -> int | Number:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"invalid JSON, {name} is no number")
+    raise ValueError(f"invalid JSON ({name} is not allowed)")
 
 
 # Parquet's maps hold values that JSON does not know; they become text, to be refused as such.
@@ -141,13 +141,13 @@ def parse_timestamp(text: str) -> Instant:
     try:
         day = date.fromisoformat(text[:10])
     except ValueError as error:
-        raise ValueError(f"{text[:10]!r} is a day that does not exist") from error
+        raise ValueError(f"the day {text[:10]!r} does not exist") from error
     try:
         at = None if text[11:13] == "24" else time.fromisoformat(text[11:].upper())
     except ValueError:
         at = None
     if at is None:
-        raise ValueError(f"{text!r} has a time of day that does not exist")
+        raise ValueError(f"the time of day in {text!r} does not exist")
     moment = datetime.combine(day, at, at.tzinfo or UTC)
     milliseconds = (moment - _EPOCH) // _MILLISECOND
     if not _FIRST <= milliseconds < _END:
@@ -189,7 +189,7 @@ class Field:
             ValueError: the value has another type, or breaks the field's rule.
         """
         if type(value) is not str and type(value) not in self.types:
-            raise ValueError(f"{kind_of(value)} where {self.wants} is needed")
+            raise ValueError(f"expected {self.wants}, not {kind_of(value)}")
         if isinstance(value, dict):
             return _strings_by_key(value)
         return self.parse(text_of(value))
@@ -201,7 +201,7 @@ def _shown(text: str) -> str:
 
 def _text(text: str) -> str:
     if "\0" in text:
-        raise ValueError("text must not hold a NUL character")
+        raise ValueError("text must not contain a NUL character")
     return text
 
 
@@ -211,7 +211,7 @@ def _integer(text: str) -> int:
         raise ValueError(f"{_shown(text)} is not an integer")
     number = int(text)
     if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{text} does not fit into 64 bits")
+        raise ValueError(f"{text} does not fit in 64 bits")
     return number
 
 
@@ -257,7 +257,7 @@ def _name(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         lone = text[error.start]
-        raise ValueError(f"{lone!r} is half a character that no text can hold") from error
+        raise ValueError(f"{lone!r} is an unpaired surrogate, not a character") from error
     return _text(text)
 
 

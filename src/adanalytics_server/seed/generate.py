@@ -117,9 +117,9 @@ def _days(start: date, days: int) -> tuple[date, ...]:
     if days < 1:
         raise GenerateError("the number of days must be at least 1")
     if days > (date.max - start).days + 1:
-        raise GenerateError(f"{days} days from {start} on go beyond {date.max}")
+        raise GenerateError(f"{days} days from {start} end after {date.max}")
     if start < FIRST_DAY:
-        raise GenerateError(f"{start} is before {FIRST_DAY}, the first day that is stored")
+        raise GenerateError(f"{start} is before {FIRST_DAY}, the first day that can be stored")
     return tuple(start + timedelta(days=number) for number in range(days))
 
 

@@ -35,7 +35,7 @@ def log_failure(request: Request, error: Exception) -> None:
     """
     reason = str(error)
     if is_no_room(error):
-        reason += "; make room on it, the server needs no restart"
+        reason += "; free some space, the server needs no restart"
     _failures.error(
         "request %s failed: %s %s: %s",
         request_id_of(request),
@@ -150,7 +150,7 @@ class HostCheck:
             if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
                 problem = "A request needs exactly one Host header"
             elif not self._any_host and not all(map(is_own_host, hosts)):
-                problem = "The Host header names another host than localhost"
+                problem = "The Host header must name localhost or an IP address"
             if problem:
                 await error_response(ApiError(400, problem))(scope, receive, send)
                 return

@@ -60,10 +60,15 @@ class Metrics:
         sent_bytes = {f"{{{labels}}}": count for labels, count in self._sent_bytes.items()}
         by_status = {f'{{status="{status}"}}': count for status, count in exports.items()}
         families: tuple[tuple[str, str, str, Mapping[str, float]], ...] = (
-            ("requests_total", "counter", "Answered requests.", requests),
-            ("request_duration_seconds", "histogram", "From head to last byte.", durations),
-            ("response_body_bytes_total", "counter", "Bytes of bodies.", sent_bytes),
-            ("requests_in_progress", "gauge", "With this one.", {"": self._in_progress}),
+            ("requests_total", "counter", "Requests answered.", requests),
+            (
+                "request_duration_seconds",
+                "histogram",
+                "From the head to the last byte.",
+                durations,
+            ),
+            ("response_body_bytes_total", "counter", "Bytes of response bodies.", sent_bytes),
+            ("requests_in_progress", "gauge", "Including this one.", {"": self._in_progress}),
             ("exports", "gauge", "Bulk exports by status.", by_status),
         )
         lines: list[str] = []

@@ -46,15 +46,15 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            text = f"port {port} on {host} is in use: stop what listens there or choose another"
+            text = f"port {port} on {host} is in use: stop the other program or choose another port"
         elif error.errno == errno.EACCES:
-            text = f"port {port} on {host} may not be opened by this user: choose one above 1023"
+            text = f"this user may not open port {port} on {host}: choose one above 1023"
         else:
             text = f"cannot listen on {host} port {port}: {error.strerror or error}"
         raise PortInUse(error.errno, text) from error
     except OverflowError as error:
         listener.close()
-        raise PortInUse(errno.EINVAL, f"{port} is no port: use 0 to 65535") from error
+        raise PortInUse(errno.EINVAL, f"{port} is not a port: use 0 to 65535") from error
     return listener
 
 
@@ -112,7 +112,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, let requests under way finish, then close the application."""
-        _log.info("Stopping: requests under way get %d s to finish", GRACE_SECONDS)
+        _log.info("Stopping: requests in progress have %d s to finish", GRACE_SECONDS)
         for server in self.servers:
             server.close()
         for listener in sockets or []:
@@ -129,7 +129,7 @@ class Server(uvicorn.Server):
                 connection.shutdown()
         if left.tasks and not self.force_exit:
             _log.warning(
-                "Stopped after %d s with requests under way: %d", GRACE_SECONDS, len(left.tasks)
+                "Stopped after %d s; requests cancelled: %d", GRACE_SECONDS, len(left.tasks)
             )
         for task in left.tasks:
             task.cancel()
@@ -184,7 +184,7 @@ class ServerThread:
         self._server.stop()
         self._thread.join(STOP_SECONDS)
         if self._thread.is_alive():
-            raise LocalServerError("the server does not stop: a request in it never ends")
+            raise LocalServerError("the server did not stop: one of its requests never ends")
         if self._failure is not None:
             raise LocalServerError(f"the server failed: {self._failure}") from self._failure
 

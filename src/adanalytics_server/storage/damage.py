@@ -13,8 +13,8 @@ class DamagedFile(sqlite3.DatabaseError):
     def __init__(self, path: Path, reason: str) -> None:
         # Without the folders above: the text may end up in the answer to a client.
         super().__init__(
-            f"partners/{path.parent.name}/{path.name} is damaged ({reason}): put its folder back"
-            " from a backup, or remove the folder and load its files again"
+            f"partners/{path.parent.name}/{path.name} is damaged ({reason}): restore its folder"
+            " from a backup, or delete the folder and load its files again"
         )
 
 

@@ -19,7 +19,7 @@ def parse_date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError("must be a day that exists, in the form YYYY-MM-DD") from error
+        raise ValueError("must be an existing day in the form YYYY-MM-DD") from error
 
 
 def day_number(day: date) -> int:

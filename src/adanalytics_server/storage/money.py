@@ -31,13 +31,13 @@ def nanos_from_text(text: str) -> int:
     amount = Decimal(text)
     # Checked on the exponent, before any integer of that many digits exists.
     if amount and amount.adjusted() > 9:
-        raise InexactMoney(f"{text!r} is beyond {MOST_NANOS // NANOS} units")
+        raise InexactMoney(f"{text!r} exceeds {MOST_NANOS // NANOS} units")
     scaled = amount.scaleb(9, _EXACT)
     nanos = int(scaled)
     if nanos != scaled:
         raise InexactMoney(f"{text!r} has more than 9 digits after the point")
     if abs(nanos) > MOST_NANOS:
-        raise InexactMoney(f"{text!r} is beyond {MOST_NANOS // NANOS} units")
+        raise InexactMoney(f"{text!r} exceeds {MOST_NANOS // NANOS} units")
     return nanos
 
 

@@ -140,8 +140,8 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
                 chunk = next(chunks, None)
             if chunk is None or chunk[0] > at:
                 raise HourReplaced(
-                    f"{path.name} has not all rows of hour {hour % 24}: they were replaced"
-                    " while they were read, or the file is damaged"
+                    f"rows of hour {hour % 24} are missing from {path.name}: they were replaced"
+                    " during the read, or the file is damaged"
                 )
             key, rows, texts = chunk
             if not texts.startswith(BEGIN) or not texts.endswith(END):
@@ -152,7 +152,7 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
             elif count_rows(texts) == rows:
                 yield some_rows(texts, at - key, take)
             else:
-                raise DamagedFile(path, "a chunk has not as many rows as it should")
+                raise DamagedFile(path, "a chunk has the wrong number of rows")
             at += take
 
 

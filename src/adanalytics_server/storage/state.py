@@ -68,7 +68,7 @@ class State:
                 )
             row = await self.row(query, name)
         if row is None:
-            raise LookupError(f"the secret {name!r} could not be kept")
+            raise LookupError(f"the secret {name!r} could not be stored")
         return bytes(row["value"])
 
 

@@ -84,7 +84,7 @@ def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
     [
         ("", "A key needs a name."),
         ("   ", "A key needs a name."),
-        ("x" * 101, "The name of a key has 100 characters at most."),
+        ("x" * 101, "The name of a key can have at most 100 characters."),
     ],
 )
 def test_a_key_without_a_usable_name_is_not_made(
