@@ -122,8 +122,12 @@ class Stream:
         """Nothing can be taken back."""
 
 
-class _WholeWrites(io.BufferedIOBase):
-    """Writes to an unbuffered stream until all of a piece is taken; never closes it."""
+class _WholeWrites:
+    """Writes to an unbuffered stream until all of a piece is taken.
+
+    Not a file of Python's `io`: those flush when they are collected, which fails where the caller
+    has closed the stream, and Python 3.13 prints that.
+    """
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
