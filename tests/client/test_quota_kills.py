@@ -48,8 +48,10 @@ sys.stdin.readline()
 print(take_all(quota_of(400)), flush=True)
 """
 
+# Python 3.12 warns of every fork beside a thread, which is what this one is about.
 FORKS = """
-import threading
+import threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
 quota = quota_of(400)
 taken = [take_all(quota_of(40))]
 busy = threading.Thread(target=lambda: taken.append(take_all(quota)))
