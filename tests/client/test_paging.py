@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import Observer, PageDrift
+from adanalytics_client import Observer, PageDrift, PageReceived
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
@@ -209,6 +209,42 @@ def test_the_most_requests_are_enough(
     assert len(world.rows(DAY, **options)) == min(max_events, 276)
     assert plan.most_requests is not None
     assert len(stand_in.asked) <= plan.most_requests
+
+
+class Pages(Observer):
+    """Collects how many pages a slice has, as each of its pages says."""
+
+    def __init__(self) -> None:
+        self.found: list[int | None] = []
+
+    def page(self, info: PageReceived) -> None:
+        self.found.append(info.pages)
+
+
+@pytest.mark.parametrize(
+    ("signs", "pages"),
+    [
+        (lambda _, last: {"has_more": not last}, [None, None, 3]),
+        (lambda *_: {"total_pages": 3}, [3, 3, 3]),
+        (lambda *_: {"total": 28}, [3, 3, 3]),
+        (
+            lambda page, last: {"has_more": not last, **({"total": 28} if page == 1 else {})},
+            [3] * 3,
+        ),
+        (lambda _, last: {"has_more": not last, "total_pages": 1}, [2, 3, 3]),
+    ],
+)
+def test_an_observer_is_told_how_many_pages_a_slice_has(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    signs: Signs,
+    pages: list[int | None],
+) -> None:
+    serve(stand_in, say, signs)
+    seen = Pages()
+    open_world(observer=seen).rows(DAY, hour=3)
+    assert seen.found == pages
 
 
 class Drifts(Observer):

@@ -100,21 +100,29 @@ class WaitStarted:
 
 @dataclass(frozen=True, slots=True)
 class PageReceived:
-    """Page `number`, from 1, of a `slice` of the plan arrived with so many `events`.
+    """A page of a slice of the plan arrived.
+
+    Attributes:
+        slice: the query.
+        number: the page, from 1.
+        events: events on this page.
+        pages: pages of the slice, this one being the last where they are equal; None while nothing
+            says how many follow.
 
     Examples:
         >>> class Count(Observer):
         ...     def page(self, info: PageReceived) -> None:
-        ...         print(info.slice, info.number, info.events)
+        ...         print(info.slice, info.events, f"page {info.number} of {info.pages}")
         >>> with Client.from_env(observer=Count()) as client:
         ...     rows = list(client.events("2026-01-15", split="daily", per_page=200).rows())
-        2026-01-15 1 200
-        2026-01-15 2 100
+        2026-01-15 200 page 1 of 2
+        2026-01-15 100 page 2 of 2
     """
 
     slice: str
     number: int
     events: int
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

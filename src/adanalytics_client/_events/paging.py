@@ -10,6 +10,7 @@ The service documents no page metadata. The names are those of public APIs and l
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TypeVar
 
 from adanalytics_client._events.plan import Slice
@@ -142,6 +143,16 @@ def following(cursor: Cursor, count: int, says: Signals) -> Cursor | None:
     return replace(
         cursor, number=cursor.number + 1, seen=seen, first_size=first_size, handed=0, front=""
     )
+
+
+def page_count(cursor: Cursor, count: int, says: Signals) -> int | None:
+    """Count the pages of a slice behind a page of `count` events; None while that is unknown."""
+    ahead = following(cursor, count, says)
+    if ahead is None:
+        return cursor.number
+    total = says.total or cursor.total
+    pages = says.pages or (total and ceil(total / ahead.first_size))
+    return max(pages, ahead.number) if pages else None
 
 
 def _members(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:

@@ -18,7 +18,7 @@ from adanalytics_client._call.exchange import Ask
 from adanalytics_client._call.operations import exchange_of, get_json, report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals, following, signals
+from adanalytics_client._events.paging import Cursor, Signals, following, page_count, signals
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.raw import LEVELS, BrokenEvent, Origin, RawRows, read_page
@@ -98,7 +98,9 @@ class PageReader:
 
     def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
         """Report a page that will be used to the observer."""
-        notify(session.observer.page, PageReceived(str(cursor.slice), cursor.number, len(page)))
+        pages = page_count(cursor, len(page), page.signals)
+        received = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
+        notify(session.observer.page, received)
 
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
