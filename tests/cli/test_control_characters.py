@@ -67,7 +67,7 @@ def test_an_error_as_json_keeps_the_bytes(
 
 def test_the_live_line() -> None:
     screen = io.StringIO()
-    LiveLine(screen, width=80, clock=lambda: 0.0).show(NAME)
+    LiveLine(screen, width=lambda: 80, clock=lambda: 0.0).show(NAME)
     assert screen.getvalue() == f"\r\x1b[2K{SHOWN}"
 
 

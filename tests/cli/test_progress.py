@@ -45,7 +45,7 @@ def later() -> list[Callable[[], None]]:
 
 @pytest.fixture
 def progress(clock: Clock, screen: io.StringIO, later: list[Callable[[], None]]) -> Progress:
-    line = LiveLine(screen, width=80, clock=clock, later=lambda _, action: later.append(action))
+    line = LiveLine(screen, width=lambda: 80, clock=clock, later=lambda _, do: later.append(do))
     return Progress(line=line, say_step=None, clock=clock)
 
 
@@ -128,8 +128,18 @@ def test_the_last_of_several_steps_is_drawn_a_moment_later(
 
 
 def test_a_line_never_reaches_the_edge(clock: Clock, screen: io.StringIO) -> None:
-    LiveLine(screen, width=20, clock=clock).show("x" * 50)
+    LiveLine(screen, width=lambda: 20, clock=clock).show("x" * 50)
     assert drawn(screen) == ["x" * 19]
+
+
+def test_a_window_made_narrower_leaves_no_rest(clock: Clock, screen: io.StringIO) -> None:
+    widths = iter([41, 41, 20, 20, 20, 80])
+    line = LiveLine(screen, width=lambda: next(widths), clock=clock)
+    line.show("x" * 40)
+    line.show("y" * 40, at_once=True)
+    line.erase()
+    # The 40 cells now take two rows, of which the cursor is in the second.
+    assert screen.getvalue() == f"\r\x1b[2K{'x' * 40}\r\x1b[1A\x1b[J{'y' * 19}\r\x1b[2K"
 
 
 def test_steps(clock: Clock) -> None:

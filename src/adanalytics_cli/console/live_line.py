@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from adanalytics_cli.console.quantities import counted
-from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.console.terminal import look_at, visible, width_of
 from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -35,12 +36,17 @@ def after(seconds: float, action: Callable[[], None]) -> None:
 class LiveLine:
     """A line that shows the latest state of some work; callable from any thread.
 
-    `clock` gives seconds that only grow. The line is cut to `width` cells, because a
-    terminal cannot take back a line that has wrapped.
+    `clock` gives seconds that only grow, `width` the cells of the terminal's lines. The line is cut
+    to them, and erased on all the rows on which a window made narrower since shows it.
     """
 
     def __init__(
-        self, stream: TextIO, *, width: int, clock: Callable[[], float], later: Later = after
+        self,
+        stream: TextIO,
+        *,
+        width: Callable[[], int],
+        clock: Callable[[], float],
+        later: Later = after,
     ) -> None:
         self._stream = stream
         self._width = width
@@ -48,6 +54,7 @@ class LiveLine:
         self._later = later
         self._lock = threading.Lock()
         self._drawn_at: float | None = None
+        self._drawn = ""
         self._held_back: str | None = None
 
     def show(self, text: str, *, at_once: bool = False, keep_end: bool = False) -> None:
@@ -55,7 +62,7 @@ class LiveLine:
 
         What is too long loses its end, or its beginning with `keep_end`.
         """
-        text, room = visible(text), self._width - 1
+        text, room = visible(text), self._width() - 1
         if len(text) > room:
             text = f"..{text[len(text) - room + 2 :]}" if keep_end else text[:room]
         with self._lock:
@@ -77,8 +84,13 @@ class LiveLine:
     def _draw(self, text: str) -> None:
         self._held_back = None
         self._drawn_at = self._clock()
-        self._stream.write(_ERASE + text)
+        self._stream.write(self._back() + text)
         self._stream.flush()
+        self._drawn = text
+
+    def _back(self) -> str:
+        above = max(len(self._drawn) - 1, 0) // self._width()
+        return f"\r\x1b[{above}A\x1b[J" if above else _ERASE
 
     def erase(self) -> None:
         """Leave an empty line, if anything was drawn."""
@@ -87,7 +99,7 @@ class LiveLine:
             if self._drawn_at is None:
                 return
             self._drawn_at = None
-            self._stream.write(_ERASE)
+            self._stream.write(self._back())
             self._stream.flush()
 
 
@@ -98,7 +110,8 @@ def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Progr
     if invocation.quiet or not terminal.interactive:
         yield _ignore
         return
-    line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
+    width = partial(width_of, sys.stderr, os.environ)
+    line = LiveLine(sys.stderr, width=width, clock=time.monotonic)
 
     def draw(progress: "Progress") -> None:
         share = f"{progress.fraction:.0%}"

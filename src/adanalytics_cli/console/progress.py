@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ import click
 
 from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
-from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.console.terminal import look_at, visible, width_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import (
     BytesReceived,
@@ -198,7 +199,8 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     line = None
     if live and terminal.interactive and not (invocation.quiet or invocation.verbose):
-        line = LiveLine(sys.stderr, width=terminal.width, clock=time.monotonic)
+        width = partial(width_of, sys.stderr, os.environ)
+        line = LiveLine(sys.stderr, width=width, clock=time.monotonic)
     say = _print_step if invocation.verbose and not invocation.quiet else None
     # The client warns of a wait of more than 5 s, and of pages that moved.
     warnings = logging.StreamHandler(sys.stderr)
