@@ -45,7 +45,10 @@ def later() -> list[Callable[[], None]]:
 
 @pytest.fixture
 def progress(clock: Clock, screen: io.StringIO, later: list[Callable[[], None]]) -> Progress:
-    line = LiveLine(screen, width=lambda: 80, clock=clock, later=lambda _, do: later.append(do))
+    def put_off(_seconds: float, action: Callable[[], None]) -> None:
+        later.append(action)
+
+    line = LiveLine(screen, width=lambda: 80, clock=clock, later=put_off)
     return Progress(line=line, say_step=None, clock=clock)
 
 
@@ -63,24 +66,35 @@ def test_events_size_rate_time_left_and_quota(
         output.write(b"x" * 4_812_345)
         clock.now += 2
         for hour in range(8):
-            progress.page(PageReceived(f"hour {hour}", 1, 5_000))
+            progress.page(PageReceived(f"hour {hour}", 1, 5_000, pages=1))
         assert progress.describe() == ("40,000 events  4.81 MB  20,000/s  0:04 left  quota 976")
 
 
-def test_a_second_page_is_no_second_part(progress: Progress, clock: Clock) -> None:
+def test_a_page_is_its_share_of_a_slice(progress: Progress, clock: Clock) -> None:
+    clock.now += 50
     progress.expect(2)
     clock.now += 10
-    for page in (1, 2, 3):
-        progress.page(PageReceived("hour 0", page, 10))
+    progress.page(PageReceived("hour 0", 1, 10, pages=4))
+    assert "1:10 left" in progress.describe()
+    progress.page(PageReceived("hour 0", 4, 10, pages=4))
+    progress.page(PageReceived("hour 1", 1, 10))
     assert "0:10 left" in progress.describe()
+    progress.page(PageReceived("hour 1", 2, 10, pages=2))
+    assert "left" not in progress.describe()
 
 
 def test_a_file(progress: Progress, clock: Clock) -> None:
+    # What the service takes to write it, and what an earlier run fetched, is no download.
+    clock.now += 60
+    progress.bytes(BytesReceived(10_000_000, 100_000_000))
+    assert progress.describe() == "10.0 MB of 100 MB"
     clock.now += 4
-    progress.bytes(BytesReceived(20_000_000, 100_000_000))
-    assert progress.describe() == "20.0 MB of 100 MB  5.00 MB/s  0:16 left"
-    progress.bytes(BytesReceived(20_000_000, None))
-    assert progress.describe() == "20.0 MB  5.00 MB/s"
+    progress.bytes(BytesReceived(30_000_000, 100_000_000))
+    assert progress.describe() == "30.0 MB of 100 MB  5.00 MB/s  0:14 left"
+    progress.bytes(BytesReceived(30_000_000, None))
+    assert progress.describe() == "30.0 MB  5.00 MB/s"
+    progress.bytes(BytesReceived(1_000, 2_000))
+    assert progress.describe() == "1.00 kB of 2.00 kB"
 
 
 def test_why_it_waits(progress: Progress, screen: io.StringIO) -> None:

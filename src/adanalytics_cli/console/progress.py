@@ -51,16 +51,20 @@ class Progress(Observer):
         self._line = line
         self._say_step = say_step
         self._clock = clock
-        self._began = clock()
+        self._began = self._expected_at = clock()
         self._lock = threading.Lock()
         self._size: Callable[[], int] = int
-        self._slices_seen: set[str] = set()
         self._slices = 0
+        # How much of each slice is here, from 0 to 1.
+        self._shares: dict[str, float] = {}
         self._file: BytesReceived | None = None
+        # When the bytes of the file began to come, and how many an earlier run had fetched.
+        self._file_began, self._file_had = 0.0, 0
 
     def expect(self, slices: int) -> None:
         """Tell how many slices the pull has, which is what the time left is reckoned from."""
-        self._slices = slices
+        self._slices, self._expected_at = slices, self._clock()
+        self._shares.clear()
         # Until the first page is here there is nothing else to see.
         self._draw()
 
@@ -88,30 +92,33 @@ class Progress(Observer):
 
     def retry(self, info: RetryPlanned) -> None:
         """Say that a request will be repeated, and why."""
-        self._say_now(f"trying again in {info.seconds:.1f} s: {info.reason}")
+        text = f"trying again in {info.seconds:.1f} s: {info.reason}"
+        self._step(text)
+        # Read once: another thread may be taking the line away.
+        if line := self._line:
+            line.show(text, at_once=True)
 
     def wait(self, info: WaitStarted) -> None:
         """Say why nothing happens, and until when."""
-        self._say_now(str(info), keep_end=True)
+        self._step(str(info))
+        if line := self._line:
+            line.show(str(info), at_once=True, keep_end=True)
 
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
         with self._lock:
             self.events += info.events
-            self._slices_seen.add(info.slice)
+            self._shares[info.slice] = info.number / info.pages if info.pages else 0.0
+        self._file = None
         self._step(f"{info.slice}, page {info.number}: {counted(info.events, 'event')}")
         self._draw()
 
     def bytes(self, info: BytesReceived) -> None:
         """Note how much of a file is here."""
+        if self._file is None or info.received < self._file.received:
+            self._file_began, self._file_had = self._clock(), info.received
         self._file = info
         self._draw()
-
-    def _say_now(self, text: str, *, keep_end: bool = False) -> None:
-        self._step(text)
-        # Read once: another thread may be taking the line away.
-        if line := self._line:
-            line.show(text, at_once=True, keep_end=keep_end)
 
     def _step(self, text: str) -> None:
         if self._say_step:
@@ -123,36 +130,36 @@ class Progress(Observer):
 
     def describe(self) -> str:
         """The state in one line, the most important first because the end may be cut off."""
-        elapsed = self.seconds()
-        parts = self._describe_file(elapsed) if self._file else self._describe_pages(elapsed)
+        parts = self._describe_file(self._file) if self._file else self._describe_pages()
         left = self.quota_left()
         if left is not None:
             parts.append(f"quota {left:,}")
         return "  ".join(parts)
 
-    def _describe_pages(self, elapsed: float) -> list[str]:
+    def _describe_pages(self) -> list[str]:
+        elapsed = self.seconds()
         parts = [counted(self.events, "event")]
         if size := self._size():
             parts.append(in_bytes(size))
         if elapsed > _SETTLED_SECONDS:
             parts.append(f"{self.events / elapsed:,.0f}/s")
-        if self._slices > 1:
-            seen = len(self._slices_seen)
-            if seen and elapsed > _SETTLED_SECONDS:
-                parts.append(f"{in_minutes(elapsed / seen * (self._slices - seen))} left")
+            with self._lock:
+                done = sum(self._shares.values())
+            since = self._clock() - self._expected_at
+            if 0 < done < self._slices:
+                parts.append(f"{in_minutes(since / done * (self._slices - done))} left")
         return parts
 
-    def _describe_file(self, elapsed: float) -> list[str]:
-        if self._file is None:
-            return []
-        received, expected = self._file.received, self._file.expected
-        parts = [in_bytes(received)]
-        if expected:
-            parts[0] += f" of {in_bytes(expected)}"
-        if elapsed > _SETTLED_SECONDS and received:
-            parts.append(f"{in_bytes(int(received / elapsed))}/s")
-            if expected:
-                parts.append(f"{in_minutes(elapsed / received * (expected - received))} left")
+    def _describe_file(self, file: BytesReceived) -> list[str]:
+        parts = [in_bytes(file.received)]
+        if file.expected:
+            parts[0] += f" of {in_bytes(file.expected)}"
+        elapsed, came = self._clock() - self._file_began, file.received - self._file_had
+        if elapsed > _SETTLED_SECONDS and came:
+            parts.append(f"{in_bytes(int(came / elapsed))}/s")
+            if file.expected:
+                left = elapsed / came * (file.expected - file.received)
+                parts.append(f"{in_minutes(left)} left")
         return parts
 
 
