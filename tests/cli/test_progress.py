@@ -49,7 +49,7 @@ def progress(clock: Clock, screen: io.StringIO, later: list[Callable[[], None]])
         later.append(action)
 
     line = LiveLine(screen, width=lambda: 80, clock=clock, later=put_off)
-    return Progress(line=line, say_step=None, clock=clock)
+    return Progress(line=line, say_step=None, clock=clock, later=put_off)
 
 
 def drawn(screen: io.StringIO) -> list[str]:
@@ -106,6 +106,31 @@ def test_why_it_waits(progress: Progress, screen: io.StringIO) -> None:
         "Quota used up; resuming at 14:05:00 UTC (in 20 min)",
         "trying again in 0.5 s: status 503",
     ]
+
+
+def test_a_wait_counts_down(
+    progress: Progress, clock: Clock, screen: io.StringIO, later: list[Callable[[], None]]
+) -> None:
+    resumes = datetime(2026, 1, 15, 14, 5, tzinfo=UTC)
+    progress.wait(WaitStarted("quota used up", 121.0, resumes))
+    for _ in range(2):
+        clock.now += 1
+        later.pop()()
+    assert [text[text.index("(") :] for text in drawn(screen)] == [
+        "(in 3 min)",
+        "(in 2 min)",
+        "(in 119 s)",
+    ]
+    # Another wait counts down alone, to its end or that of the run.
+    progress.wait(WaitStarted("quota used up", 1.0, resumes))
+    later.pop(0)()
+    clock.now += 1
+    later.pop()()
+    progress.wait(WaitStarted("quota used up", 5.0, resumes))
+    progress.finish()
+    later.pop()()
+    assert later == []
+    assert len(drawn(screen)) == 6
 
 
 def test_drawn_at_most_ten_times_a_second_and_gone_at_the_end(

@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import click
 
-from adanalytics_cli.console.live_line import LiveLine
+from adanalytics_cli.console.live_line import Later, LiveLine, after
 from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
 from adanalytics_cli.console.terminal import look_at, visible, width_of
 from adanalytics_cli.core.invocation import Invocation
@@ -29,6 +30,7 @@ from adanalytics_client import (
 
 # Rates and the time left jump about before there is something to divide by.
 _SETTLED_SECONDS = 0.5
+_TICK_SECONDS = 1.0
 
 
 class Progress(Observer):
@@ -44,6 +46,7 @@ class Progress(Observer):
         line: LiveLine | None,
         say_step: Callable[[str], None] | None,
         clock: Callable[[], float],
+        later: Later = after,
     ) -> None:
         self.requests = 0
         self.events = 0
@@ -51,6 +54,7 @@ class Progress(Observer):
         self._line = line
         self._say_step = say_step
         self._clock = clock
+        self._later = later
         self._began = self._expected_at = clock()
         self._lock = threading.Lock()
         self._size: Callable[[], int] = int
@@ -60,6 +64,7 @@ class Progress(Observer):
         self._file: BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
         self._file_began, self._file_had = 0.0, 0
+        self._wait: WaitStarted | None = None
 
     def expect(self, slices: int) -> None:
         """Tell how many slices the pull has, which is what the time left is reckoned from."""
@@ -101,8 +106,16 @@ class Progress(Observer):
     def wait(self, info: WaitStarted) -> None:
         """Say why nothing happens, and until when."""
         self._step(str(info))
-        if line := self._line:
-            line.show(str(info), at_once=True, keep_end=True)
+        self._wait = info
+        self._count_down(info, self._clock() + info.seconds)
+
+    def _count_down(self, info: WaitStarted, until: float) -> None:
+        """Draw a wait with what is left of it, each second until its end or the next wait."""
+        left = until - self._clock()
+        line = self._line
+        if line and self._wait is info and left > 0:
+            line.show(str(replace(info, seconds=left)), at_once=True, keep_end=True)
+            self._later(_TICK_SECONDS, partial(self._count_down, info, until))
 
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
