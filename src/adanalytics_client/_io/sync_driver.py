@@ -4,9 +4,9 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from contextvars import Context, copy_context
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TypeVar
 from weakref import WeakSet
@@ -36,6 +36,8 @@ T = TypeVar("T")
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 Page = TypeVar("Page")
+
+_SECONDS_TO_A_SIGNAL = 1.0
 
 
 class SyncDriver(BaseDriver[httpx.Client]):
@@ -149,7 +151,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 if (page := fanout.ready()) is not None:
                     yield page
                 else:
-                    fanout.settle(*done.get())
+                    fanout.settle(*_next(done))
                     in_flight -= 1
                 # No name is kept for what arrives, and so no page longer than it is needed.
                 while not done.empty():
@@ -271,6 +273,17 @@ class SyncDriver(BaseDriver[httpx.Client]):
 
                 self._http = open_client(self._proxies)
             return self._http
+
+
+def _next(done: SimpleQueue[T]) -> T:
+    """Take from a queue.
+
+    A signal that arrives while CPython hands its lock to another thread does not end a wait that
+    begins right after; without a timeout Ctrl-C would count at the next answer only.
+    """
+    while True:
+        with suppress(Empty):
+            return done.get(timeout=_SECONDS_TO_A_SIGNAL)
 
 
 _DRIVERS: WeakSet[SyncDriver] = WeakSet()
