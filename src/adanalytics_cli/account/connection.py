@@ -56,7 +56,8 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
         end = current_invocation(context).clock() + timedelta(seconds=seconds)
         remark(
             f"This pull takes at least {counted(requests, 'request')} and the quota has "
-            f"{quota.remaining:,} left, so it will end at about {end:%Y-%m-%d %H:%M} UTC.{advice}",
+            f"{quota.remaining:,} left, so all of it takes until about "
+            f"{end:%Y-%m-%d %H:%M} UTC.{advice}",
             context,
         )
 
