@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from adanalytics_server.web.coverage import Coverage, DayCoverage, level_of
-from adanalytics_server.web.format import count
+from adanalytics_server.web.format import counted
 
 COLUMN = 20
 CALENDAR_ROW = 14
@@ -47,7 +47,7 @@ def year_grid(coverage: Coverage) -> Grid:
             (offset + number) // 7 * COLUMN,
             (offset + number) % 7 * CALENDAR_ROW,
             _kind(day.level, missing=len(day.gaps) == len(day.hours)),
-            f"{day.day}: {day.covered} of 24 hours, {count(day.events)} events",
+            f"{day.day}: {day.covered} of 24 hours, {counted(day.events, 'event')}",
         )
         for number, day in enumerate(days)
     )
@@ -90,7 +90,7 @@ def _kind(level: int, *, missing: bool) -> str:
 
 
 def _events_or_gap(events: int, *, missing: bool) -> str:
-    return "no data, a gap" if missing else f"{count(events)} events"
+    return "gap, no data" if missing else counted(events, "event")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,15 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "event"), counted(1200, "event")
+    ('1 event', '1,200 events')
+    """
+    return f"{count(number)} {noun if number == 1 else f'{noun}s'}"
+
+
 def amount(money: str | Decimal) -> str:
     """Write an amount to read: two digits after the point, four below one unit.
 

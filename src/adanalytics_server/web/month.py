@@ -22,7 +22,7 @@ from adanalytics_server.web.drawings import (
     weeks_of,
     year_grid,
 )
-from adanalytics_server.web.format import amount, compact, count
+from adanalytics_server.web.format import amount, compact, counted
 from adanalytics_server.web.pages import PageError
 
 # A day without a row.
@@ -99,7 +99,7 @@ def parse_month(text: str | None) -> date | None:
         return None
     found = _MONTH.fullmatch(text)
     if not found or found[1] == "0000":
-        raise PageError(400, "A month is written as YYYY-MM, such as 2026-01.")
+        raise PageError(400, "Write the month as YYYY-MM, such as 2026-01.")
     return date(int(found[1]), int(found[2]), 1)
 
 
@@ -140,7 +140,7 @@ def _labels(year: int, with_data: frozenset[date]) -> Iterator[MonthLabel | None
 
 def _impressions(days: tuple[DayFigures, ...]) -> BarChart:
     values = {str(day.coverage.day): day.summary["impressions"] for day in days}
-    titles = [f"{day}: {count(value)} impressions" for day, value in values.items()]
+    titles = [f"{day}: {counted(value, 'impression')}" for day, value in values.items()]
     return bar_chart(list(values.values()), titles, tick_text=lambda n: compact(Decimal(n)))
 
 

@@ -23,7 +23,7 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 # Programs read these, also when a browser asks.
 _API = ("/api/", "/exports/", "/_control/")
-_ELSEWHERE = PageError(403, "This form was sent by another site, so nothing was done.")
+_ELSEWHERE = PageError(403, "Another site sent this form, so the server ignored it.")
 
 
 class PageRoute(APIRoute):
@@ -46,7 +46,7 @@ class PageRoute(APIRoute):
                 failure = PageError(error.status, f"{error.message}.", headers=error.headers)
             except Exception as error:  # noqa: BLE001  # the last resort; logged, and a page for the reader
                 log_failure(request, error)
-                text = f"The server failed. Its log has the reason under {request_id_of(request)}."
+                text = f"The server failed. Look for {request_id_of(request)} in its log."
                 failure = PageError(500, text)
             return error_page(failure, request.state.user)
 
@@ -58,7 +58,7 @@ async def answer_unrouted(request: Request, error: Exception) -> Response:
     is_page = "text/html" in request.headers.get("accept", "")
     if not is_page or request.url.path.startswith(_API) or not isinstance(error, HTTPException):
         return await answer_framework_error(request, error)
-    text = "This address cannot be used in this way."
+    text = "This page does not accept this kind of request."
     if error.status_code == HTTPStatus.NOT_FOUND:
         text = "There is no page at this address."
     failure = PageError(error.status_code, text, headers=headers_of(request, error))
@@ -87,7 +87,7 @@ async def _admin(request: Request, user: Visitor) -> User:
         login = {"Location": f"/login?next={quote(request.url.path)}"}
         raise PageError(303, "Sign in first.", headers=login)
     if user.role != "admin":
-        raise PageError(403, "Only admins manage API keys; ask one for the key you need.")
+        raise PageError(403, "Only admins can manage API keys. Ask an admin for the key you need.")
     return user
 
 
@@ -108,11 +108,11 @@ async def read_form(request: Request, *fields: str) -> Mapping[str, str]:
     """
     sent_as = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent_as != FORM_TYPE:
-        raise PageError(415, "This address takes the form of its page and nothing else.")
+        raise PageError(415, "This address accepts only the form on its page.")
     body = await read_bytes(request)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise PageError(400, "The form could not be read; go back and send it again.") from error
+        raise PageError(400, "Unreadable form. Go back and send it again.") from error
     sent = dict(pairs)
     return {field: sent.get(field, "") for field in fields}

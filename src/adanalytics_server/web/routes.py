@@ -55,7 +55,7 @@ async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) 
         headers = {"Retry-After": str(error.seconds)}
         return _login_page(target, email=email, problem=text, status=429, headers=headers)
     if user is None:
-        text = "This e-mail address and this password do not belong together."
+        text = "Wrong e-mail address or password."
         return _login_page(target, email=email, problem=text, status=403)
     await sessions.end(request.cookies.get(COOKIE))
     response = redirect(target)
@@ -140,7 +140,7 @@ def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
         if partner.id == wanted:
             return partner
     # The same for a partner of others as for one that does not exist.
-    raise PageError(404, "There is no such partner, or it is not one of yours.")
+    raise PageError(404, "This partner does not exist, or you may not see it.")
 
 
 async def _exports(request: Request, context: Context, partner: Partner) -> list[ListedExport]:
@@ -197,7 +197,7 @@ async def show_key(user: Admin, sessions: SessionsDep, ticket: str) -> Response:
     """Show a new key in this one answer; it is in no address, and nowhere after it."""
     new = sessions.take_new_key(user, ticket)
     if new is None:
-        text = "A new key is shown once. If you did not copy it, delete it and create another."
+        text = "A new key is shown only once. If you did not copy it, delete it and create another."
         raise PageError(410, text)
     return page("key_created.html", user, {"new": new}, section="keys")
 
@@ -220,7 +220,7 @@ async def _key(context: Context, number: str) -> ApiKey:
     for key in await context.api_keys.all():
         if str(key.number) == number:
             return key
-    raise PageError(404, "There is no such key, or it was deleted.")
+    raise PageError(404, "This key does not exist, or it was deleted.")
 
 
 async def _keys_page(

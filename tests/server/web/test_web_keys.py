@@ -74,7 +74,7 @@ def test_reloading_the_page_of_a_new_key_makes_no_other_and_shows_it_no_more(
         assert other.get(address).status_code == 410
         assert parse(web.get(address)).one("strong").text == name
         again = web.get(address)
-        assert (again.status_code, "shown once" in again.text) == (410, True)
+        assert (again.status_code, "shown only once" in again.text) == (410, True)
         assert "aak_" not in again.text
     assert len(admin.list_keys(server.settings.data)) == 3
 
@@ -131,7 +131,7 @@ def test_deleting_twice_does_not_hit_a_key_named_like_the_number(
 def test_a_key_that_is_not_there_is_a_page(web: httpx.Client, number: str) -> None:
     answer = web.get(f"{KEYS}/{number}/delete")
     assert answer.status_code == 404
-    assert "no such key" in answer.text
+    assert "This key does not exist" in answer.text
 
 
 def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: Any) -> None:

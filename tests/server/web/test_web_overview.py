@@ -94,9 +94,9 @@ def test_the_heatmap_has_a_square_an_hour_darker_with_more_events(
     page = parse(web.get("/"))
     squares = {square.text: square["class"] for square in page.squares("hours-drawing")}
     assert len(squares) == 31 * 24
-    assert squares["2026-01-01 00:00: 1 events"] == "level-1"
+    assert squares["2026-01-01 00:00: 1 event"] == "level-1"
     assert squares["2026-01-01 23:00: 24 events"] == "level-5"
-    assert squares["2026-01-02 04:00: no data, a gap"] == "gap"
+    assert squares["2026-01-02 04:00: gap, no data"] == "gap"
     assert squares["2026-01-02 05:00: 3 events"] == "level-1"
     assert squares["2026-01-02 06:00: 0 events"] == "level-0"
     days = {square.text: square["class"] for square in page.squares("calendar-drawing")}
@@ -187,7 +187,7 @@ def test_a_quota_is_looked_at_and_not_used(
     for _ in range(2):
         text = parse(web.get("/")).one("ul", **{"class": "quotas"}).text
         assert "3 of 1,000 used" in text
-        assert "997 left; the oldest request counts for 2 min more" in text
+        assert "997 left; the oldest request stops counting in 2 min" in text
     clock.advance(seconds=90)
     assert "0 of 1,000 used" in parse(web.get("/")).one("ul", **{"class": "quotas"}).text
 
@@ -195,7 +195,7 @@ def test_a_quota_is_looked_at_and_not_used(
 def test_a_server_without_limit_says_so() -> None:
     with LocalServer(rate_limit=0) as server, httpx.Client(base_url=server.url) as client:
         client.post("/login", data={"email": server.email, "password": server.password})
-        assert "without a limit" in client.get("/").text
+        assert "no request limit" in client.get("/").text
 
 
 @pytest.mark.usefixtures("some_days")
