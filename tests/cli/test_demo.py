@@ -74,7 +74,7 @@ def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
         f"  e-mail    {EMAIL}",
         f"  password  {first.password}",
     ]
-    assert [*second.sign_in("http://here")][-1] == "  password  the one shown when it was made"
+    assert [*second.sign_in("http://here")][-1] == "  password  the one shown on the first run"
     assert first.password not in repr(first)
     body = {"email": EMAIL, "password": first.password}
     with LocalServer(data=tmp_path) as server:

@@ -61,7 +61,9 @@ def test_a_password_is_never_an_option_and_never_guessed(run: Run, data: str) ->
 def test_keys(run: Run, data: str) -> None:
     words = ["server", "key", "create", "--user", "ada@example.org", "--name", "nightly"]
     created = run(*words, "--data", data)
-    assert created.stderr == "This key is not shown again. Hand it over as ADANALYTICS_API_KEY.\n"
+    assert (
+        created.stderr == "This key is not shown again. Clients read it from ADANALYTICS_API_KEY.\n"
+    )
     key = created.stdout.strip()
     assert created.stdout == f"{key}\n"
     assert key.startswith("aak_")
@@ -173,7 +175,7 @@ def test_generate_the_same_again(run: Run, data: str) -> None:
     words = ["server", "generate", "--partner", "acme", "--start", "-5d", "--days", "2",
              "--events-per-day", "100", "--seed", "7", "--data", data]  # fmt: skip
     assert run(*words).stdout == "acme: 200 events stored on 2 days from 2026-01-15\n"
-    assert "0 events stored on 2 days from 2026-01-15, 200 were there already" in run(*words).stdout
+    assert "0 events stored on 2 days from 2026-01-15, 200 already there" in run(*words).stdout
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,13 @@ partner = ExampleGroup(
             callback=run_add_partner,
             params=[
                 click.Argument(["partner_id"], metavar="ID"),
-                click.Option(["--name"], metavar="N", help="Display name; by default the ID."),
+                click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
                 click.Option(
                     ["--currency"],
                     metavar="CODE",
                     default="USD",
                     show_default=True,
-                    help="ISO 4217 code of its money.",
+                    help="ISO 4217 code of the partner's currency.",
                 ),
                 data_option(made=True),
             ],
@@ -113,7 +113,9 @@ def _read_password(email: str, *, from_stdin: bool) -> str:
     if from_stdin:
         return secret_from_stdin("password")
     if not can_ask():
-        raise click.UsageError("No password. Give --password-stdin and write it to stdin.")
+        raise click.UsageError(
+            "No password. Give --password-stdin and write the password to stdin."
+        )
     answer: str = click.prompt(
         f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
     )
@@ -142,7 +144,7 @@ user = ExampleGroup(
                     ["--partner", "partners"],
                     metavar="ID",
                     multiple=True,
-                    help="Partner that a user of role partner may read; repeatable.",
+                    help="Partner that a user with role partner may read; repeatable.",
                 ),
                 click.Option(
                     ["--password-stdin"], is_flag=True, help="Read the password from stdin."
@@ -184,16 +186,16 @@ _KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
 
 @click.pass_context
 def run_create_key(context: click.Context, email: str, name: str, data: Path) -> None:
-    """Make a key and print nothing else on stdout, so that a variable can take it."""
+    """Make a key and print only the key on stdout, so that a shell variable can hold it."""
     with server_extra():
         from adanalytics_server.admin import create_key
     click.echo(create_key(data, email, name=name))
-    remark("This key is not shown again. Hand it over as ADANALYTICS_API_KEY.", context)
+    remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", context)
 
 
 @click.pass_context
 def run_list_keys(context: click.Context, chosen_format: str | None, data: Path) -> None:
-    """List the keys without the keys themselves."""
+    """List the keys without their secrets."""
     with server_extra():
         from adanalytics_server.admin import list_keys
     rows = [
@@ -216,7 +218,7 @@ def run_delete_key(context: click.Context, id_or_name: str, data: Path) -> None:
     with server_extra():
         from adanalytics_server.admin import delete_key
     delete_key(data, id_or_name)
-    remark(f"Deleted key {id_or_name}. Whoever uses it is refused from now on.", context)
+    remark(f"Deleted key {id_or_name}. The server now refuses it.", context)
 
 
 def _written(milliseconds: int | None) -> str | None:

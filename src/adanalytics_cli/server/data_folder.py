@@ -29,7 +29,7 @@ def server_extra() -> Iterator[None]:
 
 
 def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> click.Option:
-    """`--data DIR`: the folder that a server works on; unless `made`, it must be there."""
+    """`--data DIR`: the folder of a server; it must exist unless `made`."""
     return click.Option(
         ["--data"],
         type=click.Path(path_type=Path, file_okay=False, exists=not made),

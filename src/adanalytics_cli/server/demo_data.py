@@ -33,17 +33,17 @@ class DemoAccess:
     partner: str = PARTNER
 
     def commands(self, url: str) -> Iterator[str]:
-        """Lines for a shell that set everything up, and one to try."""
+        """Shell lines that set up the client, and one to try."""
         yield f"  export ADANALYTICS_BASE_URL={url}"
         yield f"  export ADANALYTICS_PARTNER={self.partner}"
         yield f"  export ADANALYTICS_API_KEY={self.api_key}"
         yield f"  adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
 
     def sign_in(self, url: str) -> Iterator[str]:
-        """Lines that tell how to sign in to the web area, each short enough to be copied whole."""
+        """Lines that say how to sign in to the web area, each short enough to copy."""
         yield f"Web area: {url}/"
         yield f"  e-mail    {EMAIL}"
-        yield f"  password  {self.password or 'the one shown when it was made'}"
+        yield f"  password  {self.password or 'the one shown on the first run'}"
 
 
 def last_day() -> date:
@@ -54,9 +54,9 @@ def last_day() -> date:
 def prepare_demo_data(
     data: Path, invocation: Invocation, *, events_per_day: int = EVENTS_PER_DAY
 ) -> DemoAccess:
-    """Fill `data` with what the demo needs and is not there yet, and make a fresh key.
+    """Add what `data` lacks for the demo, and make a fresh key.
 
-    The same folder can be prepared again: the events come from a fixed seed.
+    Preparing the same folder again adds no event: they come from a fixed seed.
     """
     with server_extra():
         from adanalytics_server.admin import (

@@ -51,7 +51,7 @@ def run_load(
 
 
 def _describe(report: "LoadReport") -> str:
-    """What became of a file: a line of numbers, then a line for each thing worth knowing."""
+    """Describe a load: a line of numbers, then a line for each thing worth knowing."""
     parts = [f"{counted(report.rows, 'row')}, {counted(report.stored, 'event')} stored"]
     if report.duplicates:
         parts.append(f"{counted(report.duplicates, 'duplicate')} skipped")
@@ -91,15 +91,15 @@ load = ExampleCommand(
         click.Option(
             ["--replace-hours"],
             is_flag=True,
-            help="Replace every hour that occurs in a file.",
+            help="Replace all events of every hour that a file contains.",
         ),
         data_option(),
     ],
     summary="Load files of events.",
     details=(
-        "A column sets the field of its name. event_time, event_type and supply_tag_id are "
+        "Each column sets the field of the same name. event_time, event_type and supply_tag_id are "
         "required; the other fields have defaults. One bad row rejects the whole file. Loading a "
-        "file again adds no event."
+        "file again adds nothing."
     ),
     examples=[
         "adanalytics server load day.jsonl.gz --partner acme",
@@ -138,7 +138,7 @@ def run_generate(
         )
     text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start}"
     if outcome.duplicates:
-        text += f", {outcome.duplicates:,} were there already"
+        text += f", {outcome.duplicates:,} already there"
     click.echo(f"{partner.id}: {text}")
 
 
@@ -162,14 +162,14 @@ generate = ExampleCommand(
         ),
         date_option("--start", "First day."),
         _number("--days", 3660, 1, "Number of days."),
-        _number("--events-per-day", 100_000_000, 10_000, "Events on each day, exactly."),
+        _number("--events-per-day", 100_000_000, 10_000, "Exact number of events on each day."),
         click.Option(
             ["--seed"],
             type=WholeNumber(0),
             metavar="S",
             default=0,
             show_default=True,
-            help="Seed; the same seed gives the same events.",
+            help="The same seed generates the same events.",
         ),
         data_option(),
     ],

@@ -32,7 +32,7 @@ server = LazyGroup(
 )
 
 
-# A server that needs longer than this is no use to a load balancer either.
+# A server that needs longer is no use to a load balancer either.
 _PATIENCE_SECONDS = 5.0
 
 
@@ -51,7 +51,8 @@ def run_health(url: str) -> None:
     except httpx.HTTPError as error:
         reason = str(error).rpartition("] ")[2]
         raise Unreachable(
-            f"No answer from {url}: {reason}.", remedy="Check that the server runs on this port."
+            f"No answer from {url}: {reason}.",
+            remedy="Check that the server is running on this port.",
         ) from error
     if answer.status_code != httpx.codes.OK:
         raise Unreachable(
@@ -66,13 +67,13 @@ health = ExampleCommand(
     callback=run_health,
     params=[click.Argument(["url"], metavar="URL")],
     summary="Check that a running server is ready.",
-    details="Exit status 0 when it is ready, else 6.",
+    details="The exit status is 0 when it is ready, 6 otherwise.",
     examples=["adanalytics server health http://127.0.0.1:8000"],
 )
 
 
 def run_openapi() -> None:
-    """Print the document; no server and no data folder is needed."""
+    """Print the document; needs no server and no data folder."""
     with server_extra():
         from adanalytics_server.api import document_text
         from adanalytics_server.app import create_app

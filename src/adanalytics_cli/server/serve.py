@@ -38,7 +38,7 @@ def run(
     dialect: str,
     test_controls: bool,
 ) -> None:
-    """Bind, prepare the data, say where the server is, and serve until told to stop."""
+    """Bind, prepare the data, print the address, and serve until a signal stops it."""
     _check_reach(host, demo=demo, test_controls=test_controls, allow_remote=allow_remote)
     with server_extra():
         from adanalytics_server.admin import list_partners
@@ -56,7 +56,7 @@ def run(
         if data is None and demo:
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adanalytics-")))
         folder = data or DEFAULT_DATA
-        # A folder that cannot be used is an error now, not a traceback from inside the server.
+        # Report an unusable folder now, without a traceback from inside the server.
         with folder_lock(folder):
             list_partners(folder)
         settings = Settings(
@@ -91,14 +91,15 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
             f"Other machines can reach {host}, over plain http. "
             "Give --allow-remote to allow it, or leave --host out."
         )
-    # Also on a loopback address: the server now answers proxies, and pages of other sites.
+    # On a loopback address too: --allow-remote answers proxies, and pages of other sites.
     if demo:
         raise click.UsageError(
-            "--demo shows its API key to this machine only. Leave --host and --allow-remote out."
+            "--demo works on this machine only, because its API key is printed. "
+            "Leave --host and --allow-remote out."
         )
     if test_controls:
         raise click.UsageError(
-            "--test-controls obeys everyone on this machine only. "
+            "--test-controls needs no credential, so it works on this machine only. "
             "Leave --host and --allow-remote out."
         )
 
@@ -121,7 +122,7 @@ def _leaving_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind like Ctrl-C does, so that files made for this run are removed."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        # A terminal that closes may say so twice, and the clean-up ends all the same.
+        # A closing terminal may send the signal twice; the clean-up must still finish.
         signal.signal(number, signal.SIG_IGN)
         sys.exit(0)
 
@@ -139,7 +140,7 @@ serve = ExampleCommand(
         click.Option(
             ["--demo"],
             is_flag=True,
-            help="Serve generated data; without --data in a temporary folder.",
+            help="Serve generated data, in a temporary folder unless --data is given.",
         ),
         data_option(default=None, made=True),
         click.Option(
@@ -165,13 +166,13 @@ serve = ExampleCommand(
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,
-            help="Format of the log on stderr, a line for each request.",
+            help="Format of the log on stderr, one line per request.",
         ),
         click.Option(
             ["--ready-file"],
             type=click.Path(path_type=Path),
             metavar="PATH",
-            help="Write the address to this file once the server answers.",
+            help="Write the server's URL to this file once it answers.",
         ),
         click.Option(
             ["--rate-limit"],
@@ -187,14 +188,14 @@ serve = ExampleCommand(
             metavar="ROWS",
             default=50_000,
             show_default=True,
-            help="Answer the order of an export up to this size with the file.",
+            help="Finish an export of up to this size within its request.",
         ),
         click.Option(
             ["--dialect"],
             metavar="NAME",
             default="reference",
             show_default=True,
-            help="Shape of the answers, such as modern, classic or bare.",
+            help="Shape of the responses, such as modern, classic or bare.",
         ),
         click.Option(["--loose"], is_flag=True, help="Accept unknown query parameters."),
         click.Option(
@@ -245,7 +246,7 @@ class Ready:
         elif not self._quiet:
             click.echo(place, err=True)
         if self._access:
-            # Nothing else shows the demo's secrets: printed also with -q, and never logged.
+            # Nothing else shows the demo's secrets, so -q does not hide them; never logged.
             lines = [*self._access.commands(self._url), *self._access.sign_in(self._url)]
             if not self._quiet:
                 lines = ["In another terminal:", *lines]
