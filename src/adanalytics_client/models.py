@@ -26,6 +26,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
 from adanalytics_client.encoding import digits
 
@@ -516,8 +517,7 @@ class Summary(OpenModel):
         return (each for each in super()._known() if each[0] not in {"rows", "totals"})
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
-        count = len(self.rows)
-        yield None, _Verbatim("1 row" if count == 1 else f"{count} rows")
+        yield None, _Verbatim(counted(len(self.rows), "row"))
         yield from super().__repr_args__()
 
     def _repr_html_(self) -> str:

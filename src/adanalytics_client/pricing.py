@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._events import (
     DEEPEST,
     LARGEST_PAGE,
@@ -193,7 +194,7 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
         return Choice("export", "its pages would wait for quota longer than an export takes")
     if pages is hourly:
         return Choice("hourly", "every day is so large that auto would ask by the hour as well")
-    requests = "1 request" if auto.requests == 1 else f"{auto.requests:,} requests"
+    requests = counted(auto.requests, "request")
     return Choice("auto", f"{requests} instead of {hourly.requests:,}")
 
 

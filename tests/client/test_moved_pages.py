@@ -86,7 +86,7 @@ def test_on_drift_warn_takes_what_came(
     query = world.client.events(DAY, **PAGED, on_drift="warn")
     assert world.on(query, "write", tmp_path / "day.jsonl") == 11_300
     assert (drifts.found[-1].distinct, drifts.found[-1].total) == (11_300, 12_700)
-    assert "the service counts 12700 events and 11300 came" in caplog.text
+    assert "the service counts 12,700 events and 11,300 came" in caplog.text
     assert len(large.journal.entries()) == 24
 
 

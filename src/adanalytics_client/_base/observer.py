@@ -6,6 +6,8 @@ from datetime import datetime
 from math import ceil
 from typing import TypeVar
 
+from adanalytics_client._base.quantities import counted
+
 Info = TypeVar("Info")
 
 _TWO_MINUTES = 120
@@ -164,8 +166,9 @@ class PageDrift:
             events = "an event" if self.repeated == 1 else f"{self.repeated} events"
             text += f" repeats {events}, which are left out;"
         if self.last and self.total is not None and self.total != self.distinct:
-            counted = f"the service counts {self.total} events and {self.distinct} came"
-            text += f" is the last, but {counted};" if not self.repeated else f" {counted};"
+            total = counted(self.total, "event")
+            compared = f"the service counts {total} and {self.distinct:,} came"
+            text += f" is the last, but {compared};" if not self.repeated else f" {compared};"
         elif not self.repeated:
             text += " no longer begins with the events that an earlier run handed out;"
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."

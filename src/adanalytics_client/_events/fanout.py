@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from adanalytics_client._base.observer import PageDrift
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._events.drift import MOST_ATTEMPTS, OnDrift, SliceHistory
 from adanalytics_client._events.page import FetchedPage, ids_of, keys_of, mark_of
 from adanalytics_client._events.paging import Cursor, following
@@ -270,8 +271,9 @@ class Fanout:
 
 def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
     """Return to the first page of a slice with missing events."""
-    text = "Asking %s again, as the service counts %s events there and %d came."
-    _LOG.warning(text, cursor.slice, history.total, history.distinct)
+    text = "Asking %s again, as the service counts %s there and %s came."
+    total = counted(history.total or 0, "event")
+    _LOG.warning(text, cursor.slice, total, f"{history.distinct:,}")
     history.begin_attempt()
     return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
 
@@ -291,9 +293,8 @@ def _moved(cursor: Cursor) -> ProtocolError:
 
 
 def _short(cursor: Cursor, history: SliceHistory) -> ProtocolError:
-    counts = (
-        f"The service counts {history.total} events in {cursor.slice} and {history.distinct} came"
-    )
+    total = counted(history.total or 0, "event")
+    counts = f"The service counts {total} in {cursor.slice} and {history.distinct:,} came"
     if cursor.attempt:
         return ProtocolError(
             f"{counts}, also when it was asked {cursor.attempt + 1} times. Pull it later, or pass "

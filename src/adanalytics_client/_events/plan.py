@@ -6,6 +6,7 @@ from datetime import date
 from typing import Literal, Self, get_args
 
 from adanalytics_client._base.dates import Day, days_between, to_day
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.validation import is_whole
 from adanalytics_client.errors import ConfigurationError
 
@@ -215,9 +216,8 @@ class Plan:
 
     def __str__(self) -> str:
         whole = Slice(self.start, self.end)
-        requests = "request" if self.least_requests == 1 else "requests"
         return (
-            f"{whole}, {self.split}: at least {self.least_requests} {requests} "
+            f"{whole}, {self.split}: at least {counted(self.least_requests, 'request')} "
             f"of up to {self.per_page} events"
         )
 

@@ -18,6 +18,7 @@ from adanalytics_client._base.effects import (
     Reply,
     Request,
 )
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call import retry_after
@@ -119,8 +120,9 @@ class Delivery:
         """Refuse empty files for an export of events."""
         events = self.status.row_count
         if events and not any(each.received for each in transfers):
+            stated = counted(events, "event")
             raise DownloadError(
-                f"The file came empty, of an export of {events} events; download it again."
+                f"The file came empty, of an export of {stated}; download it again."
             )
 
     def _keep(self, status: ExportStatus) -> None:

@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Period, days_between
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayNeed, DayState, Reason, ServiceDays, find_need
 from adanalytics_client.dataset.layout import REPORTS, REPULL, Hour, hours_of
@@ -436,10 +437,11 @@ class Sync:
                 # The first page was good, so what is wrong with a later one may pass.
                 raise _Drift(error.message) from error
             if total is not None and total != partition.rows:
-                raise _Drift(f"{partition.rows:,} events came where the service counts {total:,}")
+                came = counted(partition.rows, "event")
+                raise _Drift(f"{came} came where the service counts {total:,}")
             finished = self._finish(partition, query.wanted)
         if repeated := sum(each.repeated for each in finished):
-            raise _Drift(f"{repeated:,} events came twice")
+            raise _Drift(f"{counted(repeated, 'event')} came twice")
         return finished
 
     def _partition_export(self, query: Query, job: ExportJob, spool: Spool) -> list[FinishedHour]:
@@ -457,11 +459,11 @@ class Sync:
             stated = job.last_status.row_count
             if stated is not None and stated != partition.rows:
                 raise ProtocolError(
-                    f"The export of {query} has {partition.rows:,} events, not {stated:,}."
+                    f"The export of {query} has {counted(partition.rows, 'event')}, not {stated:,}."
                 )
             finished = self._finish(partition, query.wanted)
         if repeated := sum(each.repeated for each in finished):
-            raise ProtocolError(f"The export of {query} holds {repeated:,} events twice.")
+            raise ProtocolError(f"The export of {query} holds {counted(repeated, 'event')} twice.")
         return finished
 
     def _finish(self, partition: HourPartition, wanted: Iterable[Hour]) -> list[FinishedHour]:
@@ -626,4 +628,4 @@ def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:
         return f"{found[0]}, and {len(found) - 1} more" if len(found) > 1 else "".join(found)
     # The events do not show what the summary counts, but there cannot be fewer.
     stated = events_in(state.figures)
-    return f"{rows} events instead of {stated}" if rows < stated else ""
+    return f"{counted(rows, 'event')} instead of {stated:,}" if rows < stated else ""

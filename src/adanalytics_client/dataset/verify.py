@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import DATA, Hour, PartFormat, hours_of, part_name
@@ -107,7 +108,7 @@ class Verification:
             return
         self._totals[hour.day] = totals
         if rows != record.rows:
-            yield f"its file has {rows:,} events, and {record.rows:,} were written"
+            yield f"its file has {counted(rows, 'event')}, and {record.rows:,} were written"
         if repeated := ids.repeated():
             yield f"{repeated:,} of its events are there twice"
         if strange:
@@ -195,7 +196,7 @@ def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
 def _difference(mine: Table, theirs: Table) -> str:
     """Describe how two sets of events differ, whatever their order; empty when they do not."""
     if mine.num_rows != theirs.num_rows:
-        return f"has {mine.num_rows:,} events, and the export {theirs.num_rows:,}"
+        return f"has {counted(mine.num_rows, 'event')}, and the export {theirs.num_rows:,}"
     mine, theirs = mine.sort_by("event_id"), theirs.sort_by("event_id")
     names = [name for name in mine.column_names if not _is_same(mine[name], theirs[name])]
     return f"its events are not those of the export: {', '.join(names)}" if names else ""
