@@ -19,6 +19,7 @@ from adanalytics_cli.account.keyring_access import delete_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
+from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -123,7 +124,7 @@ def _check_address(address: str, *, try_it: bool) -> str:
 
 
 def _for_people(error: "AdAnalyticsError") -> str:
-    return error.message.replace("base_url", "the address")
+    return visible(error.message.replace("base_url", "the address"))
 
 
 def _read_account(
