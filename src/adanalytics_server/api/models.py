@@ -1,7 +1,7 @@
-"""The bodies of the API's answers, for its OpenAPI document.
+"""The bodies of the API's responses, for its OpenAPI document.
 
-Answers are written from stored bytes and never pass through these models; tests check answers
-against them.
+Responses are written from stored bytes and never pass through these models; tests check them
+against the models.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ Instant = Annotated[
 ]
 Money = Annotated[str, Field(pattern=r"^-?[0-9]+\.[0-9]{9}$", examples=["1234.567890123"])]
 Rate = Annotated[str, Field(pattern=r"^-?[0-9]+\.[0-9]{6}$", examples=["2.500000"])]
-# A number on the wire: pydantic's own description of a Decimal would be a string.
+# A number on the wire; pydantic would describe a Decimal as a string.
 Fraction = Annotated[Decimal, WithJsonSchema({"type": "number", "examples": [0.75]})]
 Count = Annotated[int, Field(ge=0)]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"])]
@@ -31,16 +31,16 @@ class LoginUser(BaseModel):
     id: str = Field(description="Number of the user, as text.", examples=["1"])
     email: str = Field(description="E-mail address.", examples=["admin@example.com"])
     role: str = Field(
-        description="`admin` reads every partner, `partner` those it is linked to.",
+        description="`admin` reads every partner, `partner` the partners it is linked to.",
         examples=["admin"],
     )
 
 
 class LoginAnswer(BaseModel):
-    """A token and whose it is."""
+    """A token and its user."""
 
-    token: str = Field(description="For the header `Authorization: Bearer`; good for seven days.")
-    user: LoginUser = Field(description="Whose token it is.")
+    token: str = Field(description="For the header `Authorization: Bearer`; valid for seven days.")
+    user: LoginUser = Field(description="The user that the token belongs to.")
 
 
 class BulkExportAnswer(BaseModel):
@@ -48,24 +48,24 @@ class BulkExportAnswer(BaseModel):
 
     export_id: Uuid = Field(description="Id of the export.")
     status: Literal["pending", "processing", "completed", "failed", "expired"] = Field(
-        description="`pending` and `processing` are waited for; the others stay as they are."
+        description="Wait while it is `pending` or `processing`."
     )
-    format: str = Field(description="The format that was ordered.", examples=["csv"])
+    format: str = Field(description="The format of the file.", examples=["csv"])
     start_date: dt.date = Field(description="The first day, in UTC.")
-    end_date: dt.date = Field(description="The last day, in UTC; it is included.")
+    end_date: dt.date = Field(description="The last day, in UTC, included.")
     download_url: Address = Field(
-        description="Signed address of the file. It needs no credential and refuses one; until the"
-        " file is there it answers 202."
+        description="Signed URL of the file. It needs no credential and refuses one. It answers 202"
+        " until the file is ready."
     )
-    status_url: Address = Field(description="Address that returns the current state.")
-    created_at: Instant = Field(description="When it was ordered, in UTC.")
-    expires_at: Instant = Field(description="Until when the file can be downloaded, in UTC.")
-    row_count: Count | None = Field(description="Events in the file; null until it is completed.")
-    size_bytes: Count | None = Field(description="Bytes of the file; null until it is completed.")
+    status_url: Address = Field(description="URL of the current state.")
+    created_at: Instant = Field(description="When the export was requested, in UTC.")
+    expires_at: Instant = Field(description="When the download URL expires, in UTC.")
+    row_count: Count | None = Field(description="Events in the file; null until completed.")
+    size_bytes: Count | None = Field(description="Size of the file in bytes; null until completed.")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
-        description="SHA-256 of the file, in hex; null until it is completed."
+        description="SHA-256 of the file, in hex; null until completed."
     )
-    error: str | None = Field(description="Why it failed; null unless it did.")
+    error: str | None = Field(description="Why the export failed; null unless it did.")
 
 
 class DatesAnswer(BaseModel):
@@ -76,7 +76,7 @@ class DatesAnswer(BaseModel):
     )
 
 
-# What values of a kind are, and an example. Text and numbers without a rule are not listed.
+# The type of each kind, and an example.
 _KINDS: dict[Kind, tuple[Any, object]] = {
     Kind.UUID: (Uuid, "6f9619ff-8b86-d011-b42d-00cf4fc964ff"),
     Kind.INSTANT: (Instant, "2026-01-15T13:05:09.250Z"),
@@ -111,10 +111,10 @@ EventBody: Any = create_model("EventBody", __doc__="One event-level record.", **
 
 
 class Pagination(BaseModel):
-    """Where a page stands in its range."""
+    """The position of a page in its range."""
 
     page: Count = Field(description="Number of this page, from 1.")
-    per_page: Count = Field(description="Events on a page that is full.")
+    per_page: Count = Field(description="Events on a full page.")
     total: Count = Field(description="Events in the whole range.")
     total_pages: Count = Field(description="Pages in the whole range; 0 when it has no events.")
     has_more: bool = Field(description="Whether another page follows.")
@@ -124,9 +124,9 @@ class EventsAnswer(BaseModel):
     """One page of events."""
 
     events: list[EventBody] = Field(
-        description="By day and hour, and within an hour in the order of their arrival."
+        description="Ordered by day and hour, within an hour by arrival."
     )
-    pagination: Pagination = Field(description="Where this page stands in the range.")
+    pagination: Pagination = Field(description="The position of this page in the range.")
 
 
 def _of_type(event_type: str) -> str:
@@ -146,16 +146,16 @@ def _per_thousand(money: str, count: str) -> str:
 class SummaryRow(BaseModel):
     """Counts, exact money and rates of one group, over its events with `is_filtered` false.
 
-    Only the columns of its grouping are there. Ids are null for events without one.
+    A row has the key columns of its own grouping only. An id is null for events without one.
     """
 
-    date: dt.date | None = Field(None, description="The day, in UTC; when grouped by `day`.")
+    date: dt.date | None = Field(None, description="The day, in UTC. Only when grouped by `day`.")
     campaign_id: int | None = Field(
-        None, description="Id of the campaign; when grouped by `campaign`."
+        None, description="Id of the campaign. Only when grouped by `campaign`."
     )
     campaign_name: str | None = Field(None, description="Name of the campaign; null if unknown.")
     demand_tag_id: int | None = Field(
-        None, description="Id of the demand tag; when grouped by `demand_tag`."
+        None, description="Id of the demand tag. Only when grouped by `demand_tag`."
     )
     demand_tag_name: str | None = Field(
         None, description="Name of the demand tag; null if unknown."
@@ -194,16 +194,16 @@ class SummaryAnswer(BaseModel):
     """The rows of a summary and their total."""
 
     summary: list[SummaryRow] = Field(
-        description="One row for each group, ordered by it, null last; the total when ungrouped."
+        description="One row per group, ordered by its key, null last; the total if not grouped."
     )
     totals: SummaryRow = Field(description="The same columns over the whole range.")
     group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
-        description="The grouping that was asked for."
+        description="The requested grouping."
     )
     start_date: dt.date = Field(description="The first day, in UTC.")
-    end_date: dt.date = Field(description="The last day, in UTC; it is included.")
+    end_date: dt.date = Field(description="The last day, in UTC, included.")
     currency: Currency = Field(description="Currency of all money, ISO 4217.")
-    # Not a Literal, which different versions of pydantic describe in different words.
+    # Not a Literal: versions of pydantic describe it differently.
     timezone: str = Field(
         description="The time zone of all days and hours.", json_schema_extra={"const": "UTC"}
     )
@@ -214,13 +214,13 @@ class ErrorDetail(BaseModel):
 
     field: str = Field(description="The parameter or field.", examples=["per_page"])
     message: str = Field(
-        description="What is wrong with it, as a phrase that follows its name.",
+        description="What is wrong, as a phrase that follows the name.",
         examples=["should be less than or equal to 10000"],
     )
 
 
 class ErrorAnswer(BaseModel):
-    """The shape of every answer that is not a success."""
+    """The body of every error."""
 
     error: str = Field(description="What went wrong.", examples=["Bad Request"])
     details: list[ErrorDetail] = Field(

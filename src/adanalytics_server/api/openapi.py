@@ -1,7 +1,7 @@
 """The OpenAPI document of the Partner API: the application that writes it, and its responses.
 
-Every status of every operation is here, with its body and its headers. Headers that depend on a
-setting, or that only some answers of a status have, are not required.
+It lists every status of every operation, with its body and its headers. Headers that depend on a
+setting, or that only some responses of a status carry, are not required.
 """
 
 import json
@@ -22,14 +22,14 @@ from adanalytics_server.api.models import (
 )
 
 DESCRIPTION = """\
-Send a token of the login, or an API key, as `Authorization: Bearer`; both open the same partners.
+Send a login token or an API key as `Authorization: Bearer`. Both work the same way.
 
-All days and hours are UTC, and both ends of a range are included. Money is an exact decimal in a
-string, never a float. An answer that is not a success is `{"error": "..."}`, and names the wrong
-parameters in `details`."""
-SERVERS = [{"url": "/", "description": "The server that this document comes from."}]
+All days and hours are UTC, and a range includes both of its ends. Money is an exact decimal in a
+string, never a float. Every error has the body `{"error": "..."}`; `details` names the parameters
+that are wrong."""
+SERVERS = [{"url": "/", "description": "The server that serves this document."}]
 TAGS = [
-    {"name": "login", "description": "From e-mail and password to a token."},
+    {"name": "login", "description": "Exchange an e-mail address and a password for a token."},
     {"name": "data", "description": "Events, summaries and the days that have data."},
     {"name": "export", "description": "Files with all events of a range."},
 ]
@@ -38,14 +38,14 @@ _PARTNER_PATHS = "/api/partners/"
 _BEARER = {
     "type": "http",
     "scheme": "bearer",
-    "description": "a token of the login, or an API key; both in the same way",
+    "description": "A login token or an API key.",
 }
 
 
 class DocumentedApp(FastAPI):
-    """The application with its own document, and without pages around it.
+    """The application with its own document and without FastAPI's documentation pages.
 
-    FastAPI announces a 422 everywhere; here a bad parameter is a 400.
+    FastAPI documents a 422 everywhere; here a bad parameter is a 400.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class DocumentedApp(FastAPI):
         )
 
     def openapi(self) -> dict[str, Any]:
-        """Return the document; it is made once."""
+        """Return the document, which is built once."""
         if self.openapi_schema is None:
             document = super().openapi()
             for path, operations in document["paths"].items():
@@ -89,7 +89,7 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def document_text(app: FastAPI) -> str:
-    """Write the document of an application as JSON to be read and compared."""
+    """Write an application's document as indented JSON."""
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -101,20 +101,25 @@ def _header(text: str, *, required: bool = False, **schema: object) -> dict[str,
 
 
 _REQUEST_ID = {
-    "X-Request-Id": _header("names the request in the log", required=True, pattern="^[0-9a-f]{32}$")
+    "X-Request-Id": _header(
+        "Identifies the request in the log.", required=True, pattern="^[0-9a-f]{32}$"
+    )
 }
 _RATE = {
     "RateLimit-Policy": _header(
-        "requests in a window of seconds", pattern=r'^"hour";q=\d+;w=3600$'
+        "Requests allowed (`q`) per window of seconds (`w`).", pattern=r'^"hour";q=\d+;w=3600$'
     ),
     "RateLimit": _header(
-        "what is left, and the seconds until there is more", pattern=r'^"hour";r=\d+;t=\d+$'
+        "Requests left (`r`) and seconds until there are more (`t`).",
+        pattern=r'^"hour";r=\d+;t=\d+$',
     ),
 }
-_RETRY_AFTER = _header("seconds to wait", required=True, pattern="^[0-9]+$")
-_CHALLENGE = {"WWW-Authenticate": _header("the scheme to use", required=True, const="Bearer")}
+_RETRY_AFTER = _header("Seconds to wait.", required=True, pattern="^[0-9]+$")
+_CHALLENGE = {
+    "WWW-Authenticate": _header("The authentication scheme.", required=True, const="Bearer")
+}
 _WAIT = {
-    "Location": _header("where the state of the export is", required=True, format="uri"),
+    "Location": _header("URL of the export's state.", required=True, format="uri"),
     "Retry-After": _RETRY_AFTER,
 }
 
@@ -126,41 +131,41 @@ def _response(
     return found if model is None else {**found, "model": model}
 
 
-_BAD_REQUEST = "bad parameter or body, named in `details`; or a foreign `Host`"
-_FAILURE = "the server failed; its log has the request id"
+_BAD_REQUEST = "Bad parameter or body, named in `details`, or an unknown `Host`."
+_FAILURE = "The server failed. Look for the request id in its log."
 _FAILED = _response(_FAILURE)
-_BODY_TOO_LONG = "the body is longer than 1 MiB"
-_NO_JSON = "the content type is not application/json, or the body is packed"
-_ENCODINGS = {"Accept-Encoding": _header("sent when the body was packed", const="identity")}
+_BODY_TOO_LONG = "The body is longer than 1 MiB."
+_NO_JSON = "The content type is not `application/json`, or the body is compressed."
+_ENCODINGS = {"Accept-Encoding": _header("Sent if the body was compressed.", const="identity")}
 
 LOGIN: Responses = {
-    200: _response("a token for seven days", LoginAnswer),
+    200: _response("A token that is valid for seven days.", LoginAnswer),
     400: _response(_BAD_REQUEST),
-    401: _response("no such e-mail, or another password", headers=_CHALLENGE),
+    401: _response("Wrong e-mail address or password.", headers=_CHALLENGE),
     413: _response(_BODY_TOO_LONG),
     415: _response(_NO_JSON, headers=_ENCODINGS),
-    429: _response("too many wrong passwords", headers={"Retry-After": _RETRY_AFTER}),
+    429: _response("Too many wrong passwords.", headers={"Retry-After": _RETRY_AFTER}),
     500: _FAILED,
 }
 
 _PARTNER: Responses = {
     400: _response(_BAD_REQUEST, headers=_RATE),
-    401: _response("token or key is missing, invalid or expired", headers=_CHALLENGE),
-    403: _response("a partner that this credential may not read", headers=_RATE),
-    404: _response("no such partner, or no such export of it", headers=_RATE),
+    401: _response("The token or key is missing, invalid or expired.", headers=_CHALLENGE),
+    403: _response("This credential may not read the partner.", headers=_RATE),
+    404: _response("The partner or the export does not exist.", headers=_RATE),
     429: _response(
-        "more requests than an hour allows", headers={**_RATE, "Retry-After": _RETRY_AFTER}
+        "The hourly request limit is used up.", headers={**_RATE, "Retry-After": _RETRY_AFTER}
     ),
     500: _response(_FAILURE, headers=_RATE),
 }
 
-EVENTS: Responses = {200: _response("one page of events", EventsAnswer, _RATE), **_PARTNER}
-SUMMARY: Responses = {200: _response("rows and their total", SummaryAnswer, _RATE), **_PARTNER}
-DATES: Responses = {200: _response("the days that have data", DatesAnswer, _RATE), **_PARTNER}
+EVENTS: Responses = {200: _response("One page of events.", EventsAnswer, _RATE), **_PARTNER}
+SUMMARY: Responses = {200: _response("The rows and their total.", SummaryAnswer, _RATE), **_PARTNER}
+DATES: Responses = {200: _response("The days that have data.", DatesAnswer, _RATE), **_PARTNER}
 _STATUS_LINK = {
     "status": {
         "operationId": "export_status",
-        "description": "ask how far the export is",
+        "description": "Ask for the state of the export.",
         "parameters": {
             "partner_id": "$request.path.partner_id",
             "export_id": "$response.body#/export_id",
@@ -169,17 +174,20 @@ _STATUS_LINK = {
 }
 START_EXPORT: Responses = {
     200: {
-        **_response("the file is ready, or could not be made", BulkExportAnswer, _RATE),
+        **_response("The export is completed or failed.", BulkExportAnswer, _RATE),
         "links": _STATUS_LINK,
     },
-    202: {**_response("in work", BulkExportAnswer, {**_RATE, **_WAIT}), "links": _STATUS_LINK},
+    202: {
+        **_response("The export is in progress.", BulkExportAnswer, {**_RATE, **_WAIT}),
+        "links": _STATUS_LINK,
+    },
     **_PARTNER,
     413: _response(_BODY_TOO_LONG, headers=_RATE),
     415: _response(_NO_JSON, headers={**_RATE, **_ENCODINGS}),
 }
 EXPORT_STATUS: Responses = {
     200: _response(
-        "the state of the export, with Location and Retry-After while it is in work",
+        "The state of the export, with `Location` and `Retry-After` while it is in progress.",
         BulkExportAnswer,
         {**_RATE, **{name: {**header, "required": False} for name, header in _WAIT.items()}},
     ),
@@ -188,19 +196,19 @@ EXPORT_STATUS: Responses = {
 
 _VERSION = {
     "ETag": _header(
-        "SHA-256 of the file in hex, quoted", required=True, pattern='^"[0-9a-f]{64}"$'
+        "SHA-256 of the file, in hex and quotes.", required=True, pattern='^"[0-9a-f]{64}"$'
     ),
 }
-_CACHING = {"Cache-Control": _header("who may keep it", required=True)}
+_CACHING = {"Cache-Control": _header("Who may cache the file.", required=True)}
 _FILE = {
     **_VERSION,
     **_CACHING,
-    "Content-Length": _header("bytes of this answer", required=True, pattern="^[0-9]+$"),
-    "Accept-Ranges": _header("ranges can be asked for", required=True, const="bytes"),
-    "Content-Disposition": _header("the name to save the file under", required=True),
+    "Content-Length": _header("Length of this body in bytes.", required=True, pattern="^[0-9]+$"),
+    "Accept-Ranges": _header("Range requests work.", required=True, const="bytes"),
+    "Content-Disposition": _header("The name to save the file under.", required=True),
 }
 _FORMATS = (
-    # Never sent, but first: openapi-python-client takes the bytes of a body for this type alone.
+    # Never sent, but first: openapi-python-client returns bytes for this type only.
     "application/octet-stream",
     "text/csv",
     "application/x-ndjson",
@@ -211,30 +219,28 @@ _FILES = {"content": {key: {"schema": {"type": "string", "format": "binary"}} fo
 
 _PART = {
     "Content-Range": _header(
-        "which bytes these are, and how many there are",
+        "First and last byte of the range, and the size of the file.",
         required=True,
         pattern="^bytes [0-9]+-[0-9]+/[0-9]+$",
     )
 }
 _NO_PART = {
-    "Content-Range": _header(
-        "how many bytes there are", required=True, pattern=r"^bytes \*/[0-9]+$"
-    )
+    "Content-Range": _header("Size of the file.", required=True, pattern=r"^bytes \*/[0-9]+$")
 }
 
 DOWNLOAD: Responses = {
-    200: {**_response("the file", None, _FILE), **_FILES},
-    202: _response("not ready yet", None, {"Retry-After": _RETRY_AFTER}),
-    206: {**_response("the range that was asked for", None, {**_FILE, **_PART}), **_FILES},
-    304: _response("If-None-Match names this file", None, {**_VERSION, **_CACHING}),
+    200: {**_response("The file.", None, _FILE), **_FILES},
+    202: _response("The file is not ready yet.", None, {"Retry-After": _RETRY_AFTER}),
+    206: {**_response("The requested range.", None, {**_FILE, **_PART}), **_FILES},
+    304: _response("`If-None-Match` names this file.", None, {**_VERSION, **_CACHING}),
     400: _response(
-        "an Authorization header, which a signed address refuses; or a bad parameter or a foreign"
-        " `Host`"
+        "An `Authorization` header, which a signed URL does not take, a bad parameter or an unknown"
+        " `Host`."
     ),
-    403: _response("the signature is wrong or has expired"),
-    404: _response("no such export"),
-    410: _response("the export failed, or its file was deleted"),
-    412: _response("If-Match names another file", headers=_VERSION),
-    416: _response("no such range", headers=_NO_PART),
+    403: _response("The signature is wrong or has expired."),
+    404: _response("The export does not exist."),
+    410: _response("The export failed, or its file was deleted."),
+    412: _response("`If-Match` names another file.", headers=_VERSION),
+    416: _response("The range is outside the file.", headers=_NO_PART),
     500: _FAILED,
 }

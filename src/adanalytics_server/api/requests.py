@@ -1,6 +1,6 @@
 """Query parameters and JSON bodies: models that describe them and refuse everything else.
 
-A request that does not fit is a 400 that names each wrong parameter or field.
+A request that does not fit gets a 400 that names each wrong parameter or field.
 """
 
 import json
@@ -70,7 +70,7 @@ class RangeQuery(NoParameters):
 
     start_date: StrictDate = Field(description="The first day, in UTC.", examples=["2026-01-15"])
     end_date: StrictDate = Field(
-        description="The last day, in UTC; it is included. Not before `start_date`.",
+        description="The last day, in UTC, included. Not before `start_date`.",
         examples=["2026-01-15"],
     )
 
@@ -91,13 +91,13 @@ class EventsQuery(RangeQuery):
     """One page of the events of a range."""
 
     hour: Hour = Field(
-        None, description="Only this hour of each day, in UTC; all hours without it.", examples=[13]
+        None, description="Only this hour of each day, in UTC. Default: all hours.", examples=[13]
     )
-    page: PositiveInteger = Field(1, description="The page to send, counted from 1.", examples=[1])
-    # The maximum is documented here and kept by the endpoint, where a dialect may cut instead.
+    page: PositiveInteger = Field(1, description="Number of the page, from 1.", examples=[1])
+    # The endpoint enforces the maximum, because a dialect may cut instead.
     per_page: PositiveInteger = Field(
         1000,
-        description="Events on a page. More than 10,000 are refused, not cut.",
+        description="Events on a full page. More than 10,000 is a 400, never a cut.",
         examples=[1000],
         json_schema_extra={"maximum": MOST_PER_PAGE},
     )
@@ -107,21 +107,21 @@ class SummaryQuery(RangeQuery):
     """The summary of a range."""
 
     group_by: Literal["day", "campaign", "demand_tag"] | None = Field(
-        None, description="One row for each of these; one row in all without it.", examples=["day"]
+        None, description="One row per group. Default: a single total row.", examples=["day"]
     )
 
 
 class DownloadQuery(NoParameters):
-    """The signature of an address, to be used unchanged."""
+    """The signature of a download URL; use the URL unchanged."""
 
     expires: str = Field(
         "",
-        description="Until when the address is good, in seconds since 1970; else a 403.",
+        description="When the URL expires, in seconds since 1970; a 403 afterwards.",
         examples=["1769990400"],
     )
     signature: str = Field(
         "",
-        description="Proof that this server made the address; else a 403.",
+        description="Proof that this server made the URL; a 403 otherwise.",
         examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
     )
 
@@ -134,26 +134,26 @@ class LoginRequest(BaseModel):
     email: str = Field(
         min_length=1,
         max_length=320,
-        description="E-mail address of the user, in any case of letters.",
+        description="E-mail address of the user, case-insensitive.",
         examples=["admin@example.com"],
     )
     password: str = Field(
         min_length=1,
         max_length=1024,
-        description="Password of the user. Five wrong ones close the account for 15 minutes.",
+        description="Password of the user. Five wrong ones lock the account for 15 minutes.",
         examples=["correct-horse-battery"],
     )
 
 
 class BulkExportRequest(RangeQuery):
-    """What to export: both dates included, in UTC."""
+    """The range of days to export, in UTC, and the format of the file."""
 
     format: Literal["csv", "jsonl", "parquet"] = Field(
-        description="`parquet` needs pyarrow on the server, or it is a 400."
+        description="`parquet` is a 400 unless the server has pyarrow."
     )
     compression: Literal["none", "gzip"] = Field(
         "none",
-        description="`gzip` packs a csv or jsonl file, and the pages inside a parquet file.",
+        description="`gzip` compresses a csv or jsonl file, and the pages inside a parquet file.",
     )
 
 
@@ -168,9 +168,9 @@ def parameters_of(request: Request) -> list[str]:
 class ApiRoute(APIRoute):
     """A route that hides unknown query parameters from its model on a loose server."""
 
-    # This leans on what FastAPI does and does not promise: ``scope["route"]`` is set before the
-    # handler runs, ``dependant.query_params`` has the model as a field, and the handler reads
-    # ``scope["query_string"]`` only when it is called. The tests of a loose server hold it.
+    # FastAPI does not promise this: ``scope["route"]`` is set before the handler runs,
+    # ``dependant.query_params`` has the model as a field, and the handler reads
+    # ``scope["query_string"]`` only when it is called. The tests of a loose server check it.
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the endpoint and its dependencies."""
@@ -187,7 +187,7 @@ class ApiRoute(APIRoute):
             try:
                 return await answer(request)
             finally:
-                # The log shows the address as it was sent.
+                # The log shows the query as it was sent.
                 request.scope["query_string"] = sent
 
         return answer_known
@@ -197,16 +197,16 @@ def _repeated(pairs: Sequence[tuple[str, str]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
-# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+# A coroutine that never waits: FastAPI would run a plain function in a thread.
 async def refuse_repeated(request: Request) -> None:
-    """Refuse repeated query parameters: a model sees only the last one of a name."""
+    """Refuse repeated query parameters: a model sees only the last of each name."""
     if repeated := _repeated(request.query_params.multi_items()):
         details = [Detail(name, "must not be repeated") for name in repeated]
         raise ApiError(400, "Bad Request", details=details)
 
 
 async def answer_bad_parameters(request: Request, error: Exception) -> Response:
-    """Answer a query that does not fit the model of its operation with a 400."""
+    """Answer 400 to a query that does not fit the model of its operation."""
     if not isinstance(error, RequestValidationError):
         raise error
     known = ", ".join(parameters_of(request)) or "none"
@@ -218,7 +218,7 @@ async def answer_bad_parameters(request: Request, error: Exception) -> Response:
 
 
 def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
-    """Say what is wrong as a phrase that follows the field's name; the value stays out of it."""
+    """Say what is wrong as a phrase that follows the field's name, without the value."""
     field = ".".join(map(str, place)) if place else "body"
     if problem["type"] == "missing":
         return Detail(field, "is required")
@@ -232,8 +232,8 @@ async def read_body(request: Request, model: type[Model]) -> Model:
     """Read and validate a request's body.
 
     Raises:
-        ApiError: 415 for another content type or a packed body, 413 above 1 MiB, 400 for
-            malformed JSON, or fields that do not fit or are there twice.
+        ApiError: 415 for another content type or a compressed body, 413 above 1 MiB, 400 for
+            malformed JSON, or fields that do not fit or are repeated.
     """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":
@@ -254,7 +254,7 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 
 def _refuse_repeated_names(body: bytes) -> None:
-    """Refuse a repeated name: RFC 8259, section 4, leaves open which of the values counts."""
+    """Refuse a repeated name: RFC 8259, section 4, leaves open which value counts."""
 
     def check(pairs: list[tuple[str, object]]) -> None:
         for name, count in Counter(name for name, _ in pairs).items():
@@ -267,13 +267,13 @@ def _refuse_repeated_names(body: bytes) -> None:
 async def read_bytes(request: Request) -> bytes:
     """Read a body of at most ``MOST_BYTES``, or raise ``ApiError`` 413.
 
-    A longer one is read on and discarded, up to ``MOST_DISCARDED_BYTES``: to close a
-    connection that has unread bytes resets it, and the sender would not see the answer.
+    A longer one is read and discarded, up to ``MOST_DISCARDED_BYTES``: closing a connection
+    with unread bytes resets it, and the sender would not see the response.
     """
     too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > MOST_BYTES and "expect" in request.headers:
-        # RFC 9110, section 10.1.1: the sender waits to be asked for the body.
+        # RFC 9110, section 10.1.1: the sender waits for permission to send the body.
         raise too_long
     body, size = bytearray(), 0
     try:

@@ -45,7 +45,7 @@ from adanalytics_server.exports import ExportJob, download_answer, parquet_is_av
 from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1
-# Up to about this size, a call for each part costs more than joining it with its neighbours.
+# Below about this size, joining parts is cheaper than sending each one.
 _MOST_JOINED_BYTES = 1 << 20
 
 router = APIRouter(route_class=ApiRoute)
@@ -58,9 +58,9 @@ async def readable_partner(
         str, Path(description="Id of a partner that the credential may read.", examples=["acme"])
     ],
 ) -> Partner:
-    """Authenticate, count the request against the limit, and check the access; in this order."""
+    """Authenticate, count the request against the limit, and check access, in this order."""
     authorizations = request.headers.getlist("authorization")
-    # Two of them: a proxy may have checked the other one, so accept neither.
+    # Two Authorization headers: a proxy may have checked the other one, so accept neither.
     caller = await context.authenticator.caller(
         authorizations[0] if len(authorizations) == 1 else None
     )
@@ -80,13 +80,13 @@ ReadablePartner = Annotated[Partner, Depends(readable_partner)]
 ExportId = Annotated[
     str,
     Path(
-        description="The `export_id` of the answer to the order.",
+        description="The `export_id` that starting the export returned.",
         examples=["0b6f2c1e-7c3d-4f0a-9a51-2f4f5d1c8e77"],
     ),
 ]
 NoQuery = Annotated[NoParameters, Query()]
 
-# The partner is named here too, so that the credential is checked before the parameters.
+# Listed first, so that the credential is checked before the parameters.
 partner_router = APIRouter(
     prefix="/api/partners/{partner_id}/ad-analytics",
     route_class=ApiRoute,
@@ -102,7 +102,7 @@ partner_router = APIRouter(
     openapi_extra=json_body(LoginRequest),
 )
 async def login(request: Request, context: ContextDep, _query: NoQuery) -> Response:
-    """Exchange an e-mail and a password for a token that is good for seven days."""
+    """Exchange an e-mail address and a password for a token that is valid for seven days."""
     body = await read_body(request, LoginRequest)
     try:
         user = await context.sign_ins.sign_in(body.email, body.password)
@@ -127,7 +127,7 @@ def events(
     partner: ReadablePartner,
     query: Annotated[EventsQuery, Query()],
 ) -> Response:
-    """Return one page of the events of a range of days, in the order of their storage."""
+    """Return one page of the events of a range of days."""
     answers = answers_of(request)
     per_page = answers.rows_per_page(query.per_page)
     store = context.stores.of(partner.number)
@@ -148,7 +148,7 @@ def events(
         "has_more": query.page < total_pages,
     }
     body, headers = answers.page(pagination)
-    # The events are JSON already: they are put between the brackets of the empty list.
+    # The events are JSON already: put them between the brackets of the empty list.
     before, after = msgspec.json.encode(body).split(b"[]")
     events = [part for piece in found.pieces for part in (b",", piece)]
     return _PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
@@ -161,7 +161,7 @@ def summary(
     partner: ReadablePartner,
     query: Annotated[SummaryQuery, Query()],
 ) -> Response:
-    """Return aggregated metrics of a range of days; one row in all without ``group_by``."""
+    """Return aggregated metrics of a range of days: one row per group, or a single total."""
     store = context.stores.of(partner.number)
     found = read_summary(store, query.days(), group_by=query.group_by, currency=partner.currency)
     return _json(answers_of(request).summary(found))
@@ -182,7 +182,10 @@ def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Res
 async def start_export(
     request: Request, context: ContextDep, partner: ReadablePartner, _query: NoQuery
 ) -> Response:
-    """Order a file with all events of a range; asking again for the same data is the same job."""
+    """Start the export of all events of a range to a file.
+
+    Repeating the request returns the same export while the data is unchanged.
+    """
     body = await read_body(request, BulkExportRequest)
     if body.format == "parquet" and not parquet_is_available():
         message = 'needs pyarrow on the server; install it with: pip install "adanalytics[arrow]"'
@@ -225,9 +228,9 @@ async def download(
     export_id: ExportId,
     query: Annotated[DownloadQuery, Query()],
 ) -> Response:
-    """Send a finished file, whole or in ranges; 202 while it is in work, 403 when expired.
+    """Send the file of an export, complete or in ranges: 202 until it is ready, 403 once expired.
 
-    As from an object store, the signed address is all that is needed, and all that may be sent.
+    As with an object store, the signed URL is the credential: send no `Authorization` header.
     """
     if "authorization" in request.headers:
         raise ApiError(400, "A signed URL takes no Authorization header")
@@ -257,7 +260,7 @@ OPERATIONS = tuple(route.name for route in _ROUTES)
 
 
 def operation_of(method: str, path: str) -> str | None:
-    """Name the operation of a request, or return ``None`` for pages, health and mistakes.
+    """Name the API operation of a request; ``None`` for any other request.
 
     >>> operation_of("GET", "/api/partners/acme/ad-analytics/events")
     'events'
@@ -309,7 +312,7 @@ def _json(body: object, *, status: int = 200, headers: dict[str, str] | None = N
 
 
 class _PartsResponse(Response):
-    """JSON in parts: large ones are sent as they are, and the length of all is announced."""
+    """JSON in parts, sent without joining the large ones, with one ``Content-Length``."""
 
     media_type = "application/json"
 

@@ -65,26 +65,28 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
     nothing; the other fields are required there, or derived.
     """
 
-    event_id: Annotated[str, Kind.UUID, "Unique for the partner: deduplicate by it."]
-    event_time: Annotated[str, Kind.INSTANT, "When it happened: RFC 3339, UTC, milliseconds."]
+    event_id: Annotated[str, Kind.UUID, "Unique per partner. Deduplicate by it."]
+    event_time: Annotated[
+        str, Kind.INSTANT, "When the event happened: RFC 3339, UTC, with milliseconds."
+    ]
     event_date: Annotated[str, Kind.DATE, "The UTC day of event_time."]
     event_hour: Annotated[int, Kind.HOUR, "The UTC hour of event_time, 0 to 23."]
     received_at: Annotated[
-        str, Kind.INSTANT, "When it arrived, in the form of event_time; later for late data."
+        str, Kind.INSTANT, "When the event arrived, in the same format; later for late data."
     ]
-    event_type: Annotated[str, Kind.EVENT_TYPE, "What happened, by its VAST name."]
-    auction_id: Annotated[str, Kind.UUID, "Joins the events of one auction."]
-    partner_id: Annotated[str, Kind.NAME, "The partner that was asked for."]
-    supply_tag_id: Annotated[int, Kind.INTEGER, "Id of the tag that the ad was shown through."]
-    demand_tag_id: Annotated[int | None, Kind.INTEGER, "Id of the tag it was bought by."] = None
-    campaign_id: Annotated[int | None, Kind.INTEGER, "Id of the campaign it belongs to."] = None
+    event_type: Annotated[str, Kind.EVENT_TYPE, "What happened, as a VAST event name."]
+    auction_id: Annotated[str, Kind.UUID, "The same for all events of one auction."]
+    partner_id: Annotated[str, Kind.NAME, "Id of the partner."]
+    supply_tag_id: Annotated[int, Kind.INTEGER, "Id of the tag that showed the ad."]
+    demand_tag_id: Annotated[int | None, Kind.INTEGER, "Id of the tag that bought the ad."] = None
+    campaign_id: Annotated[int | None, Kind.INTEGER, "Id of the campaign."] = None
     creative_id: Annotated[str | None, Kind.NAME, "Id of the ad that was shown."] = None
-    deal_id: Annotated[str | None, Kind.NAME, "Id of the deal it was bought by."] = None
+    deal_id: Annotated[str | None, Kind.NAME, "Id of the deal that bought the ad."] = None
     media_type: Annotated[str, Kind.MEDIA_TYPE, "The kind of ad."] = "display"
     device_type: Annotated[str, Kind.DEVICE_TYPE, "The kind of device."] = "unknown"
     country: Annotated[str | None, Kind.COUNTRY, "Country, ISO 3166-1 alpha-2."] = None
     os: Annotated[str | None, Kind.LOWER_CASE, "Operating system, in lower case."] = None
-    currency: Annotated[str, Kind.CURRENCY, "ISO 4217 code, the same for the whole partner."]
+    currency: Annotated[str, Kind.CURRENCY, "ISO 4217 code, the same for all events of a partner."]
     revenue: Annotated[str, Kind.MONEY, "What this event earned, in units of the currency."] = (
         "0.000000000"
     )
@@ -94,16 +96,16 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
         "What this event cost, in units of the currency; null when this partner may not see it.",
     ] = None
     payment_type: Annotated[
-        str, Kind.PAYMENT_TYPE, "Which event type of an auction carries the money."
+        str, Kind.PAYMENT_TYPE, "How the ad is paid: which event type carries the money."
     ] = "none"
-    domain: Annotated[str | None, Kind.TEXT, "The site; null in an app."] = None
-    app_bundle: Annotated[str | None, Kind.NAME, "The app; null on a site."] = None
+    domain: Annotated[str | None, Kind.TEXT, "The site; null for an app."] = None
+    app_bundle: Annotated[str | None, Kind.NAME, "The app; null for a site."] = None
     error_code: Annotated[int | None, Kind.ERROR_CODE, "VAST error code of an error event."] = None
     is_filtered: Annotated[
         bool, Kind.BOOLEAN, "Invalid traffic: served as an event, left out of summaries."
     ] = False
     key_values: Annotated[
-        dict[str, str], Kind.STRINGS, "Key-values of the request; {} without any."
+        dict[str, str], Kind.STRINGS, "Key-values of the request; {} if there are none."
     ] = msgspec.field(default_factory=dict)
 
 
