@@ -18,6 +18,7 @@ from adanalytics_client._base.observer import (
     RetryPlanned,
     WaitStarted,
 )
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.session import Session
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class _Display(Observer):
         self._start = self._now()
         self._lock = threading.Lock()
         self._events = 0
+        # The download under way: its bytes so far, those it began with, and when.
+        self._received, self._had, self._began = 0, 0, 0.0
         self._live = live
         self._draw = draw
         self._drawn = float("-inf")
@@ -93,8 +96,8 @@ class _Display(Observer):
     def page(self, info: PageReceived) -> None:
         with self._lock:
             self._events += info.events
-        rate = self._rate(self._events)
-        self._show(f"{self._events:,} events" + (f", {rate:,.0f}/s" if rate else ""))
+        rate = self._rate(self._events, self._start)
+        self._show(counted(self._events, "event") + (f", {rate:,.0f}/s" if rate else ""))
         self._observer.page(info)
 
     def drift(self, info: PageDrift) -> None:
@@ -106,14 +109,17 @@ class _Display(Observer):
     def bytes(self, info: BytesReceived) -> None:
         from rich.filesize import decimal
 
-        rate = self._rate(info.received)
+        if not self._received or info.received < self._received:
+            self._had, self._began = info.received, self._now()
+        self._received = info.received
+        rate = self._rate(info.received - self._had, self._began)
         whole = f" of {decimal(info.expected)}" if info.expected else ""
         speed = f", {decimal(round(rate))}/s" if rate else ""
         self._show(f"{decimal(info.received)}{whole}{speed}")
         self._observer.bytes(info)
 
-    def _rate(self, amount: int) -> float:
-        seconds = self._now() - self._start
+    def _rate(self, amount: int, since: float) -> float:
+        seconds = self._now() - since
         return amount / seconds if seconds > _SETTLED else 0.0
 
     def _show(self, text: str, *, at_once: bool = False) -> None:

@@ -69,6 +69,20 @@ def test_a_wait_shows_its_reason_and_its_end(
     assert "; resuming at " in terminal.getvalue()
 
 
+def test_the_rate_of_an_export_leaves_out_what_the_service_took(
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], terminal: Terminal, tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[say({"status": "pending", "status_url": "/state"})],
+        state=[say({"status": "pending"}), say({"status": "done", "url": "/f.csv"})],
+        f_csv=[say(b"a,b\r\n")],
+    )
+    with redirect_stderr(terminal):
+        open_world().call("export", DAY, to=tmp_path / "x.csv", progress=True)
+    assert "5 bytes" in terminal.getvalue()
+    assert "/s" not in terminal.getvalue()
+
+
 def test_nothing_is_shown_where_stderr_is_no_terminal(
     reference_world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
