@@ -12,6 +12,9 @@ settings.load_profile("patient")
 # A shell starts what runs in the background with Ctrl-C ignored, and so would all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The same for nohup: a handler, unlike an ignored signal, does not pass to the programs under test.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
