@@ -171,14 +171,15 @@ class Choice:
 
 
 DIALECTS: Mapping[str, Choice] = {
-    "reference": Choice("the server's own answers", {}),
+    "reference": Choice("the server's own responses", {}),
     "modern": Choice(
-        "rows in data, page numbers in meta, the file's address in url, X-RateLimit in seconds",
+        "rows in data, page numbers in meta, the download URL in url,"
+        " X-RateLimit-* with the reset in seconds",
         {"envelope": "data", "metadata": "meta", "link": "url", "rate": "delta"},
     ),
     "classic": Choice(
-        "rows in results, page numbers beside them, a relative address, states in capitals,"
-        " X-RateLimit with the moment of the reset, Retry-After as a date",
+        "rows in results, page numbers beside them, a relative download URL, states in capitals,"
+        " X-RateLimit-* with the reset as a timestamp, Retry-After as a date",
         {
             "envelope": "results",
             "metadata": "flat",
@@ -189,7 +190,7 @@ DIALECTS: Mapping[str, Choice] = {
         },
     ),
     "bare": Choice(
-        "rows as the whole body, no page numbers, the address in Location, no rate headers,"
+        "rows as a bare array, no page numbers, the download URL in Location, no rate headers,"
         " a large per_page is cut",
         {
             "envelope": "array",
@@ -204,22 +205,22 @@ DIALECTS: Mapping[str, Choice] = {
     "envelope-data": Choice("rows in data", {"envelope": "data"}),
     "envelope-results": Choice("rows in results", {"envelope": "results"}),
     "envelope-items": Choice("rows in items", {"envelope": "items"}),
-    "envelope-array": Choice("rows as the whole body", {"envelope": "array"}),
+    "envelope-array": Choice("rows as a bare array", {"envelope": "array"}),
     "envelope-nested": Choice("rows in data.events", {"envelope": "nested"}),
     "meta-object": Choice("page numbers in meta", {"metadata": "meta"}),
     "meta-flat": Choice("page numbers beside the rows", {"metadata": "flat"}),
     "meta-header": Choice("page numbers in X- headers", {"metadata": "header"}),
     "meta-none": Choice("no page numbers at all", {"metadata": "none"}),
-    "link-url": Choice("an export's address in url", {"link": "url"}),
-    "link-file-url": Choice("an export's address in file_url", {"link": "file_url"}),
-    "link-location": Choice("an export's address in location", {"link": "location"}),
-    "link-relative": Choice("an export's address without host", {"link": "relative"}),
-    "link-header": Choice("an export's address in the header Location", {"link": "header"}),
+    "link-url": Choice("the download URL in url", {"link": "url"}),
+    "link-file-url": Choice("the download URL in file_url", {"link": "file_url"}),
+    "link-location": Choice("the download URL in location", {"link": "location"}),
+    "link-relative": Choice("the download URL without a host", {"link": "relative"}),
+    "link-header": Choice("the download URL in the header Location", {"link": "header"}),
     "status-upper": Choice("states such as IN_PROGRESS", {"words": "upper"}),
     "status-done": Choice("states queued, running, done, error", {"words": "done"}),
     "status-success": Choice("states waiting, inProgress, success, failure", {"words": "success"}),
-    "rate-delta": Choice("X-RateLimit-*, reset in seconds", {"rate": "delta"}),
-    "rate-epoch": Choice("X-RateLimit-*, reset as seconds since 1970", {"rate": "epoch"}),
+    "rate-delta": Choice("X-RateLimit-*, with the reset in seconds", {"rate": "delta"}),
+    "rate-epoch": Choice("X-RateLimit-*, with the reset as seconds since 1970", {"rate": "epoch"}),
     "rate-none": Choice("no rate headers", {"rate": "none"}),
     "retry-date": Choice("Retry-After as a date", {"retry": "date"}),
     "retry-none": Choice("no Retry-After", {"retry": "none"}),
