@@ -66,8 +66,9 @@ def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
     service.faults.clear()
     assert refused.exit_code == 4
     said = (
-        "This pull takes at least 8,760 requests and the quota has 1,000 left, so all of it takes "
-        "until about 2026-01-20 20:00 UTC. Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
+        "This pull needs at least 8,760 requests, but the quota has 1,000 left. With the waits it "
+        "takes until about 2026-01-20 20:00 UTC. "
+        "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
     )
     assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
 
@@ -77,7 +78,7 @@ def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
 ) -> None:
     monkeypatch.setattr(QuotaState, "wait_for", lambda _self, _requests: 3600.0)
     words = ("sync", "2026-01-15", "--to", str(folder), "--max-requests", "3")
-    assert "so all of it takes until about 2026-01-20 13:00 UTC.\n" in run(*words).stderr
+    assert "With the waits it takes until about 2026-01-20 13:00 UTC.\n" in run(*words).stderr
 
 
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:
@@ -106,6 +107,7 @@ def test_a_longer_wait_than_allowed_fails_before_it_begins(
     assert result.exit_code == 5
     assert "slow down; resuming at " in result.stderr
     assert "(in 15 min)" in result.stderr
+    assert "This pull needs" not in result.stderr
     assert not list(used_up.journal.entries())
 
 

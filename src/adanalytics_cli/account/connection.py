@@ -50,13 +50,20 @@ def connect(
 
 
 def announce_end(context: click.Context, client: "Client", requests: int, advice: str = "") -> None:
-    """Say when a pull will end that takes more requests than the quota has left."""
+    """Say when a pull will end if it needs more requests than the quota has left."""
     quota = client.quota
     if seconds := quota.wait_for(requests):
-        end = current_invocation(context).clock() + timedelta(seconds=seconds)
+        invocation = current_invocation(context)
+        now = invocation.clock()
+        max_wait = find_place(invocation, os.environ).max_wait
+        latest = None if max_wait is None else now + timedelta(seconds=max_wait)
+        if quota.resumes_at and latest and quota.resumes_at > latest:
+            # The first request is refused, and its error says when to come back.
+            return
+        end = now + timedelta(seconds=seconds)
         remark(
-            f"This pull takes at least {counted(requests, 'request')} and the quota has "
-            f"{quota.remaining:,} left, so all of it takes until about "
+            f"This pull needs at least {counted(requests, 'request')}, but the quota has "
+            f"{quota.remaining:,} left. With the waits it takes until about "
             f"{end:%Y-%m-%d %H:%M} UTC.{advice}",
             context,
         )
