@@ -52,7 +52,7 @@ def test_a_table_for_people(run: Run, service: LocalServer) -> None:
 
 
 def test_one_day_is_not_called_days(run: Run, service: LocalServer) -> None:
-    assert " events on 1 day by the summary" in run("plan", "2026-01-15", "-f", "table").stdout
+    assert " events on 1 day; the summary" in run("plan", "2026-01-15", "-f", "table").stdout
 
 
 def test_a_period_without_data(run: Run, service: LocalServer) -> None:

@@ -70,7 +70,7 @@ def run(
             why = getattr(stopped, "message", str(stopped)).rstrip(".") or "interrupted"
             raise ended(
                 f"{why}; {_extent(dataset.report)}",
-                remedy=f"Go on with: {again}",
+                remedy=f"Continue with: {again}",
             ) from None
         finally:
             progress.finish()
@@ -101,9 +101,9 @@ def _share_memory() -> None:
 
 
 def _extent(report: "SyncReport | None") -> str:
-    """How far a run came that was stopped, in words."""
+    """The progress of a run that was stopped, in words."""
     if report is None or report.wanted is None:
-        return "which hours are missing was not known yet"
+        return "the missing hours are not known yet"
     if not report.wanted:
         return "no hour was missing"
     return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done"

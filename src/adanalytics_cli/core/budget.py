@@ -1,4 +1,4 @@
-"""An observer that ends a run when it has spent its requests or its time."""
+"""An observer that stops a run when it has used up its requests or its time."""
 
 import threading
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from adanalytics_client import Observer, RequestDue, WaitStarted
 
 
 class Budget(Observer):
-    """Counts requests before they are sent, and raises UsedUp before one too many.
+    """Counts requests before they are sent, and raises UsedUp before one exceeds a limit.
 
     Args:
-        requests: how many may be sent, or None for any number.
-        seconds: how long the run may take, or None for any time.
-        clock: the present moment in UTC.
+        requests: the most requests to send, or None for no limit.
+        seconds: the most time the run may take, or None for no limit.
+        clock: returns the current time in UTC.
     """
 
     def __init__(
@@ -28,19 +28,20 @@ class Budget(Observer):
         self._lock = threading.Lock()
 
     def due(self, _info: RequestDue) -> None:
-        """Count a request that is about to be sent."""
-        self._check(self._clock())
+        """Count a request."""
+        if self._until is not None and self._clock() >= self._until:
+            raise UsedUp(f"Stopped: the {self._seconds:g} s deadline passed before the sync ended")
         with self._lock:
             if self._left is None:
                 return
             if not self._left:
-                raise UsedUp(f"--max-requests {self._allowed} is used up")
+                raise UsedUp(f"Stopped: reached --max-requests {self._allowed}")
             self._left -= 1
 
     def wait(self, info: WaitStarted) -> None:
-        """See that a wait ends within the time of the run."""
-        self._check(info.resumes_at)
-
-    def _check(self, moment: datetime) -> None:
-        if self._until is not None and moment >= self._until:
-            raise UsedUp(f"--deadline {self._seconds:g} leaves no more time")
+        """Refuse a wait that would end after the deadline."""
+        if self._until is not None and info.resumes_at >= self._until:
+            raise UsedUp(
+                f"Stopped: the {self._seconds:g} s deadline passes before requests may resume "
+                f"at {info.resumes_at:%H:%M:%S} UTC"
+            )

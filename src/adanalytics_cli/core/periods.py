@@ -9,7 +9,7 @@ from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
     f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START; -7d"
-    " alone means the last seven days, with today."
+    " alone means the last seven days, including today."
 )
 
 
@@ -28,22 +28,22 @@ def read_period(
 def _read_start(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
-    """START, which must have begun: by the hour, a mistyped year would cost 8,760 requests."""
+    """START, which may not be in the future: a mistyped year would cost 8,760 hourly requests."""
     span = read_period(context, parameter, word)
     if span and span.first > _latest(context):
         today = current_invocation(context).clock().date()
-        problem = f"{span.first} lies in the future. Today is {today} in UTC."
+        problem = f"{span.first} is in the future. Today is {today} in UTC."
         raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
 
 
 def _name(parameter: click.Parameter) -> str:
-    """START rather than [START], which is how click names what may be left out."""
+    """START rather than [START], as click names an optional argument."""
     return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
 
 
 def _latest(context: click.Context) -> date:
-    """The last day that can have begun: the clock here may be a little behind the service's."""
+    """The last day that may have begun: this clock may be a little behind the service's."""
     return current_invocation(context).clock().date() + timedelta(days=1)
 
 
@@ -51,24 +51,24 @@ def period(start: Period, end: Period | None) -> tuple[date, date]:
     """First and last day from START and an optional END.
 
     Without END the period is START itself: a day, a whole month, or the last days. Raises
-    click.UsageError when END lies before START.
+    click.UsageError when END is before START.
     """
     first, last = start.through(end)
     if last < first:
-        raise click.UsageError(f"END {last} lies before START {first}. Swap the two dates.")
+        raise click.UsageError(f"END {last} is before START {first}. Swap them.")
     return first, last
 
 
 def begun_period(context: click.Context, start: Period, end: Period | None) -> tuple[date, date]:
-    """`period` without the days to come, which would cost a request an hour and have no events.
+    """`period` without future days, each of which would cost 24 requests and has no events.
 
-    What is left out is said, because a clock that is wrong could leave out too much.
+    It says that days are left out, because a wrong clock could leave out too many.
     """
     first, last = period(start, end)
     latest = _latest(context)
     if last <= latest:
         return first, last
-    remark(f"The period ends on {latest}: {last} lies in the future.", context)
+    remark(f"{last} is in the future, so the period ends on {latest}.", context)
     return first, latest
 
 

@@ -18,7 +18,7 @@ Record = Mapping[str, Any]
 
 
 def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
-    """All that is known, with plain values; `spent` is what the estimate itself cost."""
+    """The estimate as plain values; `spent` is the requests that it cost."""
     found = prices(estimate, quota)
     choice = choose(estimate, found)
     return {
@@ -35,7 +35,7 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
 
 
 def write_plan_table(record: Record, invocation: Invocation) -> None:
-    """The ways as rows, and below them what is known, what is left, and what to do."""
+    """A row for each way; below them the events, the quota, the assumptions and the advice."""
     columns = [
         Column("way", "via", lambda way: "export" if way == "export" else "pages"),
         Column("way", "split", lambda way: "-" if way == "export" else str(way)),
@@ -47,7 +47,7 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
     terminal = look_at(sys.stdout, invocation.color, os.environ)
     click.echo(render_table(columns, record["ways"], terminal), nl=False)
     command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
-    click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_supposed(record)}")
+    click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
     choice = "an export" if record["choice"] == "export" else f"--split {record['choice']}"
     click.echo(f"Recommended: {choice}, {record['why']}.\n  {command}")
 
@@ -75,31 +75,31 @@ def _known(record: Record) -> str:
         days = ""
         if record["days"] is not None:
             days = f" data on {counted(record['days'], 'day')};"
-        return f"How many events there are is unknown;{days} requests are the fewest possible."
+        return f"The number of events is unknown;{days} requests are the fewest possible."
     if not record["events"]:
         return "No day of the period has data."
     return (
-        f"{counted(record['events'], 'event')} on {counted(record['days'], 'day')} by the summary, "
-        "which leaves filtered events out."
+        f"{counted(record['events'], 'event')} on {counted(record['days'], 'day')}; "
+        "the summary leaves out filtered events."
     )
 
 
 def quota_line(record: Record) -> str:
-    """What an estimate cost and what is left, from its `spent_requests` and `quota`."""
+    """The requests that an estimate cost and those left, from `spent_requests` and `quota`."""
     spent, quota = record["spent_requests"], record["quota"]
     requests = counted(spent, "request")
     if quota["limit"] is None:
-        return f"This estimate cost {requests}; the client counts no quota."
+        return f"This estimate cost {requests}; no quota is counted."
     return f"This estimate cost {requests}; {quota['remaining']:,} left this hour."
 
 
-def _supposed(record: Record) -> str:
+def _assumptions(record: Record) -> str:
     if record["events"] is None:
-        return "Sizes and times follow from the number of events."
+        return "Without the number of events, sizes and times are unknown."
     pace = Pace()
     return (
-        f"Assumed: {pace.answer:g} s an answer, {in_bytes(int(pace.transfer))}/s, "
-        f"{pace.event_bytes} B an event ({pace.row_bytes} B as CSV)."
+        f"Assumes {pace.answer:g} s per request, {in_bytes(int(pace.transfer))}/s, "
+        f"{pace.event_bytes} B per event ({pace.row_bytes} B as CSV)."
     )
 
 

@@ -202,7 +202,7 @@ def test_a_repull_that_was_stopped_goes_on_and_a_finished_one_begins_anew(
 def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, folder: Path) -> None:
     result = shop.sync("2026-01-15", "2026-01-16", "--to", folder, "--max-requests", "12")
     assert result.exit_code == 5
-    assert "--max-requests 12 is used up; " in result.stderr
+    assert "Stopped: reached --max-requests 12; " in result.stderr
     assert " of 48 hours done" in result.stderr
     assert f"adanalytics sync 2026-01-15 2026-01-16 --to {folder}" in result.stderr
     assert sum(shop.asked().values()) == 12
@@ -282,7 +282,7 @@ def test_off_a_terminal_one_line_says_what_was_done(
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
     result = shop.sync("--to", folder, "--deadline", "0.000000001")
     assert result.exit_code == 5
-    assert "--deadline" in result.stderr
+    assert "Stopped: the 1e-09 s deadline passed before the sync ended; " in result.stderr
 
 
 def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Path) -> None:
