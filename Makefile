@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-kill check bench bench-long soak lint format types docs test-lowest release clean
+.PHONY: help install demo test test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,6 +75,9 @@ docs: $(STAMP)  ## build the documentation, strictly
 	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python --group docs; \
 	else $(BIN)/python -m pip install --quiet --group docs; fi
 	@$(BIN)/mkdocs build --strict --quiet
+
+docs-recording: $(STAMP)  ## run the tutorial; renew its outputs and its picture
+	@$(BIN)/python tests/record_tutorial.py
 
 # A second environment with the lower bounds of pyproject.toml, exactly.
 test-lowest:  ## run all tests with the oldest dependencies that are allowed

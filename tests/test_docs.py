@@ -1,5 +1,6 @@
 """The Python in the documents runs: each page from top to bottom, against a real server."""
 
+import html
 import os
 import re
 import sys
@@ -85,6 +86,15 @@ def test_the_design_page_shows_what_is_there() -> None:
     drawing = (page.parent / "images/layers.svg").read_text()
     folders = {each.parent.name for each in (ROOT / "src").glob("adanalytics_*/*/__init__.py")}
     assert {each for each in folders if not re.search(rf">{each}<", drawing)} == set()
+
+
+def test_the_recording_shows_the_tutorial() -> None:
+    page = ROOT / "docs/tutorial/first-pull.md"
+    picture = (page.parent / "images/first-pull.svg").read_text().partition('-matrix">')[2]
+    shown = html.unescape("".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture)))
+    blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    # The picture breaks long lines. `make docs-recording` renews both.
+    assert "".join(shown.split()) == "".join("".join(blocks).split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
