@@ -46,13 +46,14 @@ class State:
         """
         async with self._writing:
             with room_for(self._path):
-                await self._writer.execute("BEGIN IMMEDIATE")
                 try:
+                    await self._writer.execute("BEGIN IMMEDIATE")
                     yield self._writer
                     await self._writer.execute("COMMIT")
                 except BaseException:
-                    # A full disk has ended the transaction already.
-                    if self._writer.in_transaction:
+                    # A full disk has ended the transaction already, or a COMMIT has: SQLite goes
+                    # on with a statement whose wait was cancelled.
+                    with suppress(sqlite3.OperationalError):
                         await self._writer.execute("ROLLBACK")
                     raise
 
