@@ -23,7 +23,7 @@ _COMMANDS = "adanalytics_cli.commands"
 COMMANDS = {
     "dates": Entry(f"{_COMMANDS}.dates:dates", "List the days that have data.", "Data"),
     "summary": Entry(
-        f"{_COMMANDS}.summary:summary", "Metrics of a period, in total or by group.", "Data"
+        f"{_COMMANDS}.summary:summary", "Show metrics of a period, in total or by group.", "Data"
     ),
     "events": Entry(f"{_COMMANDS}.events:events", "Pull the events of a period.", "Data"),
     "plan": Entry(
@@ -68,7 +68,7 @@ COMMANDS = {
         f"{_COMMANDS}.doctor:doctor", "Check the settings, this machine and the service.", "Help"
     ),
     "completion": Entry(
-        f"{_COMMANDS}.completion:completion", "Print the completion script of a shell.", "Help"
+        f"{_COMMANDS}.completion:completion", "Print the completion script for a shell.", "Help"
     ),
     "help": Entry(f"{_COMMANDS}.help:help_command", "Show the help of a command.", "Help"),
 }

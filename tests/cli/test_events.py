@@ -149,7 +149,7 @@ def test_a_table_shows_the_first_events_and_says_so(
     lines = run("events", DAY, "-f", "table").stdout.splitlines()
     assert len(lines) == 2 + 100 + 1
     assert expected[0]["event_time"] in lines[2]
-    assert lines[-1] == "The first 100 events; all of them with -f jsonl or -o FILE."
+    assert lines[-1] == "The first 100 events. Get all with -f jsonl or -o FILE."
     assert len(run("events", DAY, "-f", "table", "--limit", "5").stdout.splitlines()) == 7
 
 

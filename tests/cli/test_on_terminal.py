@@ -57,7 +57,7 @@ def test_the_live_line_on_a_terminal(spawn: Spawn, service: LocalServer, tmp_pat
     closing, hint, _ = drawn[-1].split("\r\n")
     assert closing.startswith("2,000 events, 24 requests, ")
     assert closing.endswith(f"-> {target}")
-    assert hint == "--split auto pulls this with about 1 request."
+    assert hint == "--split auto would take about 1 request."
 
 
 def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> None:

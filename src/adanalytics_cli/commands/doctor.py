@@ -310,8 +310,8 @@ doctor = ExampleCommand(
     params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
     summary="Check the settings, this machine and the service.",
     details=(
-        "Sends one request and never waits for quota. Exit status 1 when a check fails; a warning "
-        "is no failure."
+        "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
+        "for a warning."
     ),
     examples=[
         "adanalytics doctor",

@@ -92,7 +92,7 @@ def run(
     if sys.stderr.isatty() and split != "auto" and per_page is None:
         least = _least_requests(first, last, written)
         if 10 * least <= progress.requests:
-            remark(f"--split auto pulls this with about {counted(least, 'request')}.", context)
+            remark(f"--split auto would take about {counted(least, 'request')}.", context)
 
 
 def _least_requests(first: date, last: date, written: int) -> int:
@@ -122,7 +122,7 @@ events = ExampleCommand(
             ["--hour"],
             type=WholeNumber(0, 23),
             metavar="H",
-            help="Hour of each day to pull.",
+            help="Pull only this hour of each day.",
         ),
         columns_option(),
         click.Option(
@@ -132,15 +132,15 @@ events = ExampleCommand(
             ["--split"],
             type=click.Choice(get_args(Split)),
             help=(
-                "Send a query an hour, a day, one for all, or the split with the fewest requests; "
-                "hourly by default, auto with --limit or for a table."
+                "Query each hour, each day, or all at once; auto takes the fewest requests. "
+                "Default: hourly, or auto with --limit or for a table."
             ),
         ),
         click.Option(
             ["--per-page"],
             type=WholeNumber(1, LARGEST_PAGE),
             metavar="N",
-            help=f"Events in a request; {LARGEST_PAGE} by default.",
+            help=f"Events per request (default and maximum: {LARGEST_PAGE}).",
         ),
         click.Option(
             ["--concurrency"],
@@ -148,7 +148,7 @@ events = ExampleCommand(
             metavar="N",
             default=4,
             show_default=True,
-            help="Requests in flight at the same time.",
+            help="Number of requests sent at the same time.",
         ),
     ],
     summary="Pull the events of a period.",

@@ -45,7 +45,7 @@ def job_option() -> click.Option:
         type=click.Path(),
         metavar="FILE",
         callback=_as_path,
-        help="Fetch the export noted in FILE; a new FILE gets the note of a new export.",
+        help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
     )
 
 
@@ -271,16 +271,16 @@ export = ExampleCommand(
     params=[
         *period_arguments(required=False),
         output_option(),
-        file_format_option(FORMATS, "Format of the file; by default that of its suffix, else csv."),
+        file_format_option(FORMATS, "File format; the default follows the file suffix, else csv."),
         click.Option(
             ["--compression"],
             type=click.Choice(["none", "gzip"]),
-            help="Compression of the file; by default that of its suffix.",
+            help="File compression; the default follows the file suffix.",
         ),
         click.Option(
             ["--no-wait"],
             is_flag=True,
-            help="Order the export and exit; --job FILE or stdout gets the note to fetch it later.",
+            help="Start the export and exit; save it to --job FILE, else to stdout, for later.",
         ),
         job_option(),
         click.Option(
@@ -295,7 +295,7 @@ export = ExampleCommand(
     summary="Download a period as one file from the service.",
     details=(
         "Sends a few requests, however many events there are. Run the command again to resume a "
-        f"broken download. {PERIOD_HELP} The --job FILE of a running export replaces START."
+        f"broken download. {PERIOD_HELP} With the --job FILE of a running export, leave out START."
     ),
     examples=[
         "adanalytics export 2026-01 -o january.csv",

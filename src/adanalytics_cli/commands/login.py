@@ -193,7 +193,7 @@ login = ExampleCommand(
         click.Option(
             ["--store"],
             type=click.Choice(["keyring", "file"]),
-            help="Where to store it; by default the keyring, or a private file without one.",
+            help="Where to store it; by default the keyring, or a private file if there is none.",
         ),
         click.Option(["--no-verify"], is_flag=True, help="Store the credential without trying it."),
     ],

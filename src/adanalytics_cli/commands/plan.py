@@ -67,7 +67,10 @@ def _estimate(client: "Client", first: date, last: date) -> "Estimate":
 plan = ExampleCommand(
     "plan",
     callback=run,
-    params=[*period_arguments(required=True), format_option(("table", "json"))],
+    params=[
+        *period_arguments(required=True),
+        format_option(("table", "json"), "Output format; a pipe gets JSON by default."),
+    ],
     summary="Show what a pull costs in requests, bytes and time.",
     details=(
         "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "

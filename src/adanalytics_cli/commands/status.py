@@ -140,8 +140,8 @@ status = ExampleCommand(
     params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
     summary="Show the settings, the sign-in and the remaining quota.",
     details=(
-        "Sends no request and never waits. The quota is the count of this machine; adanalytics "
-        "doctor tries the credential. Exit status 4 without a credential, or when it has expired."
+        "Sends no request and never waits. The quota is what this machine has counted. To try the "
+        "credential, run adanalytics doctor. Exit status 4 when it is missing or has expired."
     ),
     examples=[
         "adanalytics status",

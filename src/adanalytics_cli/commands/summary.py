@@ -96,7 +96,7 @@ def _one_group(
     _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
 ) -> GroupBy | None:
     if len(values) > 1:
-        raise click.BadParameter("The service groups by one at a time. Give -g once.")
+        raise click.BadParameter("The service groups by one column at a time. Give -g once.")
     return values[0] if values else None
 
 
@@ -110,7 +110,7 @@ summary = ExampleCommand(
             type=click.Choice(["day", "campaign", "demand_tag"]),
             multiple=True,
             callback=_one_group,
-            help="Print a row for each; by default one row with the total.",
+            help="Print one row for each; without it, one row with the total.",
         ),
         output_option(),
         format_option(_FORMATS),
@@ -118,7 +118,7 @@ summary = ExampleCommand(
         click.Option(
             ["--sort"],
             metavar="COLUMN",
-            help="Sort the rows: numbers from the largest, names and days from the first.",
+            help="Sort by this column: numbers descending, names and days ascending.",
         ),
         click.Option(
             ["--top"],
@@ -131,10 +131,10 @@ summary = ExampleCommand(
             is_flag=True,
             help="Show every digit of money on a terminal; files and pipes always have them.",
         ),
-        chart_option("Draw bars: the total, or impressions and revenue by group."),
+        chart_option("Draw bars of the total, or of impressions and revenue by group."),
     ],
-    summary="Metrics of a period, in total or by group.",
-    details=f"{PERIOD_HELP} The service leaves filtered (invalid) traffic out.",
+    summary="Show metrics of a period, in total or by group.",
+    details=f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic.",
     examples=[
         "adanalytics summary yesterday",
         "adanalytics summary 2026-01 -g campaign --top 10",

@@ -142,26 +142,26 @@ sync = ExampleCommand(
             help="The dataset: a folder, or an address such as s3://bucket/events.",
         ),
         file_format_option(
-            ("parquet", "jsonl", "csv"), "Format of a new dataset, by default parquet."
+            ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
         ),
         click.Option(
             ["--dry-run"],
             is_flag=True,
-            help="Show what would be pulled and its price, and write nothing.",
+            help="Show what a sync would pull and what it would cost; write nothing.",
         ),
         click.Option(
             ["--repull"],
             type=WholeNumber(min=0),
             metavar="DAYS",
             default=0,
-            help="Pull the last DAYS days again, also without a change at the service.",
+            help="Pull the last DAYS days again, even if the service has not changed them.",
         ),
         click.Option(
             ["--via"],
             type=click.Choice(["auto", "pages", "export"]),
             default="auto",
             show_default=True,
-            help="Pull pages or bulk exports; auto takes the cheaper.",
+            help="Pull pages or bulk exports; auto picks the cheaper.",
         ),
         click.Option(
             ["--max-requests"],
@@ -178,9 +178,10 @@ sync = ExampleCommand(
     ],
     summary="Keep a folder of hourly files equal to the service.",
     details=(
-        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them the range is "
-        "every day of the service. Pulls hours that are missing, were not over, or were restated "
-        "since. After any stop, the same command resumes."
+        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "
+        "syncs every day of the service. Pulls hours that are missing, that were not over when "
+        "they were pulled, or that the service restated since. To resume a sync that stopped, run "
+        "the same command again."
     ),
     examples=[
         "adanalytics sync --to events",

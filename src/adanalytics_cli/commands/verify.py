@@ -96,7 +96,7 @@ verify = ExampleCommand(
             ["--until"],
             metavar="DATE",
             callback=read_period,
-            help="Last day that must be there; by default the last that is over.",
+            help="Last day that the dataset must hold; by default the last day that is over.",
         ),
     ],
     summary="Check a dataset against its own records and the service.",

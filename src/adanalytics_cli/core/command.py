@@ -272,7 +272,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
             metavar="SECONDS",
             kind=Number(min=0),
             hidden=hidden,
-            summary="Longest wait for quota, else exit 5; 7200 by default, 0 fails at once.",
+            summary="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
         ),
     ]
 
@@ -280,7 +280,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
 def output_options(*, hidden: bool) -> list[click.Parameter]:
     """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
     return [
-        _flag("-q", "--quiet", hidden=hidden, summary="Print no progress and no remarks."),
+        _flag("-q", "--quiet", hidden=hidden, summary="Print neither progress nor remarks."),
         _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),
         _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
         _option(

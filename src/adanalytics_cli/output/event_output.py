@@ -72,7 +72,7 @@ def write_event_table(
     """Write a table of events; one that ends at `cut_at` without having been asked to says so."""
     names = columns or TABLE_COLUMNS
     shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
-    note = f"The first {cut_at} events; all of them with -f jsonl or -o FILE."
+    note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
 

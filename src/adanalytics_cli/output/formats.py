@@ -26,7 +26,7 @@ _SUFFIXES: dict[str, Format] = {
 
 def format_option(
     first: Sequence[Format] = FORMATS,
-    summary: str = "Format of the rows; by default that of the file, the terminal or the pipe.",
+    summary: str = "Output format; the default follows the file suffix, or is a table on a terminal.",
 ) -> click.Option:
     """`-f FORMAT`; read before everything else, because `json` also shapes error messages."""
     return click.Option(
@@ -58,7 +58,7 @@ def file_format_option(known: Sequence[str], summary: str) -> click.Option:
         multiple=True,
         is_eager=True,
         callback=_file_format,
-        help=f"{summary} With json, the result is printed as one object.",
+        help=f"{summary} With json, print the result as one object.",
     )
 
 

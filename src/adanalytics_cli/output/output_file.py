@@ -23,7 +23,7 @@ def output_option() -> click.Option:
         type=click.Path(),
         metavar="FILE",
         callback=_as_path,
-        help="File to write, whole or not at all; its suffix sets the format. - is stdout.",
+        help="Output file; its suffix sets the format. It appears when complete. - is stdout.",
     )
 
 
