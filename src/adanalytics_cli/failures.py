@@ -15,11 +15,11 @@ from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
-_TOO_LATE = "Give --timeout more seconds, or fetch it later with --job FILE."
+_TOO_LATE = "Increase --timeout, or fetch it later with --job FILE."
 _GOES_ON = "Run the same command again to fetch the rest."
-_PLACE = "Check the place of the dataset, and run the same command again."
+_PLACE = "Check the location of the dataset, then run the same command again."
 _LATER = "Run the same command again then."
-_DATA = "Check that --data is a server's folder, that it is writable, and that no load runs."
+_DATA = "Check that --data is a server's folder, that it is writable, and that no load is running."
 
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
 # server's classes are not even installed everywhere. The nearest base class counts.
@@ -68,7 +68,7 @@ _OPTIONS = {
 }
 # Its remedy, where the command line has a better one.
 _OWN_REMEDY = re.compile(r"(?:; download it again\.|(?<=\.) (?:Check|Wait longer)\b[^.]*\.)$")
-_UNEXPECTED = "This is a defect. Run it again with --debug and report what it prints."
+_UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
 
 
 @dataclass(frozen=True, slots=True)

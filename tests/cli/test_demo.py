@@ -58,7 +58,7 @@ def test_the_demo_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().out
     assert [check.differences for check in checks] == [()] * 5
     assert told.count("ok  ") == 5
-    assert "600 events by 24 hourly requests" in told
+    assert "600 events in 24 hourly requests" in told
     assert "pages and export hold the same 600 events" in told
     assert all(len(line) <= 80 for line in told.splitlines())
     # The test server's own admin has a known password and must not stay behind.

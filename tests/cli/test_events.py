@@ -194,5 +194,5 @@ def test_a_table_file_is_neither_for_a_terminal_nor_packed_again(
     result = run("events", DAY, "-o", str(tmp_path / "day.xlsx"))
     assert (result.exit_code, ".parquet" in result.stderr) == (2, True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    with pytest.raises(click.UsageError, match="not for a terminal"):
+    with pytest.raises(click.UsageError, match="cannot go to a terminal"):
         pick_format("parquet", None, piped="jsonl")

@@ -85,8 +85,8 @@ def test_the_numbers_scripts_depend_on() -> None:
         (["dates"], {"ADANALYTICS_API_KEY": ""}, 4, "Not signed in"),
         (["dates", "--partner", "nobody"], {}, 2, "Not found"),
         (["dates", "--base-url", "stats.example"], {}, 2, "http or https"),
-        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "No address"),
-        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "No partner"),
+        (["dates"], {"ADANALYTICS_BASE_URL": ""}, 2, "The service address is missing"),
+        (["dates"], {"ADANALYTICS_PARTNER": ""}, 2, "The partner is missing"),
         (["dates", "--profile", "night"], {}, 2, "Unknown profile 'night'"),
         (["summary"], {}, 2, "Missing argument 'START'"),
         (["summary", "2026-02-30"], {}, 2, "'2026-02-30' is not in the calendar"),
@@ -173,7 +173,7 @@ def test_no_defect_is_shown_as_a_traceback(
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         "Error: Unexpected ZeroDivisionError: of a defect",
-        "This is a defect. Run it again with --debug and report what it prints.",
+        "This is a bug. Run the command again with --debug and report the output.",
     ]
 
 

@@ -277,9 +277,9 @@ def test_the_way_of_the_last_login_is_offered(run: Run, at_terminal: LocalServer
         done = run("login", *place, stdin="".join(f"{line}\n" for line in typed))
         assert done.exit_code == 0, done.stderr
         asked.append(done.stderr.partition(": ")[0])
-    password = f"Password of {at.email} (or nothing, to use an API key)"
-    key = "API key (or nothing, to use an e-mail)"
-    assert asked == ["E-mail (or nothing, to use an API key)", key, key, password, password, key]
+    password = f"Password of {at.email} (leave empty to use an API key)"
+    key = "API key (leave empty to use an e-mail)"
+    assert asked == ["E-mail (leave empty to use an API key)", key, key, password, password, key]
 
 
 class Keyring(KeyringBackend):
@@ -335,7 +335,7 @@ def test_a_keyring_that_fails_is_told_and_left(
     done = sign_in()
     assert done.exit_code == 0
     warning, signed_in, stored = done.stderr.splitlines()
-    assert warning == "The keyring cannot be used: no bus. Using a file of mode 0600 instead."
+    assert warning == "The keyring cannot be used: no bus. Using a private file instead."
     assert signed_in.startswith("Signed in to ")
     assert stored.startswith("Stored for profile default in ")
     assert run("dates").exit_code == 0

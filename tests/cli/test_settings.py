@@ -129,7 +129,7 @@ def test_missing_setting(tmp_path: Path, missing: str) -> None:
         ("profile = 1\n", "not a table"),
         ("profile.default = 1\n", "not a table"),
         ("[profile.default\n", "Cannot read"),
-        ("[profile.other]\n", "No address"),
+        ("[profile.other]\n", "The service address is missing"),
     ],
 )
 def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
@@ -148,7 +148,7 @@ def test_a_relative_config_home_is_ignored(tmp_path: Path, monkeypatch: pytest.M
     write_profiles(tmp_path, PROFILES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    with pytest.raises(SettingsError, match="No address"):
+    with pytest.raises(SettingsError, match="The service address is missing"):
         resolve(Invocation(), {"XDG_CONFIG_HOME": "."})
 
 

@@ -67,7 +67,7 @@ def _draw_held(
     coverage = held_coverage(Path(), place, asked, lambda problem: remark(problem, context))
     if coverage is None:
         return False
-    remark("The hours that the dataset in this folder holds.", context)
+    remark("Hours in the dataset of this folder:", context)
     write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)
     return True
 

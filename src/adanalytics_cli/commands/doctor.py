@@ -96,7 +96,7 @@ def _logins(environment: Mapping[str, str]) -> Check:
     try:
         names = store.names()
     except (CommandError, OSError) as error:
-        remedy = getattr(error, "remedy", "") or f"Make {store.path} readable for you alone."
+        remedy = getattr(error, "remedy", "") or f"Make {store.path} readable only by you."
         return Check("fail", "logins", str(error), remedy)
     return Check("ok", "logins", f"{store.path}: {', '.join(names)}" if names else "none stored")
 
@@ -106,7 +106,7 @@ def _keyring() -> Check:
         get_secret("")
     except CommandError as error:
         # Not even a warning: a file does, and servers have no keyring.
-        return Check("ok", "keyring", f"{error} A private file holds the secrets.")
+        return Check("ok", "keyring", f"{error} Secrets are kept in a private file.")
     return Check("ok", "keyring", "answers")
 
 
@@ -136,9 +136,9 @@ def _disk(folder: Path) -> Check:
     free = shutil.disk_usage(folder).free
     found = f"{in_bytes(free)} free in {folder}"
     if not os.access(folder, os.W_OK):
-        return Check("warn", "disk", f"{folder} is not writable", "Write with -o to another one.")
+        return Check("warn", "disk", f"{folder} is not writable", "Use -o to write elsewhere.")
     if free < _LITTLE_ROOM:
-        return Check("fail" if free < _NO_ROOM else "warn", "disk", found, "Make room.")
+        return Check("fail" if free < _NO_ROOM else "warn", "disk", found, "Free some space.")
     return Check("ok", "disk", found)
 
 
@@ -148,7 +148,7 @@ def _proxies(environment: Mapping[str, str]) -> Check:
         return Check("ok", "proxies", "none in the environment")
     found = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
     return Check(
-        "warn", "proxies", found, "Requests go through it; NO_PROXY=HOST makes an exception."
+        "warn", "proxies", found, "Requests go through the proxy. To bypass it, set NO_PROXY=HOST."
     )
 
 
@@ -237,7 +237,7 @@ def _clock(date_header: str, here: datetime) -> Check:
     try:
         there = parsedate_to_datetime(date_header)
     except ValueError:
-        return Check("ok", "clock", "the service does not say its time")
+        return Check("ok", "clock", "the service does not send its time")
     # The header has whole seconds, cut off.
     away = (here - there.replace(tzinfo=there.tzinfo or UTC)).total_seconds()
     if abs(away) <= _TOLERATED_SECONDS:
@@ -247,7 +247,7 @@ def _clock(date_header: str, here: datetime) -> Check:
         "warn",
         "clock",
         f"{abs(away):,.0f} s {side} the service",
-        "Set the clock of this machine: 'today' and the end of a token depend on it.",
+        "Set the clock of this machine: 'today' and the expiry of a token depend on it.",
     )
 
 

@@ -110,7 +110,9 @@ class Wish:
             if packed is None and (suffix or gz):
                 packed = gz
         if file_format == "parquet" and packed:
-            raise click.UsageError("parquet is compressed inside. Leave out .gz and --compression.")
+            raise click.UsageError(
+                "parquet is already compressed. Leave out .gz and --compression."
+            )
         return cls(days, file_format, packed)
 
     def order(self, output: Path | None) -> "Callable[[Client], ExportJob]":
@@ -163,18 +165,18 @@ def run(
     wish = Wish.read(days, file_format, compression, output)
     kept = read_job(job)
     if no_wait and (output or context.get_parameter_source("timeout") != ParameterSource.DEFAULT):
-        raise click.UsageError("--no-wait fetches no file. Leave out -o and --timeout.")
+        raise click.UsageError("--no-wait does not fetch the file. Leave out -o and --timeout.")
     as_json = current_invocation(context).as_json
     if as_json and not (output or no_wait):
         raise click.UsageError(
-            "-f json prints the result. Name a file for the export with -o FILE."
+            "-f json prints the result on stdout. Name a file for the export with -o FILE."
         )
     if not no_wait:
         check_not_terminal("An export", output)
     if kept and no_wait:
-        raise click.UsageError(f"{job} holds an export already. Leave --no-wait out to fetch it.")
+        raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
     if job and not kept and not days:
-        raise click.UsageError(f"{job} holds no export yet. Give START to order one.")
+        raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
     begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
     with connect(context) as (client, progress), tempfile.TemporaryDirectory() as scratch:
         export = begin(client)
@@ -237,7 +239,7 @@ def _show_started(export: "ExportJob", job: Path | None, context: click.Context)
     if job is None or current_invocation(context).as_json:
         click.echo(export.to_json())
     if job:
-        remark(f"started; go on with: {shlex.join(_again(context, job, None))}", context)
+        remark(f"Export started. Fetch it with: {shlex.join(_again(context, job, None))}", context)
 
 
 def _record(

@@ -160,12 +160,12 @@ def _ask_account(known: str, *, fixed: bool, key_first: bool) -> Credential:
             "and write the secret to stdin."
         )
     if key_first and not fixed:
-        if key := ask_secret("API key (or nothing, to use an e-mail)", optional=True):
+        if key := ask_secret("API key (leave empty to use an e-mail)", optional=True):
             return Credential("api_key", key, "prompt")
         known, fixed = known or ask("E-mail"), True
-    who = known or ask("E-mail (or nothing, to use an API key)", optional=True)
+    who = known or ask("E-mail (leave empty to use an API key)", optional=True)
     fixed = fixed or not known
-    other = "" if fixed else " (or nothing, to use an API key)"
+    other = "" if fixed else " (leave empty to use an API key)"
     password = who and ask_secret(f"Password of {who}{other}", optional=not fixed)
     if not password:
         return Credential("api_key", ask_secret("API key"), "prompt")
@@ -262,7 +262,7 @@ def keep_login(
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
             if not isinstance(error, NoKeyring | MissingExtra):
-                notice(f"{error} Using a file of mode 0600 instead.")
+                notice(f"{error} Using a private file instead.")
         else:
             return "the keyring"
     before = store.find(profile)

@@ -127,7 +127,7 @@ def _left(quota: "QuotaState") -> Setting:
 
 def _until(found: Credential, now: datetime) -> Setting:
     if found.kind == "api_key":
-        return Setting("deleted", "an API key does not expire")
+        return Setting("it is deleted", "an API key does not expire")
     if found.until is None:
         return Setting("the command ends", "a password is not stored")
     moment = f"{found.until:%Y-%m-%d %H:%M} UTC"

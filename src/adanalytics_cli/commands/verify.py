@@ -71,9 +71,11 @@ def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
             words += ["--repull", str((last - first).days + 1)] if repull else []
             lines.append(shlex.join(words))
     if not lines:
-        return "Delete the files named."
+        return "Delete the files named above."
     foreign = any(problem.cure == "delete" for problem in report.problems)
-    return f"{'Delete what does not belong. ' if foreign else ''}To fix: {' && '.join(lines)}"
+    return (
+        f"{'Delete the files that do not belong. ' if foreign else ''}To fix: {' && '.join(lines)}"
+    )
 
 
 def _bound(holdings: "Holdings", report: "VerifyReport") -> str:

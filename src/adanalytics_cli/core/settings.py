@@ -107,7 +107,7 @@ def _profile_tables(path: Path) -> Mapping[str, object]:
 def _read_profile(table: object, where: str) -> Profile:
     known = [field.name for field in fields(Profile)]
     if not isinstance(table, dict):
-        raise SettingsError(f"{where} is not a table.", remedy=f"Its keys are {', '.join(known)}.")
+        raise SettingsError(f"{where} is not a table.", remedy=f"Known keys: {', '.join(known)}.")
     if secret := sorted(_SECRET_KEYS & table.keys()):
         raise SettingsError(
             f"{where} holds a secret ({secret[0]}).",
@@ -116,7 +116,7 @@ def _read_profile(table: object, where: str) -> Profile:
     for key, value in table.items():
         if key not in known:
             raise SettingsError(
-                f"{where} has an unknown key '{key}'.", remedy=f"Its keys are {', '.join(known)}."
+                f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(known)}."
             )
         if key == "max_wait":
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -188,14 +188,14 @@ def find_place(
 def base_url_of(place: Place) -> str:
     """The address of the service; raises SettingsError without one."""
     if place.base_url is None:
-        raise _missing("No address of the service.", "--base-url URL", "ADANALYTICS_BASE_URL")
+        raise _missing("The service address is missing.", "--base-url URL", "ADANALYTICS_BASE_URL")
     return place.base_url.value
 
 
 def partner_of(place: Place) -> str:
     """The partner whose data are read; raises SettingsError without one."""
     if place.partner is None:
-        raise _missing("No partner.", "--partner ID", "ADANALYTICS_PARTNER")
+        raise _missing("The partner is missing.", "--partner ID", "ADANALYTICS_PARTNER")
     return place.partner.value
 
 

@@ -39,7 +39,7 @@ def run(context: click.Context, keep: Path | None) -> None:
             story.commands(
                 "Try it yourself:",
                 [
-                    "adanalytics serve --demo         # then, in another terminal, what it prints",
+                    "adanalytics serve --demo         # then run its lines in another terminal",
                     "adanalytics events 2026-01-15 --hour 20",
                     "adanalytics events 2026-01-15 -o day.jsonl.gz",
                     "adanalytics summary 2026-01 -g demand_tag",

@@ -137,7 +137,7 @@ class Demo:
         with LocalServer(partner=access.partner, data=self.data) as server:
             self.story.step(
                 "Server",
-                f"{server.url} has {DAYS * self.events_per_day:,} generated events of "
+                f"{server.url} has {DAYS * self.events_per_day:,} generated events for "
                 f"{FIRST_DAY} and {last_day()} ({_since(began)})",
             )
             yield server.url, access
@@ -168,7 +168,7 @@ class Demo:
         progress.finish()
         self.story.step(
             "Events",
-            f"{FIRST_DAY}: {written:,} events by {progress.requests} hourly requests, "
+            f"{FIRST_DAY}: {written:,} events in {progress.requests} hourly requests, "
             f"{in_bytes(self.events_file.stat().st_size)} of JSON lines "
             f"({_taken(progress.seconds())})",
         )

@@ -26,7 +26,7 @@ def check_chart(chosen_format: str | None, output: Path | None) -> None:
     if chosen_format not in (None, "table"):
         raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
     if output and (format_of(output) or output.suffix == ".gz"):
-        raise click.UsageError(f"--chart draws text. End {output} in .txt.")
+        raise click.UsageError(f"--chart draws text. Give a name that ends in .txt, not {output}.")
 
 
 def write_chart(draw: Draw, output: Path | None, invocation: Invocation) -> None:

@@ -26,7 +26,7 @@ _SUFFIXES: dict[str, Format] = {
 
 def format_option(
     first: Sequence[Format] = FORMATS,
-    summary: str = "Output format; the default follows the file suffix, or is a table on a terminal.",
+    summary: str = "Output format; the default depends on the file suffix, terminal or pipe.",
 ) -> click.Option:
     """`-f FORMAT`; read before everything else, because `json` also shapes error messages."""
     return click.Option(
@@ -67,7 +67,7 @@ def _file_format(
 ) -> str | None:
     formats = [value for value in values if _note_json(context, parameter, value) != "json"]
     if len(formats) > 1:
-        raise click.UsageError(f"The files have one format, not {' and '.join(formats)}. Give one.")
+        raise click.UsageError(f"Give one file format, not {' and '.join(formats)}.")
     return next(iter(formats), None)
 
 
@@ -87,7 +87,7 @@ def _split_names(
 ) -> tuple[str, ...]:
     names = [name for value in values for name in map(str.strip, value.split(",")) if name]
     if values and not names:
-        raise click.BadParameter("No field is named. Name at least one, or leave --columns out.")
+        raise click.BadParameter("No field is named. Name at least one, or leave out --columns.")
     return tuple(dict.fromkeys(names))
 
 
@@ -99,14 +99,14 @@ def format_of(path: Path) -> Format | None:
 def contradiction(option: str, path: Path) -> click.UsageError:
     """The error of an option that asks for another file than the suffix of its name says."""
     return click.UsageError(
-        f"{option} does not fit the name '{path.name}'. Leave the option out, or change the name."
+        f"{option} does not match the name '{path.name}'. Leave out the option or change the name."
     )
 
 
 def check_not_terminal(what: str, path: Path | None) -> None:
     """Raise click.UsageError where something that is not for people would go to a terminal."""
     if path is None and sys.stdout.isatty():
-        raise click.UsageError(f"{what} is not for a terminal. Name a file with -o FILE.")
+        raise click.UsageError(f"{what} cannot go to a terminal. Name a file with -o FILE.")
 
 
 def pick_format(
@@ -123,7 +123,7 @@ def pick_format(
     if form in BINARY:
         check_not_terminal(form, path)
     if form in BINARY and path is not None and path.suffix == ".gz":
-        raise click.UsageError(f"{form} is compressed inside. Leave .gz out of '{path.name}'.")
+        raise click.UsageError(f"{form} is already compressed. Leave .gz out of '{path.name}'.")
     return form
 
 

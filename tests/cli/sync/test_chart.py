@@ -22,7 +22,7 @@ def dataset(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
     shown = shop.run("dates", *PERIOD, "--chart")
-    said = "The hours that the dataset in this folder holds.\n"
+    said = "Hours in the dataset of this folder:\n"
     assert (shown.exit_code, shown.stderr) == (0, said)
     assert shown.stdout.splitlines() == [
         "        1   5    10   15   20   25   30",
@@ -45,7 +45,7 @@ def test_nothing_need_be_set_to_look(
         monkeypatch.delenv(f"ADANALYTICS_{name}")
     shown = shop.run("dates", *PERIOD, "--chart", "-v")
     assert "·█▒·" in shown.stdout
-    assert shown.stderr == "The hours that the dataset in this folder holds.\n"
+    assert shown.stderr == "Hours in the dataset of this folder:\n"
 
 
 @pytest.mark.parametrize("other", [("--partner", "other"), ("--base-url", "http://127.0.0.1:9")])

@@ -111,7 +111,7 @@ def test_parts_of_a_time_that_no_sync_would_pull_are_to_be_deleted(
         f"{stray.relative_to(dataset)} is of an hour that is not over; delete it"
         for stray in strays
     ]
-    assert result.stderr.splitlines()[1] == "Delete the files named."
+    assert result.stderr.splitlines()[1] == "Delete the files named above."
     for stray in strays:
         stray.unlink()
     assert shop.run("verify", dataset).exit_code == 0
@@ -122,10 +122,12 @@ def test_a_file_of_somebody_is_for_somebody_to_delete(shop: Shop, dataset: Path)
     (dataset / "data/date=2026-01-15/notes.txt").touch()
     result = shop.run("verify", dataset)
     assert result.stdout == "data/date=2026-01-15/notes.txt does not belong here; delete it\n"
-    assert result.stderr.splitlines()[1] == "Delete the files named."
+    assert result.stderr.splitlines()[1] == "Delete the files named above."
     delete(dataset / PART)
     told = shop.run("verify", dataset).stderr.splitlines()[1]
-    assert told.startswith("Delete what does not belong. To fix: adanalytics sync 2026-01-15 ")
+    assert told.startswith(
+        "Delete the files that do not belong. To fix: adanalytics sync 2026-01-15 "
+    )
 
 
 def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
