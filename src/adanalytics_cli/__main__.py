@@ -11,10 +11,10 @@ from adanalytics_cli.core.errors import ExitCode
 def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
     try:
-        # Half of the time of a start is click, and nobody needs it to read a version.
+        # Importing click takes half of the start-up time, and printing a version does without.
         if sys.argv[1:] in (["--version"], ["-V"]):
             sys.exit(_show_version())
-        # numpy comes with pyarrow, and would start threads that nothing here has work for.
+        # pyarrow imports numpy, which would start threads that stay idle.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from adanalytics_cli.main import cli
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     """Unwind the main thread as Ctrl-C does, so that no file is left half-written."""
-    # `timeout` sends it to the process and to its group: twice, and the clean-up ends all the same.
+    # `timeout` signals the process and its group: the second SIGTERM must not stop the clean-up.
     signal.signal(number, signal.SIG_IGN)
     sys.exit(ExitCode.TERMINATED)
 

@@ -55,7 +55,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "sqlite3.Error": (ExitCode.FAILED, _DATA),
     "builtins.OSError": (ExitCode.FAILED, ""),
 }
-# The client's texts speak of its arguments, and name one that a program could pass.
+# The client's messages name Python arguments; here the user has options instead.
 _OPTIONS = {
     r"[;,] (?:or )?pass [^.]*": "",
     r"\bthe partner and base_url\b": "--partner and --base-url",
@@ -66,14 +66,14 @@ _OPTIONS = {
         "Give --to another place, or leave out --format"
     ),
 }
-# Its remedy, where the command line has a better one.
+# The client's own remedies that those above replace.
 _OWN_REMEDY = re.compile(r"(?:; download it again\.|(?<=\.) (?:Check|Wait longer)\b[^.]*\.)$")
 _UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure as it is shown: the status to leave with, what happened and what to do."""
+    """A failure as the user sees it: the exit status, the message and the remedy."""
 
     code: ExitCode
     kind: str
@@ -83,9 +83,9 @@ class Failure:
 
 
 def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
-    """Turn any exception into what the user reads about it.
+    """Describe any exception for the user.
 
-    `sign_in_again` is what to do about a refused credential, where that is known.
+    `sign_in_again` is the remedy for a refused credential, where it is known.
     """
     kind = type(error).__name__
     found = _look_up(error)

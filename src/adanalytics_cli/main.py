@@ -1,4 +1,4 @@
-"""The program itself: its commands, the options of a run, and its end."""
+"""The root command: the catalogue of commands, the global options, the exit status."""
 
 import os
 import sys
@@ -146,8 +146,7 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
     """Parse and run `words` and return the exit status.
 
     Every failure ends here as one printed message; a traceback only appears with
-    `--debug`. Output is flushed inside, because a pipe that was closed by its reader
-    shows itself at the last write at the latest.
+    `--debug`. Output is flushed here, because a closed pipe may only show at the last write.
     """
     prepare_streams()
     try:

@@ -1,4 +1,4 @@
-"""Open the client that a command works with, watched by the progress and the budget of the run."""
+"""Open the client of a command, observed by the progress and the budget of the run."""
 
 import os
 from collections.abc import Iterator
@@ -27,11 +27,10 @@ def connect(
     waits: bool = True,
     budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client for the service that option, environment or profile name, and its progress.
+    """A client for the service named by option, environment or profile, and its progress.
 
-    Without `live` no line is redrawn, because the data themselves go to the terminal. Without
-    `waits` a quota that is used up is an error at once, as with `--max-wait 0`. `budget` may end
-    the run by its errors.
+    Without `live` no line is redrawn, because the data go to the same terminal. Without `waits` a
+    used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
     Raises SettingsError and NoCredential before anything is sent.
     """
     place = find_place(current_invocation(context), os.environ)
@@ -80,7 +79,7 @@ def open_client(
     live: bool = True,
     budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client for this service and with this credential; the rest is as for `connect`.
+    """A client for this service with this credential; the other arguments are as for `connect`.
 
     A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
     """

@@ -1,4 +1,4 @@
-"""What to sign in with: the environment, what `login` stored, or a prompt."""
+"""The credential: from the environment, from the stored login, or from a prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from adanalytics_cli.core.settings import Place, base_url_of, state_folder
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A secret, what it is, where it was found, and until when a token is good (UTC)."""
+    """A secret, its kind and source, and until when a token is valid (UTC)."""
 
     kind: Literal["api_key", "token", "password"]
     secret: str = field(repr=False)
@@ -46,11 +46,10 @@ def find_credential(
 ) -> Credential:
     """The strongest credential for the service of `place`.
 
-    An API key in the environment, then an e-mail with a password in the environment, then what
-    `login` stored for this address, then a password typed in by a person at the terminal, if it
-    `may_ask`.
+    An API key in the environment, then an e-mail with a password in the environment, then the
+    login stored for this address, then, if it `may_ask`, a password typed at the terminal.
 
-    Raises NoCredential when there is none, or when the one that was stored cannot be used.
+    Raises NoCredential when there is none, or when the stored one cannot be used.
     """
     found = in_environment(place, environment)
     if found is None:
@@ -91,7 +90,7 @@ def _asked(place: Place, stored: StoredLogin | None, *, may_ask: bool) -> Creden
 
 
 def _is_for(stored: StoredLogin, place: Place) -> bool:
-    """A secret goes to the address it was stored for, and for the account that is wanted."""
+    """Use a secret only for the address and the account that it was stored for."""
     if same_address(stored.base_url) != same_address(base_url_of(place)):
         return False
     wanted = place.email
@@ -99,5 +98,5 @@ def _is_for(stored: StoredLogin, place: Place) -> bool:
 
 
 def same_address(base_url: str) -> str:
-    """`base_url` in the form in which two are compared."""
+    """`base_url` normalized for comparison."""
     return base_url.strip().rstrip("/")

@@ -14,7 +14,7 @@ TIMEOUT = 2.0
 def put_secret(name: str, secret: str) -> None:
     """Keep `secret` under `name`.
 
-    Raises KeyringError when it was not kept, MissingExtra without the `keyring` package.
+    Raises KeyringError when that fails, MissingExtra without the `keyring` package.
     """
 
     def put() -> str | None:
@@ -52,7 +52,7 @@ def delete_secret(name: str) -> None:
 
 
 def _within_time(work: Callable[[], str | None]) -> str | None:
-    """Do `work` in a thread that is left behind when it takes too long."""
+    """Do `work` in a thread that is abandoned when it takes too long."""
     outcome: SimpleQueue[str | BaseException | None] = SimpleQueue()
 
     def run() -> None:

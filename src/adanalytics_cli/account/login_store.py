@@ -1,7 +1,7 @@
-"""The logins that `login` stored: an entry a profile, in a file that only its owner can read.
+"""The stored logins: one entry per profile, in a file that only its owner can read.
 
-The file is among the state, not among the settings, because people keep their settings in
-repositories. An entry names the address it is for, and is used for no other.
+The file is in the state folder, not with the settings, because people keep their settings in
+repositories. An entry is used only for the address that it names.
 """
 
 import errno
@@ -30,7 +30,7 @@ def read_private(path: Path) -> bytes | None:
     belongs to or can be read by somebody else.
     """
     try:
-        # Without O_NONBLOCK a named pipe in this place would be waited for.
+        # Without O_NONBLOCK, opening a named pipe here would block.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -51,7 +51,7 @@ def read_private(path: Path) -> bytes | None:
 
 @contextmanager
 def private_folder(path: Path) -> Iterator[None]:
-    """Make `path` a folder of mode 0700 and keep other processes of ours out of it meanwhile.
+    """Make `path` a folder of mode 0700 and lock it against our other processes.
 
     Raises UnsafeFile when it is a symbolic link or belongs to somebody else.
     """
@@ -101,7 +101,7 @@ class StoredLogin:
         return "keyring" if self.secret is None else "file"
 
     def until(self) -> datetime | None:
-        """When a token ends, in UTC; None for what does not end."""
+        """When a token expires, in UTC; None for an API key."""
         return None if self.expires_at is None else datetime.fromtimestamp(self.expires_at, UTC)
 
 
@@ -114,7 +114,7 @@ class LoginStore:
     def find(self, profile: str) -> StoredLogin | None:
         """The entry of `profile`, without asking the keyring.
 
-        Raises UnsafeFile when others can read the file, DamagedLogins when it makes no sense.
+        Raises UnsafeFile when others can read the file, DamagedLogins when it cannot be parsed.
         """
         return self._read().get(profile)
 
@@ -142,7 +142,7 @@ class LoginStore:
         self._change(profile, replace(login, secret=secret))
 
     def remove(self, profile: str) -> StoredLogin | None:
-        """Forget the entry of `profile`, and give what it was; the keyring goes first."""
+        """Remove the entry of `profile` and return it; the secret in the keyring goes first."""
         found = self.find(profile)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""Change one profile in the settings file and leave every other byte, comments too, as it was."""
+"""Change one profile in the settings file and keep every other byte, also comments."""
 
 import json
 import re
@@ -16,10 +16,10 @@ _TEXT = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*')"""
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> bool:
-    """Set the keys of `[profile.NAME]` in the file `path`; tells whether anything changed.
+    """Set the keys of `[profile.NAME]` in the file `path`; return whether anything changed.
 
-    The file appears whole, or stays as it was. Raises SettingsError when it is written in a way
-    that this cannot change, and says which lines to put there by hand.
+    The file is replaced at once or not at all. Raises SettingsError when its layout cannot be
+    changed safely; the error gives the lines to add by hand.
     """
     try:
         # Bytes, because reading as text would turn CR LF into LF.
@@ -79,7 +79,7 @@ def _header(name: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    # A JSON string is a TOML string as long as nothing is written as a surrogate pair.
+    # A JSON string without surrogate pairs is also a TOML string.
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -90,7 +90,7 @@ def _holds(text: str, name: str, values: Mapping[str, str]) -> bool:
 
 
 def _is_change(before: str, after: str, name: str, values: Mapping[str, str]) -> bool:
-    """Whether `after` says what `before` said, and these values, and nothing else."""
+    """Whether `after` is `before` with these values and no other change."""
     wanted = tomllib.loads(before)
     wanted.setdefault("profile", {}).setdefault(name, {}).update(values)
     try:

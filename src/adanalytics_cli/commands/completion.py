@@ -1,4 +1,4 @@
-"""`adanalytics completion`: what a shell has to run so that Tab completes commands and options."""
+"""`adanalytics completion`: the script that lets a shell complete commands and options."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -18,7 +18,7 @@ def run(context: click.Context, shell: str) -> None:
     if script is None:
         raise click.UsageError(f"No completion for {shell}.")
     made = script(context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
-    # Not source(), which starts a bash to look at its version and complains on stderr.
+    # Not source(), which runs bash to check its version and may complain on stderr.
     template = made.source_template.replace(*_WHOLE_LINES)
     click.echo(template % made.source_vars())
 

@@ -1,4 +1,4 @@
-"""`adanalytics dates`: which days have data."""
+"""`adanalytics dates`: list the days that have data."""
 
 import os
 from datetime import date
@@ -61,7 +61,7 @@ def run(
 def _draw_held(
     asked: tuple[date, date] | None, output: Path | None, context: click.Context
 ) -> bool:
-    """Draw the hours of the dataset that one stands in, if that is where one stands."""
+    """Draw the hours of the dataset in the current folder, if there is one."""
     invocation = current_invocation(context)
     place = find_place(invocation, os.environ)
     coverage = held_coverage(Path(), place, asked, lambda problem: remark(problem, context))

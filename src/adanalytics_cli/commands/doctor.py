@@ -1,4 +1,4 @@
-"""`adanalytics doctor`: check everything that a pull depends on, and say what to do."""
+"""`adanalytics doctor`: check everything that a pull depends on, and suggest remedies."""
 
 import os
 import platform
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Result = Literal["ok", "warn", "fail"]
 
-# One module of each extra that nothing else brings along.
+# For each extra, one module that no other extra installs.
 _EXTRAS = {
     "server": "fastapi",
     "keyring": "keyring",
@@ -53,14 +53,14 @@ _EXTRAS = {
     "otel": "opentelemetry",
 }
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-# A day of a large partner fits in the first; in the second hardly a page does.
+# The first holds a day of a large partner, the second hardly a page.
 _LITTLE_ROOM = 1_000_000_000
 _NO_ROOM = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; `remedy` is what to do unless it is `ok`."""
+    """The result of one check, with a `remedy` unless it is `ok`."""
 
     result: Result
     name: str
@@ -105,7 +105,7 @@ def _keyring() -> Check:
     try:
         get_secret("")
     except CommandError as error:
-        # Not even a warning: a file does, and servers have no keyring.
+        # Not even a warning: a private file is enough, and servers have no keyring.
         return Check("ok", "keyring", f"{error} Secrets are kept in a private file.")
     return Check("ok", "keyring", "answers")
 
@@ -152,7 +152,7 @@ def _proxies(environment: Mapping[str, str]) -> Check:
     )
 
 
-# More than a network needs; a token seems to end so much too early or late.
+# Longer than a network delays an answer.
 _TOLERATED_SECONDS = 30
 _TIMEOUT = 10.0
 
@@ -165,7 +165,7 @@ def check_service(
     sign_in_again: str,
     clock: Callable[[], datetime],
 ) -> Iterator[Check]:
-    """Whether it answers, takes the credential, shows the partner, and what time it has."""
+    """Check that it answers, accepts the credential, shows the partner, and agrees on the time."""
     import httpx
 
     from adanalytics_client import (
@@ -229,7 +229,7 @@ def check_service(
 
 
 def _cause(error: "AdAnalyticsError") -> str:
-    """The first sentence of a message; the others are its remedy, and a check has its own."""
+    """The first sentence of a message; the rest is a remedy, and a check has its own."""
     return f"{error.message.partition('. ')[0].rstrip('.')}."
 
 

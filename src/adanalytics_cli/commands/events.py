@@ -31,9 +31,9 @@ Split = Literal["hourly", "daily", "none", "auto"]
 
 LARGEST_PAGE = 10_000
 _FORMATS = (*FORMATS, *BINARY)
-# A table is for a first look; more rows than this would only scroll by.
+# More rows of a table would only scroll by.
 ROWS_OF_A_TABLE = 100
-# Bytes that are kept for the next pages instead of being freed: some six pages.
+# Bytes of freed memory kept for the next pages: about six pages.
 PAGES_KEPT = 40_000_000
 
 
@@ -51,11 +51,11 @@ def run(
     chosen_format: str | None,
     output: Path | None,
 ) -> None:
-    """Pull the events and write them; nothing of a file is visible before all of it is there."""
+    """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
     first, last = begun_period(context, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
-    # By the hour, the first events may lie behind many hours without any.
+    # Hour by hour, many empty hours may come before the first events.
     split = split or ("auto" if shown else "hourly")
     on_screen = form != "table" and output is None and sys.stdout.isatty()
     with connect(context, live=not on_screen) as (client, progress):
@@ -96,7 +96,7 @@ def run(
 
 
 def _least_requests(first: date, last: date, written: int) -> int:
-    """The requests of an auto pull, as if the days of the range shared its events evenly."""
+    """The requests of an auto pull, if every day of the range had the same number of events."""
     from adanalytics_client import QuotaState
     from adanalytics_client.pricing import Estimate, prices
 

@@ -1,4 +1,4 @@
-"""`adanalytics export`: a period as one file that the service writes."""
+"""`adanalytics export`: download a period as one file from the service."""
 
 import shlex
 import shutil
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 1 << 20
-"""Bytes; a kept export has a few kilobytes, most of them signed addresses."""
+"""Bytes; a saved export has a few kilobytes, mostly signed addresses."""
 
 
 def job_option() -> click.Option:
@@ -59,16 +59,16 @@ def _as_path(
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")
     if not path.parent.is_dir():
         raise click.BadParameter(f"the folder {path.parent} does not exist. Make it first.")
-    # A device or a pipe can be read without end, and would be replaced by what is kept.
+    # A device or a pipe may be endless, and the saved export would replace it.
     if path.exists() and not path.is_file():
         raise click.BadParameter(f"{path} is not a file. Name a file.")
     return path
 
 
 def read_job(path: Path | None) -> str | None:
-    """What is kept, or None; an empty file, as mktemp makes it, keeps nothing.
+    """The saved export, or None; an empty file, as mktemp makes it, holds none.
 
-    Of a file that is no kept export at all, no more than `_LONGEST` bytes are read.
+    At most `_LONGEST` bytes are read, in case the file is something else.
     """
     if path is None or not path.exists():
         return None
@@ -81,7 +81,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the command line asks the file to be; None is left open."""
+    """The file that the command line asks for; None where it does not say."""
 
     days: tuple[date, date] | None
     format: str | None
@@ -95,9 +95,9 @@ class Wish:
         compression: str | None,
         output: Path | None,
     ) -> "Wish":
-        """Format and compression as given, else as the suffix of the file says.
+        """Take format and compression from the options, else from the file suffix.
 
-        Raises click.UsageError when both are given and differ, and for parquet packed again.
+        Raises click.UsageError when the two differ, and for compressed parquet.
         """
         packed = compression == "gzip" if compression else None
         if output:
@@ -116,9 +116,10 @@ class Wish:
         return cls(days, file_format, packed)
 
     def order(self, output: Path | None) -> "Callable[[Client], ExportJob]":
-        """How to order it; about compression nothing is asked unless it is wanted: none is known.
+        """Return a function that starts the export.
 
-        Raises click.UsageError when something is missing.
+        It names a compression only when one is wanted, since the service documents none. Raises
+        click.UsageError when something is missing.
         """
         if self.days is None:
             raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
@@ -132,7 +133,7 @@ class Wish:
         return lambda client: client.start_export(first, last, format=form, compression=packing)
 
     def check(self, order: "ExportOrder", place: Path) -> None:
-        """See that a kept export is the one that is asked for."""
+        """Raise click.UsageError if a saved export is not the one that is asked for."""
         kept = Wish((order.start, order.end), order.format, order.compression == "gzip")
         wanted = replace(
             self,
@@ -160,7 +161,7 @@ def run(
     no_wait: bool,
     job: Path | None,
 ) -> None:
-    """Start the export or go on with it, wait for it, and fetch its file whole or not at all."""
+    """Start or resume the export, wait for it, and fetch its complete file."""
     days = period(start, end) if start else None
     wish = Wish.read(days, file_format, compression, output)
     kept = read_job(job)
@@ -188,7 +189,7 @@ def run(
             progress.finish()
             _show_started(export, job, context)
             return
-        # A file for stdout or a pipe is checked as a whole before its first byte is shown.
+        # A file for stdout or a pipe is checked completely before its first byte is written.
         streamed = output is None or is_device(output)
         target = output if output and not streamed else Path(scratch) / "export"
         try:
@@ -230,7 +231,7 @@ def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], Export
 
 
 def _again(context: click.Context, job: Path, output: Path | None) -> list[str]:
-    """The command line that goes on with a kept export."""
+    """The command line that fetches a saved export."""
     words = [*current_invocation(context).program(), "export", "--job", str(job)]
     return words if output is None else [*words, "-o", str(output)]
 
@@ -245,7 +246,7 @@ def _show_started(export: "ExportJob", job: Path | None, context: click.Context)
 def _record(
     export: "ExportJob", size: int, progress: "Progress", output: Path | None
 ) -> dict[str, object]:
-    """What became of an export, with plain values; `events` is None where the service is silent."""
+    """The result of an export as plain values; `events` is None if the service gives no count."""
     order = export.order
     return {
         "file": str(output),

@@ -1,4 +1,4 @@
-"""`adanalytics help`: the help of a command, for hands that type `help` before its name."""
+"""`adanalytics help`: show the help of a command."""
 
 import click
 

@@ -46,7 +46,7 @@ def run(
     store: Literal["keyring", "file"] | None,
     no_verify: bool,
 ) -> None:
-    """Ask for what is missing, try it, and store it; nothing is stored that does not work."""
+    """Ask for missing settings, try the credential, and store it only if it works."""
     from adanalytics_client import AuthenticationError, NotFound, PermissionDenied
 
     invocation = current_invocation(context)
@@ -105,7 +105,7 @@ def run(
 
 
 def _check_address(address: str, *, try_it: bool) -> str:
-    """The address, once something answers there; click.UsageError asks for another one."""
+    """Return the address if a service answers there; click.UsageError asks for another one."""
     from adanalytics_client import AdAnalyticsError, Client, RetryPolicy, StatusError
 
     once = RetryPolicy(attempts=1)
@@ -116,7 +116,7 @@ def _check_address(address: str, *, try_it: bool) -> str:
             if try_it:
                 client.dates()
     except StatusError:
-        # It answers, and refuses the key, as it should.
+        # The service answers, and refuses the key as expected.
         pass
     except AdAnalyticsError as error:
         raise click.UsageError(_for_people(error)) from None
@@ -135,7 +135,7 @@ def _read_account(
     api_key_stdin: bool,
     key_first: bool,
 ) -> Credential:
-    """What to sign in with: stdin, else the environment, else a person at the terminal."""
+    """The credential from stdin, else from the environment, else from a prompt."""
     if api_key_stdin and (password_stdin or email):
         raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     if api_key_stdin:
@@ -150,9 +150,9 @@ def _read_account(
 
 
 def _ask_account(known: str, *, fixed: bool, key_first: bool) -> Credential:
-    """Ask for an API key or a password, first for what the last login was made with.
+    """Ask for an API key or a password, first for the kind that the last login used.
 
-    `known` is an e-mail or empty; when it is `fixed`, only its password is asked for.
+    `known` is an e-mail or empty; when it is `fixed`, ask only for its password.
     """
     if not can_ask():
         raise click.UsageError(
@@ -216,7 +216,7 @@ login = ExampleCommand(
 
 
 Where = Literal["keyring", "file"]
-# What the service documents; the token's own word counts where it can be read.
+# As the service documents it; the expiry inside a readable token takes precedence.
 TOKEN_SECONDS = 7 * 24 * 3600
 
 
@@ -225,10 +225,10 @@ def check_account(
 ) -> tuple[StoredLogin, str]:
     """The entry to store and its secret, after the service accepted them.
 
-    An e-mail always takes a login, because it is the token that is stored, never the password.
+    An e-mail always needs a login request, because the token is stored, never the password.
     `try_it` sends one more request, which also shows that the partner may be read.
 
-    Raises what the client raises when the service refuses or is not there.
+    Raises the client's errors when the service refuses or does not answer.
     """
     if account.kind == "api_key":
         login, secret = StoredLogin("api_key", base_url), account.secret
@@ -250,9 +250,9 @@ def keep_login(
     *,
     notice: Callable[[str], None],
 ) -> str:
-    """Store a login in the keyring, or in a file where there is none; says where it is.
+    """Store a login in the keyring, or in a file if there is none, and return the place.
 
-    Raises KeyringError or MissingExtra only when the keyring was asked for.
+    Raises KeyringError or MissingExtra only with `where="keyring"`.
     """
     if where != "file":
         try:
@@ -274,7 +274,7 @@ def keep_login(
 
 
 def _expiry(token: str) -> int | None:
-    """When a JWT ends, as it says itself (RFC 7519 section 4.1.4); None where it cannot be read."""
+    """When a JWT expires (RFC 7519 section 4.1.4); None if it cannot be read."""
     try:
         body = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
@@ -285,7 +285,7 @@ def _expiry(token: str) -> int | None:
 
 @click.pass_context
 def run_logout(context: click.Context) -> None:
-    """Remove the credential of the profile; without one there is nothing to do."""
+    """Remove the credential of the profile, if there is one."""
     place = find_place(current_invocation(context), os.environ, new_profile=True)
     profile = place.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)

@@ -1,4 +1,4 @@
-"""`adanalytics plan`: what pulling a period costs, one way and another, before it is spent."""
+"""`adanalytics plan`: the price of each way to pull a period, before the pull."""
 
 import sys
 from datetime import date
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run(
     context: click.Context, start: Period, end: Period | None, chosen_format: str | None
 ) -> None:
-    """Estimate the events of each day, price the ways, and say which to take."""
+    """Estimate the events of each day, price the ways, and recommend one."""
     first, last = begun_period(context, start, end)
     with connect(context, waits=False) as (client, progress):
         estimate = _estimate(client, first, last)
@@ -40,7 +40,7 @@ def run(
 
 
 def _estimate(client: "Client", first: date, last: date) -> "Estimate":
-    """Events by day from one summary; where it does not tell them, the days from `dates`."""
+    """Events by day from one summary; if it has no counts, the days from `dates`."""
     from adanalytics_client import (
         AuthenticationError,
         PermissionDenied,

@@ -1,4 +1,4 @@
-"""`adanalytics status`: who is signed in, where, until when, and what is left of the quota."""
+"""`adanalytics status`: who is signed in, where, until when, and how much quota is left."""
 
 import os
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Found:
-    """What is known so far; what comes after an error stays None."""
+    """The facts collected so far; those after an error stay None."""
 
     place: Place
     profiles: Profiles
@@ -45,7 +45,7 @@ class _Found:
 
 @click.pass_context
 def run(context: click.Context, chosen_format: str | None) -> None:
-    """Show every setting with its source, and the quota as this machine counts it."""
+    """Show every setting with its source, and the quota as counted on this machine."""
     invocation = current_invocation(context)
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
@@ -118,7 +118,7 @@ def _record(found: _Found) -> dict[str, object]:
 def _left(quota: "QuotaState") -> Setting:
     if quota.remaining is None:
         return Setting("not counted", "")
-    # Not of how many: the service may allow fewer than the client counts.
+    # Without the limit: the service may allow fewer requests than the client counts.
     source = "counted on this machine"
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"

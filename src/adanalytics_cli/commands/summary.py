@@ -40,7 +40,7 @@ def run(
     exact: bool,
     chart: bool,
 ) -> None:
-    """Ask for the summary and write its rows; a table also shows the totals."""
+    """Get the summary and write its rows; a table also shows the totals."""
     if chart:
         check_chart(chosen_format, output)
         if columns:
@@ -69,7 +69,7 @@ def run(
     before = len(answer.rows)
     if sort or top:
         answer = sort_rows(answer, sort or "revenue", top)
-    # Whoever reads a file or a pipe may calculate with it.
+    # Programs that read a file or a pipe may calculate with the numbers.
     exact = exact or output is not None or not sys.stdout.isatty()
     note = table_note(answer, exact=exact, rows=before)
     if chart:

@@ -36,7 +36,7 @@ def run(
     deadline: float | None,
     dry_run: bool,
 ) -> None:
-    """Pull what is missing, was open when it was pulled, or was restated; leave the rest alone."""
+    """Pull hours that are missing, were not over when pulled, or were restated since."""
     from adanalytics_cli.core.budget import Budget
     from adanalytics_cli.output.sync_output import show_dry_run, write_sync_report
     from adanalytics_client import QuotaExceeded, RateLimited
@@ -75,7 +75,7 @@ def run(
         finally:
             progress.finish()
             if dataset.report and not invocation.quiet:
-                # Also where stderr is no terminal: a log of cron is read later.
+                # Also when stderr is not a terminal: a cron log is read later.
                 for problem in dataset.report.damaged:
                     click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
             if dataset.report and invocation.as_json:
@@ -88,13 +88,13 @@ def run(
 def _share_memory() -> None:
     """Let Arrow and all threads take memory from one heap for the rest of the process.
 
-    Arrow's own pools keep what was freed, for each thread by itself, and so do the heaps of the
-    threads. A sync would need 60 to 120 MB more.
+    Arrow's pools and the heaps of the threads each keep their freed memory. A sync would need 60
+    to 120 MB more.
     """
     from adanalytics_cli.core.heap import share_heap
 
     share_heap()
-    # The sync says what to install.
+    # If it is missing, the sync itself says what to install.
     with suppress(ImportError):
         arrow = import_module("pyarrow")
         arrow.set_memory_pool(arrow.system_memory_pool())
@@ -110,7 +110,7 @@ def _extent(report: "SyncReport | None") -> str:
 
 
 def _closing(report: "SyncReport", progress: "Progress", place: str) -> str:
-    """One line about a run that did everything."""
+    """The closing line of a complete run."""
     costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {place}"
     if not report.wanted:
         return f"up to date, {costs}"
@@ -119,7 +119,7 @@ def _closing(report: "SyncReport", progress: "Progress", place: str) -> str:
 
 
 def _partly_done(report: "SyncReport", place: str, again: str) -> PartlyDone:
-    """The error of a run that left hours out."""
+    """The error of a run that could not do all hours."""
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     return PartlyDone(

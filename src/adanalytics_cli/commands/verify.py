@@ -1,4 +1,4 @@
-"""`adanalytics verify`: see that a dataset is whole and says what the service says."""
+"""`adanalytics verify`: check that a dataset is complete and matches the service."""
 
 import shlex
 from datetime import date
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adanalytics_client import Period
     from adanalytics_client.dataset import Holdings, VerifyReport
 
-# More commands than this are no help; one for everything is then shorter.
+# Beyond this, one command for the whole range is easier to run than many.
 _MOST_RUNS = 3
 
 
@@ -31,7 +31,7 @@ def run(
     deep: bool,
     until: "Period | None",
 ) -> None:
-    """Check everything, name what is wrong on stdout, and say how to mend it."""
+    """Check everything, list the problems on stdout, and name the command that fixes them."""
     from adanalytics_cli.output.sync_output import write_verify_report
     from adanalytics_client.dataset import Dataset
 
@@ -62,7 +62,7 @@ def run(
 
 
 def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
-    """What to do: the cheapest command lines that mend every day that has a problem."""
+    """The cheapest commands that fix every day with a problem."""
     lines = []
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
         few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
@@ -79,7 +79,7 @@ def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
 
 
 def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
-    """How to say that the dataset is meant to end where it does, if that may be so."""
+    """The advice to give `--until`, where the dataset may be meant to end where it does."""
     last = max(holdings.hours, default=date.max)
     missing = [each.day for each in report.problems if each.missing and each.day]
     if not missing or min(missing) <= last:

@@ -19,7 +19,7 @@ _GAPS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What stands for a day: without data, with a few hours, half, most, all of them."""
+    """The marks of a day with no data, a few hours, half, most and all of them."""
 
     levels: tuple[str, str, str, str, str]
 
@@ -33,7 +33,7 @@ LETTERS = Marks((".", "-", "+", "*", "#"))
 
 
 def level_of(hours: int) -> int:
-    """0 for nothing, 4 for a whole day, between them by thirds."""
+    """0 for no hours, 4 for all 24, and 1 to 3 for each third between."""
     if hours <= 0:
         return 0
     return 4 if hours >= HOURS else 1 + (hours - 1) // (HOURS // 3)
@@ -43,8 +43,8 @@ def level_of(hours: int) -> int:
 class Coverage:
     """How many hours, 0 to 24, of the days from `first` to `last` have data.
 
-    A day that `hours` does not name has none. `by_hour` tells that less than 24 was possible: a
-    service that only lists days is drawn without shades.
+    A day that is not in `hours` has none. `by_hour` is false where only days are known, as from
+    the service; they are drawn without shades.
     """
 
     hours: Mapping[date, int]
@@ -92,7 +92,7 @@ def _month(
 
 
 def legend(coverage: Coverage, marks: Marks) -> list[str]:
-    """What the marks mean, how many days have data, and which of them do not."""
+    """The meaning of the marks, the number of days with data, and the days without."""
     none, few, half, most, full = marks.levels
     days = list(coverage.days())
     covered = sum(coverage.of(day) > 0 for day in days)

@@ -1,4 +1,4 @@
-"""One line on a terminal that is drawn over again, and the stages of a load shown on it."""
+"""One line on a terminal that is redrawn in place, and the stages of a load shown on it."""
 
 import os
 import sys
@@ -23,11 +23,11 @@ _ERASE = "\r\x1b[2K"
 
 
 Later = Callable[[float, Callable[[], None]], None]
-"""Does something after so many seconds, on whatever thread."""
+"""Calls a function after a number of seconds, on any thread."""
 
 
 def after(seconds: float, action: Callable[[], None]) -> None:
-    """Do it on a thread of its own, unless the process ends before."""
+    """Call `action` on a thread of its own, unless the process ends before."""
     timer = threading.Timer(seconds, action)
     timer.daemon = True
     timer.start()
@@ -60,7 +60,7 @@ class LiveLine:
     def show(self, text: str, *, at_once: bool = False, keep_end: bool = False) -> None:
         """Draw `text`; a moment later if the last drawing is too recent, unless `at_once`.
 
-        What is too long loses its end, or its beginning with `keep_end`.
+        Text that is too long loses its end, or with `keep_end` its beginning.
         """
         text, room = visible(text), self._width() - 1
         if len(text) > room:
@@ -124,4 +124,4 @@ def show_stages(label: str, invocation: Invocation) -> Iterator[Callable[["Progr
 
 
 def _ignore(_progress: "Progress") -> None:
-    """Draw nothing, as stderr is no terminal."""
+    """Draw nothing, as stderr is not a terminal."""

@@ -1,4 +1,4 @@
-"""What the client reports while it works, shown on stderr."""
+"""The progress that the client reports, shown on stderr."""
 
 import logging
 import os
@@ -28,7 +28,7 @@ from adanalytics_client import (
     WaitStarted,
 )
 
-# Rates and the time left jump about before there is something to divide by.
+# Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5
 _TICK_SECONDS = 1.0
 
@@ -67,36 +67,36 @@ class Progress(Observer):
         self._wait: WaitStarted | None = None
 
     def expect(self, slices: int) -> None:
-        """Tell how many slices the pull has, which is what the time left is reckoned from."""
+        """Set the number of slices of the pull, from which the time left is estimated."""
         self._slices, self._expected_at = slices, self._clock()
         self._shares.clear()
         # Until the first page is here there is nothing else to see.
         self._draw()
 
     def watch(self, output: BinaryIO) -> None:
-        """Tell where the events go, whose size is then shown; a pipe has none."""
+        """Show the size of `output` as it grows; a pipe has none."""
         if output.seekable():
             self._size = output.tell
 
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """The time since the start."""
         return self._clock() - self._began
 
     def finish(self) -> None:
-        """Take the live line away for good."""
+        """Remove the live line for good."""
         line, self._line = self._line, None
         if line:
             line.erase()
 
     def request(self, info: RequestSent) -> None:
-        """Count an answer."""
+        """Count a request."""
         with self._lock:
             self.requests += 1
         status = info.status if info.status is not None else "no answer"
         self._step(f"{info.method} {_place(info.url)}: {status} after {info.seconds:.2f} s")
 
     def retry(self, info: RetryPlanned) -> None:
-        """Say that a request will be repeated, and why."""
+        """Show that a request will be repeated, and why."""
         text = f"trying again in {info.seconds:.1f} s: {info.reason}"
         self._step(text)
         # Read once: another thread may be taking the line away.
@@ -104,7 +104,7 @@ class Progress(Observer):
             line.show(text, at_once=True)
 
     def wait(self, info: WaitStarted) -> None:
-        """Say why nothing happens, and until when."""
+        """Show the reason and the end of a wait."""
         self._step(str(info))
         self._wait = info
         self._count_down(info, self._clock() + info.seconds)
@@ -127,7 +127,7 @@ class Progress(Observer):
         self._draw()
 
     def bytes(self, info: BytesReceived) -> None:
-        """Note how much of a file is here."""
+        """Note how much of a file has arrived."""
         if self._file is None or info.received < self._file.received:
             self._file_began, self._file_had = self._clock(), info.received
         self._file = info
@@ -215,7 +215,7 @@ class Observers(Observer):
 
 @contextmanager
 def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
-    """A progress that fits stderr: a live line on a terminal, lines with `-v`, else long waits."""
+    """Progress on stderr: a live line on a terminal, with `-v` a line a step, else long waits."""
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     line = None
     if live and terminal.interactive and not (invocation.quiet or invocation.verbose):
@@ -243,7 +243,7 @@ def _print_step(text: str) -> None:
 
 
 class _VisibleMessage(logging.Formatter):
-    """Writes the message alone; what the service said in it cannot steer the terminal."""
+    """Writes only the message, with control characters from the service escaped."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
         return visible(super().formatMessage(record))

@@ -13,9 +13,9 @@ def can_ask() -> bool:
 
 
 def ask(question: str, *, optional: bool = False, check: Callable[[str], str] | None = None) -> str:
-    """A line typed in; empty only if `optional`.
+    """Ask for a line; it is empty only if `optional`.
 
-    `check` gives the answer to take, or raises click.UsageError, and the question comes again.
+    `check` returns the accepted answer, or raises click.UsageError to ask again.
     """
     default = "" if optional else None
     answer: str = click.prompt(
@@ -25,7 +25,7 @@ def ask(question: str, *, optional: bool = False, check: Callable[[str], str] | 
 
 
 def ask_secret(question: str, *, optional: bool = False) -> str:
-    """A line typed in without being shown; empty only if `optional`."""
+    """Ask for a line that is not shown; it is empty only if `optional`."""
     default = "" if optional else None
     answer: str = click.prompt(
         question, default=default, show_default=False, hide_input=True, err=True
@@ -46,6 +46,6 @@ def secret_from_stdin(what: str) -> str:
     try:
         line.encode()
     except UnicodeEncodeError:
-        # Bytes that are no UTF-8 arrive as lone surrogates, or not at all, by locale.
+        # Bytes that are not UTF-8 arrive as lone surrogates, or not at all, by locale.
         raise click.UsageError(f"The {what} on stdin is not UTF-8 text.") from None
     return line

@@ -8,12 +8,12 @@ import sys
 def prepare_streams() -> None:
     """Give stdin, stdout and stderr to a run that was started without them, and stdout its buffer.
 
-    Without a stand-in the next file opened gets the number of a closed stream, and what is meant
-    for the terminal ends up in the data. That of stdout takes nothing: data that nobody gets are
-    an error, as on a full disk, while a run that prints none goes on.
+    Without a stand-in the next file opened gets the number of a closed stream, and messages end
+    up in the data. The stand-in for stdout refuses every write: lost data is an error, as on a
+    full disk, while a run that prints no data succeeds.
 
-    PYTHONUNBUFFERED takes the buffer away; without one a write may take a part of a page and say
-    so to nobody: rows would be lost on a full disk, and a closed pipe would look like success.
+    PYTHONUNBUFFERED removes the buffer; without one a write may silently take only part of a
+    page: rows would be lost on a full disk, and a closed pipe would look like success.
     """
     for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -34,7 +34,7 @@ def prepare_streams() -> None:
 
 
 def drop_unwritable() -> None:
-    """Forget what stdout cannot take, after the error that it caused was told."""
+    """Drop unwritten output of stdout, after its error was reported."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -42,7 +42,7 @@ def drop_unwritable() -> None:
 
 
 def give_up_stdout() -> None:
-    """Point stdout at nothing, or the interpreter complains about it while it exits."""
+    """Point stdout at the null device, or the interpreter complains while it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -19,7 +19,7 @@ Row = Mapping[str, object]
 # One cell is the padding, the other the column line of the box, drawn as a space.
 _GAP = 2
 _NARROWEST_FIRST_COLUMN = 12
-# What rich draws with, and what stands for it where the locale has no such character.
+# The characters that rich draws with, and their substitutes in a locale without them.
 _LINE, _CUT = "─", "…"
 _PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
 
@@ -50,7 +50,7 @@ def percent(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: where its value is, what stands above it, how it is shown."""
+    """One column of a table: the key of its values, its heading and its format."""
 
     key: str
     heading: str
@@ -61,7 +61,7 @@ class Column:
 def render_table(
     columns: Sequence[Column], rows: Sequence[Row], terminal: Terminal, *, note: str = ""
 ) -> str:
-    """Draw `rows` in the width of the terminal, or in full when stdout is no terminal.
+    """Draw `rows` in the width of the terminal, or in full when stdout is not a terminal.
 
     Columns that do not fit are left out from the right, and the line below names them.
     """

@@ -1,4 +1,4 @@
-"""What a stream can show: whether a person watches it, in which colours, how wide."""
+"""The abilities of a stream: whether it is a terminal, its colours, width and encoding."""
 
 import os
 from collections.abc import Mapping
@@ -28,10 +28,9 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A stream as seen by what is printed on it.
+    """The abilities of a stream.
 
-    `width` is in character cells. `encoding` is what text for people is written in; data are
-    UTF-8 everywhere.
+    `width` is in character cells. `encoding` is for text that people read; data are always UTF-8.
     """
 
     interactive: bool
@@ -52,7 +51,7 @@ class Terminal:
         return text.encode(self.encoding, "replace")
 
 
-# A file, which is read somewhere else by something else.
+# A file: whoever reads it later may have any terminal, or none.
 NOWHERE = Terminal(interactive=False, color=False, width=DEFAULT_WIDTH)
 
 

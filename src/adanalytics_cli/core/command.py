@@ -29,7 +29,7 @@ class ExampleCommand(click.Command):
     """A click command whose help shows examples before options.
 
     `examples` are complete command lines. `connects` says that the command talks to the
-    service, so that `--base-url` and its like may also stand after the command.
+    service, so that `--base-url` and the like may also follow the command.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class ExampleCommand(click.Command):
 
 @contextmanager
 def suggesting_near_options() -> Iterator[None]:
-    """Suggest instead of an unknown option only names that are near without their dashes.
+    """Suggest only options whose names without dashes are similar to an unknown one.
 
-    click compares the dashes, too, and offers `--quiet` to who wrote `--user`.
+    click compares the dashes, too, and suggests `--quiet` for `--user`.
     """
     try:
         yield
@@ -93,7 +93,7 @@ def suggesting_near_options() -> Iterator[None]:
 
 
 def near_or_known(word: str, names: Sequence[str], what: str) -> str:
-    """The name that an unknown word may have meant, else all of them."""
+    """Suggest the name that is most like `word`, or list all names."""
     near = difflib.get_close_matches(word, names, n=1)
     return f"Did you mean '{near[0]}'?" if near else f"Known {what}: {', '.join(names)}."
 
@@ -153,7 +153,7 @@ class ExampleGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one may have been meant."""
+        """Find the command, or suggest a similar one."""
         word = args[0]
         names = list(self.summaries())
         if word in names or word.startswith("-"):
@@ -177,10 +177,10 @@ class ExampleGroup(click.Group):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command lives, as `module:attribute`, its line in the help and the heading above.
+    """Where a command lives, as `module:attribute`, its summary and its section in the help.
 
-    The summary stands here too because reading it from the command would import the
-    command, and with it everything that `--help` must not pay for.
+    The summary is repeated here, because reading it from the command would import the
+    command with everything that it needs, which would slow down `--help`.
     """
 
     target: str
@@ -217,7 +217,7 @@ class LazyGroup(ExampleGroup):
         return {name: entry.summary for name, entry in self.entries.items()}
 
     def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """The headings in the order in which the catalogue begins them."""
+        """The sections in the order of the catalogue."""
         found: dict[str, dict[str, str]] = {}
         for name, entry in self.entries.items():
             found.setdefault(entry.section, {})[name] = entry.summary
@@ -229,7 +229,7 @@ class LazyGroup(ExampleGroup):
         return entry.load() if entry else super().get_command(ctx, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
-        """Names and options that begin so; click itself would import every command for it."""
+        """Complete names and options; click itself would import every command for this."""
         from click.shell_completion import CompletionItem
 
         names = [
@@ -278,7 +278,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 def output_options(*, hidden: bool) -> list[click.Parameter]:
-    """`-q`, `-v`, `--debug` and `--color`: how much is said, and how."""
+    """`-q`, `-v`, `--debug` and `--color`: how much is printed, and how."""
     return [
         _flag("-q", "--quiet", hidden=hidden, summary="Print neither progress nor remarks."),
         _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),

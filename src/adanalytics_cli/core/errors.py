@@ -1,4 +1,4 @@
-"""The failures that the command line itself can have, and the exit status of each."""
+"""The errors of the command line itself, and their exit statuses."""
 
 import errno
 from enum import IntEnum
@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """Something the program cannot go on after: what happened, and the `remedy`.
+    """An error that ends the command: its message, and the `remedy`.
 
     >>> str(CommandError("no room on the disk", remedy="Free some space."))
     'no room on the disk'
@@ -58,7 +58,7 @@ class UnsafeFile(CommandError):
 
 
 class DamagedLogins(NoCredential):
-    """What `login` stored cannot be used."""
+    """The stored login cannot be used."""
 
 
 class KeyringError(NoCredential):
@@ -76,7 +76,7 @@ class Unreachable(CommandError):
 
 
 class ProblemsFound(CommandError):
-    """A dataset is not what was written, or not what the service has."""
+    """A dataset differs from its own records or from the service."""
 
     code = ExitCode.DAMAGED
 
@@ -88,13 +88,13 @@ class PartlyDone(CommandError):
 
 
 class UsedUp(CommandError):
-    """What the run was allowed to spend is spent; what it did is kept."""
+    """The run has used up its requests or its time; its results are kept."""
 
     code = ExitCode.USED_UP
 
 
 class Interrupted(CommandError):
-    """Ctrl-C, where it can be said how to go on."""
+    """Ctrl-C, where a command can resume the work."""
 
     code = ExitCode.INTERRUPTED
 

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: beside its place, brought to the disk, then renamed."""
+"""Write a complete file or none: beside its target, flushed to the disk, then renamed."""
 
 import os
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(path: Path | None, folder: Path | None = None) -> Iterator[None]:
-    """Let an error of writing name the file, also when it names one in `folder`; stdout has none.
+    """Name the file in a write error, also in one about a file in `folder`; stdout has no name.
 
-    A pipe whose reader went away is no error of writing.
+    A closed pipe is not a write error.
     """
     try:
         yield

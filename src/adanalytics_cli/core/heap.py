@@ -12,8 +12,8 @@ _LARGEST_PIECE = 32 * 1024 * 1024
 def share_heap() -> None:
     """Let all threads take memory from one heap for the rest of the process.
 
-    The C library of most Linux systems gives each thread a heap, which keeps what was freed to it.
-    Threads that run already keep theirs; a C library that knows no such setting is left as it is.
+    The C library of most Linux systems gives each thread a heap that keeps freed memory. Running
+    threads keep theirs. A C library without this setting is left as it is.
     """
     _set(_MOST_HEAPS, 1)
 
@@ -21,8 +21,8 @@ def share_heap() -> None:
 def keep_freed(most: int) -> None:
     """Keep up to `most` bytes that were freed, instead of asking the system anew for each page.
 
-    Memory that comes fresh from the system is paid for page by page of it, which for a piece that
-    is written once and freed is half of its costs.
+    The system maps fresh memory page by page, which is half of the cost of a buffer that is
+    written once and freed.
     """
     _set(_MAPPED_FROM, min(most, _LARGEST_PIECE))
     _set(_KEPT_AT_THE_END, most)

@@ -1,4 +1,4 @@
-"""What one run of the program was asked for, gathered while the line is parsed."""
+"""The global options of one run, collected while its command line is parsed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ def utc_now() -> datetime:
 
 @dataclass(slots=True)
 class Invocation:
-    """What one run of the program was asked for, apart from its command.
+    """The global options of one run.
 
-    It is filled while the line is parsed, because the same option may stand before or
-    after the command, and because an error half-way through parsing must already be
-    printed in the form that was asked for.
+    It is filled while the command line is parsed, because an option may come before or after
+    the command, and because an error in the middle of parsing must already be printed in the
+    requested format.
 
     `clock` gives an aware UTC datetime; tests replace it to fix what `today` means.
     """
@@ -36,13 +36,13 @@ class Invocation:
     color: ColorChoice = "auto"
     as_json: bool = False
     clock: Callable[[], datetime] = utc_now
-    # What to do when the credential is refused, known once it is known where it came from.
+    # The remedy for a refused credential; it depends on where the credential came from.
     sign_in_again: str = ""
-    # Values that no message may repeat, noted as soon as they are read.
+    # Values that no message may contain, added as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def program(self) -> list[str]:
-        """The words that begin a command line for the same service and partner."""
+        """The first words of a command line for the same service and partner."""
         given = {
             "--profile": self.profile,
             "--base-url": self.base_url,
@@ -57,6 +57,6 @@ def current_invocation(context: click.Context) -> Invocation:
 
 
 def remark(text: str, context: click.Context) -> None:
-    """Print on stderr what was done or should be known; `-q` silences it."""
+    """Print a remark on stderr; `-q` silences it."""
     if not current_invocation(context).quiet:
         click.echo(text, err=True)

@@ -57,7 +57,7 @@ def settings_file(environment: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """The tables of one settings file, each looked at when it is asked for."""
+    """The tables of one settings file; each is checked when it is used."""
 
     path: Path
     tables: Mapping[str, object]
@@ -65,8 +65,8 @@ class Profiles:
     def find(self, name: str | None, *, may_be_new: bool = False) -> Profile:
         """The profile `name`, or `default` where none is asked for.
 
-        Only a profile that was asked for has to exist. Raises SettingsError for one that does
-        not, an unknown key, and a secret: `login` keeps secrets.
+        Only a profile that was named must exist. Raises SettingsError for one that does not,
+        for an unknown key, and for a secret, since `login` keeps secrets.
         """
         table = self.tables.get(name or DEFAULT_PROFILE)
         if table is not None:
@@ -81,7 +81,7 @@ class Profiles:
 
 
 def read_profiles(path: Path) -> Profiles:
-    """Read the settings file; none at all is one without profiles.
+    """Read the settings file; a missing file has no profiles.
 
     Raises SettingsError for a file that is not TOML or has no tables of profiles.
     """
@@ -130,7 +130,7 @@ def _read_profile(table: object, where: str) -> Profile:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value and where it comes from, in the words that a user would look for."""
+    """A value and its source, named as the user knows it: an option, a variable, a profile."""
 
     value: str
     source: str
@@ -138,7 +138,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The settings that are no secrets; each but the profile may be missing.
+    """The settings that are not secret; all except the profile may be missing.
 
     `max_wait` is in seconds; None leaves it to the client.
     """
@@ -160,12 +160,12 @@ class Place:
 def find_place(
     invocation: Invocation, environment: Mapping[str, str], *, new_profile: bool = False
 ) -> Place:
-    """Take each setting from the strongest place that has it.
+    """Take each setting from the strongest source that has it.
 
     An option wins over `ADANALYTICS_*`, which wins over the profile. An empty variable counts as
     not set. A profile that was asked for must exist, unless it may be a `new_profile`.
 
-    Raises SettingsError for a file that cannot be used or a profile that is not there.
+    Raises SettingsError for an unusable file or an unknown profile.
     """
     name = _strongest("PROFILE", "--profile", invocation.profile, environment)
     profiles = read_profiles(settings_file(environment))

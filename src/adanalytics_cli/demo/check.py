@@ -1,4 +1,4 @@
-"""Count the demo's files anew, without the client, and compare them with each summary.
+"""Recount the demo's files without the client, and compare them with each summary.
 
 Counts and money are compared to the last digit; rates, which derive from them, are not.
 """
@@ -31,7 +31,7 @@ COLUMN_OF_TYPE = {
     "skip": "skips",
     "error": "errors",
 }
-# The field of an event and of a summary's row that a group has in common.
+# The field that identifies a group, in an event and in a row of the summary.
 _KEYS = {"day": "date", "campaign": "campaign_id", "demand_tag": "demand_tag_id"}
 # Sums stay far below 28 digits, the precision of the default context, so none is rounded.
 _NOTHING = {
@@ -111,7 +111,7 @@ def read_csv(path: Path) -> Iterator[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison: its subject, and where the two sides differ; nowhere if it holds."""
+    """One comparison: its subject, and its differences, none if it holds."""
 
     what: str
     differences: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class Check:
         return not self.differences
 
     def shortened(self) -> list[str]:
-        """The differences that fit on a screen, and how many more there are."""
+        """The first differences, and how many more there are."""
         more = len(self.differences) - _MOST_SHOWN
         return [*self.differences[:_MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
 

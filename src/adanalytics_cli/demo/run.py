@@ -88,7 +88,7 @@ GROUPINGS: tuple[Literal["day", "campaign", "demand_tag"] | None, ...] = (
     "campaign",
     "demand_tag",
 )
-# As many as fit 80 cells, also in a pipe.
+# As many as fit in 80 cells, also in a pipe.
 _COLUMNS = 6
 
 
@@ -117,7 +117,7 @@ class Demo:
         return self.folder / f"export-{FIRST_DAY}.csv"
 
     def run(self) -> list[Check]:
-        """Do it all, telling each step, and return the comparisons; the server is gone then."""
+        """Run every step, print it, and return the comparisons; the server has stopped then."""
         with self._serve() as (url, access):
             with self._client(url, access) as (client, progress):
                 self._pull_events(client, progress)
@@ -141,7 +141,7 @@ class Demo:
                 f"{FIRST_DAY} and {last_day()} ({_since(began)})",
             )
             yield server.url, access
-        # Its password is the same everywhere, which must not stay in a folder that is kept.
+        # Its password is the same everywhere, so the account must not stay in a kept folder.
         delete_user(self.data, server.email)
 
     @contextmanager

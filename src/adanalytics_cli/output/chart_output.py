@@ -1,4 +1,4 @@
-"""`--chart`: pictures of rows as text, on a terminal, in a pipe or in a file."""
+"""`--chart`: charts drawn as text, on a terminal, in a pipe or in a file."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def chart_option(summary: str) -> click.Option:
 
 
 def check_chart(chosen_format: str | None, output: Path | None) -> None:
-    """Raise click.UsageError for a form that a picture cannot have."""
+    """Raise click.UsageError for a format that a chart cannot have."""
     if chosen_format not in (None, "table"):
         raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
     if output and (format_of(output) or output.suffix == ".gz"):

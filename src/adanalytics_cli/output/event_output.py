@@ -1,4 +1,4 @@
-"""Events on their way out: as the service sent them, by chosen columns, or as a first look."""
+"""Events as output: as the service sent them, with chosen columns, or as a table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -40,11 +40,11 @@ def write_events(
 ) -> int:
     """Write all events of `query` to stdout or `path` and return how many there were.
 
-    Without `columns`, JSON lines are the service's own text. Memory holds the pages that the
-    query holds, whatever the length of the pull.
+    Without `columns`, JSON lines are the service's own text. Memory use does not depend on the
+    length of the pull.
     """
     if path is not None and form not in ("json", "jsonl"):
-        # Only a file can be given other columns when one first appears later on.
+        # Only a file can be rewritten when a new column first appears on a later page.
         return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
         progress.watch(stream)
@@ -69,7 +69,7 @@ def write_event_table(
     *,
     cut_at: int | None,
 ) -> None:
-    """Write a table of events; one that ends at `cut_at` without having been asked to says so."""
+    """Write a table of events, with a note when it ends at the default limit `cut_at`."""
     names = columns or TABLE_COLUMNS
     shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."

@@ -1,4 +1,4 @@
-"""Which form the rows take: asked for, told by the suffix, or fitting where they go."""
+"""The format of an output: from `-f`, from the file suffix, or from where it goes."""
 
 import sys
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from adanalytics_cli.core.invocation import current_invocation
 
 Format = Literal["table", "csv", "json", "jsonl", "parquet", "arrow"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "jsonl")
-"""The forms of every list of rows; some commands know more."""
+"""The formats of every list of rows; some commands have more."""
 
 BINARY: tuple[Format, ...] = ("parquet", "arrow")
 _SUFFIXES: dict[str, Format] = {
@@ -49,8 +49,8 @@ def _note_json(
 def file_format_option(known: Sequence[str], summary: str) -> click.Option:
     """`-f FORMAT` of the files that a command makes, and `-f json` for its result as one object.
 
-    Both may be given. The command gets the format of the files; `as_json` of the invocation tells
-    of the other.
+    Both may be given. The command gets the format of the files; the other sets `as_json` of the
+    invocation.
     """
     return click.Option(
         ["-f", "--format", "file_format"],
@@ -92,19 +92,19 @@ def _split_names(
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that the suffix of a file stands for, also in front of `.gz`; None for others."""
+    """The format that a file suffix means, also before `.gz`; None for an unknown suffix."""
     return _SUFFIXES.get(path.name.removesuffix(".gz").rpartition(".")[2])
 
 
 def contradiction(option: str, path: Path) -> click.UsageError:
-    """The error of an option that asks for another file than the suffix of its name says."""
+    """The error for an option that contradicts the suffix of the file name."""
     return click.UsageError(
         f"{option} does not match the name '{path.name}'. Leave out the option or change the name."
     )
 
 
 def check_not_terminal(what: str, path: Path | None) -> None:
-    """Raise click.UsageError where something that is not for people would go to a terminal."""
+    """Raise click.UsageError where output that people cannot read would go to a terminal."""
     if path is None and sys.stdout.isatty():
         raise click.UsageError(f"{what} cannot go to a terminal. Name a file with -o FILE.")
 
@@ -112,10 +112,10 @@ def check_not_terminal(what: str, path: Path | None) -> None:
 def pick_format(
     chosen: str | None, path: Path | None, *, piped: Format, known: Sequence[Format] = FORMATS
 ) -> Format:
-    """The format of an output: `-f`, else the suffix of the file, else by who reads stdout.
+    """The format of an output: `-f`, else the file suffix, else by whether stdout is a terminal.
 
-    Raises click.UsageError for a suffix that stands for no format or for another one, and for a
-    binary format that would go to a terminal or be packed again.
+    Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
+    format that would go to a terminal or be compressed again.
     """
     if chosen and path and format_of(path) not in (None, chosen):
         raise contradiction(f"-f {chosen}", path)

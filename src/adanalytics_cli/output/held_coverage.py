@@ -1,7 +1,7 @@
-"""The hours that a dataset holds, for the calendar: of the folder that one stands in, as with git.
+"""The hours in the dataset of the current folder, for the calendar.
 
-No option of `dates` names a dataset, and the service lists days only. The manifest knows hours, and
-costs no request to look at.
+`dates` has no option for a dataset, so it looks in the current folder, as git does. The service
+lists only days; the manifest has hours and costs no request.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ def held_coverage(
 ) -> Coverage | None:
     """The hours that the dataset in `folder` holds, in all its days or those asked for.
 
-    None where `folder` is no dataset, is one of another partner or service than the settings
-    name, or has no day yet and none is asked for. An hour known to be empty is held, but a day
-    without events has none. Of a day whose record is damaged nothing is known; `damaged` is told.
-    Raises DatasetDamaged when the dataset does not say what it is.
+    None where `folder` is not a dataset, belongs to another partner or service than the settings
+    name, or has no days yet and none are asked for. An empty hour counts as held, except on a day
+    without events. A day with a damaged manifest is left out and reported to `damaged`.
+    Raises DatasetDamaged when the identity of the dataset is damaged.
     """
     if not (folder / "_adanalytics/dataset.json").is_file():
         return None
@@ -40,6 +40,6 @@ def held_coverage(
 
 
 def _is_meant(place: Place, partner: str, origin: str) -> bool:
-    """Whether nothing that is set names another partner or service."""
+    """Whether the settings allow this partner and service."""
     wanted = ((place.partner, partner), (place.base_url, origin))
     return all(setting is None or setting.value == of for setting, of in wanted)

@@ -1,4 +1,4 @@
-"""Where data go: stdout, or a file that appears whole or not at all."""
+"""Where data go: stdout, or a file that appears only when it is complete."""
 
 import gzip
 import io
@@ -44,8 +44,8 @@ def _as_path(
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
     """Open a binary stream that ends up as `path`, compressed if it ends in `.gz`.
 
-    The bytes go to a hidden file beside `path`, which takes its name once they are on the
-    disk; whatever was there before stays until then. A device or a pipe is written directly.
+    The bytes go to a hidden file beside `path`, which replaces `path` once they are on the disk.
+    A device or a pipe is written directly.
     Raises CommandError when the file cannot be written.
     """
     if path is None:
@@ -66,7 +66,7 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_stream(path: Path | None) -> Iterator[BinaryIO]:
-    """Open stdout, or a pipe or a device, which gets what is written as it is.
+    """Open stdout, a pipe or a device for direct writes.
 
     Raises CommandError when it cannot be written.
     """
@@ -74,12 +74,12 @@ def open_stream(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    # By the name that was given: what a link to a pipe leads to is no path.
+    # Not resolved: the target of a link to a pipe is not a path.
     with naming(path), path.open("wb") as device:
         yield device
         device.flush()
 
 
 def is_device(path: Path) -> bool:
-    """Whether `path` is a pipe or a device, which is written as it is and never replaced."""
+    """Whether `path` is a pipe or a device, which is written directly and never replaced."""
     return path.exists() and not path.is_file()

@@ -1,4 +1,4 @@
-"""Rows as bytes in the form that was asked for, and on to where they go."""
+"""Encode rows in the requested format, and write them."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ Row = Mapping[str, object]
 
 
 def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
-    """Encode row by row; `names` are the columns of a csv, a row may lack some of them."""
+    """Encode row by row; `names` are the columns of a csv, and a row may lack some of them."""
     if form == "csv":
         yield csv_line(names)
         for row in rows:
@@ -65,8 +65,8 @@ def write_rows(
 ) -> None:
     """Write a list of rows that fits in memory to stdout or `path`.
 
-    `columns` and the line `note` are for the table; the other forms hold every field that
-    came, also those that nobody here knows.
+    `columns` and the line `note` are for the table; the other formats have every field that
+    came, also unknown ones.
     """
     with open_output(path) as stream:
         if form == "table":

@@ -32,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """What a bar is drawn with: whole cells, parts of a cell by growing size, a cut name's end."""
+    """The characters of a bar: a full cell, parts of a cell by size, and the end of a cut name."""
 
     whole: str
     parts: str

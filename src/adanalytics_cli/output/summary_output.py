@@ -1,4 +1,4 @@
-"""A summary as plain rows, and as the columns that people read first."""
+"""A summary as plain rows, and as the columns of a table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ _KEYS = {
         Column("demand_tag_id", "id", to_the_right=True),
     ],
 }
-# In the order in which they are given up on a narrow terminal, last first.
+# A narrow terminal leaves out the last ones first.
 _METRICS = [
     Column("impressions", "impressions", count, to_the_right=True),
     Column("clicks", "clicks", count, to_the_right=True),
@@ -49,7 +49,7 @@ _MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 def summary_columns(
     group_by: str | None, names: Sequence[str] = (), *, exact: bool = True
 ) -> list[Column]:
-    """The columns `names` of a table; without any, what identifies a row and the main metrics."""
+    """The columns `names` of a table; by default the keys of a row and the main metrics."""
     usual = [*_KEYS[group_by], *_METRICS]
     known = {column.key: column for column in usual}
     columns = [known.get(name) or _column(name) for name in names] or usual
@@ -81,9 +81,9 @@ def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) 
 
 
 def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
-    """The same by day, with a row without numbers for each day that has no data.
+    """The summary by day, with an empty row for each day without data.
 
-    A row whose day is unknown could be of any, so then nothing is filled in.
+    A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
     held = {row.date: row for row in summary.rows if row.date}
     if len(held) < len(summary.rows):
@@ -94,7 +94,7 @@ def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
 
 
 def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
-    """The same with the first `top` rows by one column: numbers fall, text and days rise.
+    """Keep the first `top` rows by one column: numbers descending, text and days ascending.
 
     Rows without the value come last; equal ones stay in the order of the service.
     """
@@ -131,7 +131,7 @@ def name_column(group_by: str) -> str:
 
 
 def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
-    """The rows of a grouping, with words in the place of a name that is missing."""
+    """The rows of a grouping, with a label for a missing name."""
     name = name_column(group_by)
     rows = (row.model_dump(exclude_unset=True) for row in summary.rows)
     return [
@@ -150,14 +150,14 @@ def table_rows(
     if group_by is None:
         return [row.model_dump(exclude_unset=True) for row in summary.rows]
     rows, name = named_rows(summary, group_by), name_column(group_by)
-    # The service may send its totals in another shape, which the client keeps as it came.
+    # Totals of an unknown shape are kept by the client as they came.
     if isinstance(summary.totals, BaseModel) and rows and name in (names or [name]):
         rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
     return rows
 
 
 def table_note(summary: "Summary", *, exact: bool = True, rows: int = 0) -> str:
-    """The units, which a table has no room to repeat, and how many of all `rows` are shown."""
+    """The units of the table, and how many of all `rows` are shown."""
     money = f"Money in {summary.currency}, " if summary.currency else ""
     if not exact:
         money = f"{money or 'Money '}rounded (see --exact), "

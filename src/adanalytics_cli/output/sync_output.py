@@ -1,4 +1,4 @@
-"""The results of sync and verify as one object, and a plan of a sync as a table, too."""
+"""The results of sync and verify as one object; the plan of a sync also as a table."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 
 
 def write_sync_report(report: "SyncReport", place: str, progress: "Progress") -> None:
-    """Print what a sync did, or had done when it was stopped, as one object."""
+    """Print the result of a sync, also of a stopped one, as one object."""
     record = {
         "place": place,
         "wanted": report.wanted,
@@ -42,7 +42,7 @@ def write_sync_report(report: "SyncReport", place: str, progress: "Progress") ->
 
 
 def write_verify_report(report: "VerifyReport", place: str, progress: "Progress") -> None:
-    """Print what a verification found as one object."""
+    """Print the result of a verification as one object."""
     record = {
         "place": place,
         "whole": report.is_whole,
@@ -64,9 +64,9 @@ def show_dry_run(
     command: str,
     invocation: Invocation,
 ) -> None:
-    """Print a plan: for people on a terminal, in a pipe as one object.
+    """Print a plan: a table on a terminal, one object in a pipe.
 
-    `spent` is the number of requests that the plan cost itself, and `command` carries it out.
+    `spent` is the number of requests that planning cost; `command` carries the plan out.
     """
     record = _record(plan, quota, spent, command)
     if sys.stdout.isatty() and not invocation.as_json:
