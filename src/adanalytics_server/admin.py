@@ -1,6 +1,6 @@
-"""Change a data folder from outside: what the command line needs, as plain functions.
+"""Plain functions that change a data folder, for the command line.
 
-A server that is running on the folder sees each change with its next request.
+A server that runs on the folder sees each change at its next request.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def delete_user(data: Path, email: str) -> None:
 
 
 def create_key(data: Path, email: str, *, name: str) -> str:
-    """Make an API key for an admin and return it; it cannot be shown again."""
+    """Make an API key for an admin and return it; nothing can show it again."""
     return _with_keys(data, lambda keys: keys.create(email, name=name))
 
 

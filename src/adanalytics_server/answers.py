@@ -1,7 +1,7 @@
-"""How the API answers where the public description of the service leaves it open.
+"""The shapes of responses where the public description of the service leaves them open.
 
-The methods here are the server's own choices. Another set of choices is a subclass: see
-``Settings.dialect``. A layer around the API may also replace the answers of one request. Below are
+The methods here are the server's own choices. A subclass makes other choices: see
+``Settings.dialect``. A layer around the API may also replace the choices for one request. Below are
 the headers and the credential that the API hands to the layers around it.
 """
 
@@ -19,8 +19,8 @@ MOST_PER_PAGE = 10_000
 Outcome = Literal["stuck", "failed"]
 Headers = dict[str, str]
 
-# Where the scope of a request has its own answers, what the layer around the API adds to each of
-# them, and the credential's number for the log.
+# Keys of a request's scope: its own answers, the headers that the layer around the API adds, and
+# the credential's number for the log.
 _ANSWERS = "adanalytics.answers"
 HEADERS = "adanalytics.headers"
 CREDENTIAL = "adanalytics.credential"
@@ -28,13 +28,13 @@ CREDENTIAL = "adanalytics.credential"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """The shapes of answers, and how they differ from the data for a single request.
+    """The shapes of responses, and how the response to a single request departs from the data.
 
     Attributes:
-        moved_rows: rows that pages behind the first have moved by, as if as many events had come
-            in front meanwhile.
-        outcome: what becomes of an export that is ordered, instead of a file.
-        is_expired: sign the address of a file with a time that is over.
+        moved_rows: rows that later pages move by, as if this many events had been inserted at the
+            front.
+        outcome: fate of a requested export, instead of a file.
+        is_expired: sign download URLs with a time in the past.
     """
 
     moved_rows: int = 0
@@ -64,7 +64,7 @@ class Answers:
 
         Args:
             export: its fields, with ``status`` and ``download_url`` among them.
-            location: where to ask again while it is in work.
+            location: URL of its state while it is in progress.
         """
         return export, {"Location": location} if location else {}
 
@@ -77,7 +77,7 @@ class Answers:
         return headers if allowance.passes else headers | self.retry_after(allowance.seconds, now)
 
     def retry_after(self, seconds: int, _now: int) -> Headers:
-        """Return the header that says when to come again; the time in milliseconds since 1970."""
+        """Return the ``Retry-After`` header; the time in milliseconds since 1970."""
         return {"Retry-After": str(seconds)}
 
 
@@ -85,22 +85,22 @@ REFERENCE = Answers()
 
 
 def answers_of(request: Request) -> Answers:
-    """Return the choices for a request: its own, or those of the server."""
+    """Return the choices for a request: its own, or the server's."""
     return cast("Answers", request.scope.get(_ANSWERS) or request.app.state.answers)
 
 
 def answer_with(scope: Scope, answers: Answers) -> None:
-    """Have one request answered with other choices than the server's."""
+    """Answer one request with choices other than the server's."""
     scope[_ANSWERS] = answers
 
 
 def add_headers(request: Request, headers: Headers) -> None:
-    """Add headers to the answer to a request, also when it becomes an error."""
+    """Add headers to the response to a request, even if it becomes an error."""
     request.scope[HEADERS].update(headers)
 
 
 def request_id_of(request: Request) -> str:
-    """Return the ``X-Request-Id`` that the answer to a request carries."""
+    """Return the ``X-Request-Id`` of the response to a request."""
     return str(request.scope[HEADERS]["X-Request-Id"])
 
 

@@ -1,4 +1,4 @@
-"""Put the server together: an ASGI application on a folder of data."""
+"""Build the server: an ASGI application on a data folder."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -34,12 +34,12 @@ from adanalytics_server.web.session import Sessions
 def create_app(
     settings: Settings, *, clock: Clock | None = None, controls: Controls | None = None
 ) -> FastAPI:
-    """Return the server as an ASGI application; its files are opened by the lifespan.
+    """Return the server as an ASGI application; its lifespan opens the files.
 
     Args:
-        settings: what it serves and how.
+        settings: the data folder and the options.
         clock: the source of time; a test passes its own to move it.
-        controls: the test controls to offer, with the same clock; made when left out and
+        controls: the test controls to offer, with the same clock; by default new ones if
             ``settings.test_controls`` is on.
     """
     clock = clock or Clock()

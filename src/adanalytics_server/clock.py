@@ -1,8 +1,8 @@
-"""The one source of time, so that a test can move it and everything follows.
+"""The single source of time, which a test can move.
 
-Token expiry, rate windows, export expiry and every timestamp ask the application's
-``Clock``; no other module of the server asks what time it is. How long an answer took is
-measured apart from it, so that a stopped clock does not stop the metrics.
+Token expiry, rate windows, export expiry and every timestamp read the application's ``Clock``; no
+other module of the server reads the time. Durations of requests are measured separately, so that a
+stopped clock does not stop the metrics.
 """
 
 import threading
@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
-    """UTC wall time in whole milliseconds since 1970, movable and stoppable.
+    """UTC time in milliseconds since 1970, which can be moved and stopped.
 
     >>> clock = Clock()
     >>> clock.freeze(1_700_000_000_000)
@@ -30,12 +30,12 @@ class Clock:
         self._frozen: int | None = None
 
     def now(self) -> int:
-        """Return the current time in milliseconds since the epoch."""
+        """Return the current time in milliseconds since 1970."""
         with self._lock:
             return self._now()
 
     def advance(self, *, seconds: float) -> None:
-        """Move time by ``seconds``; it may be negative. A frozen clock moves too."""
+        """Move the time by ``seconds``, which may be negative. A frozen clock moves too."""
         with self._lock:
             if self._frozen is None:
                 self._offset += round(seconds * 1000)
@@ -43,7 +43,7 @@ class Clock:
                 self._frozen += round(seconds * 1000)
 
     def set(self, at: int) -> None:
-        """Make it ``at`` (milliseconds since the epoch) now; it goes on or stands as before."""
+        """Set the time to ``at`` (milliseconds since 1970); the clock stays running or frozen."""
         with self._lock:
             if self._frozen is None:
                 self._offset += at - self._now()
@@ -51,12 +51,12 @@ class Clock:
                 self._frozen = at
 
     def freeze(self, at: int | None = None) -> None:
-        """Stop time at ``at`` (milliseconds since the epoch), or where it is."""
+        """Stop the clock at ``at`` (milliseconds since 1970), or at the current time."""
         with self._lock:
             self._frozen = self._now() if at is None else at
 
     def run(self) -> None:
-        """Let a stopped clock go on from where it is."""
+        """Let a stopped clock run on from its current time."""
         with self._lock:
             if self._frozen is not None:
                 self._offset = self._frozen - time.time_ns() // 1_000_000
@@ -64,22 +64,22 @@ class Clock:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether time stands still."""
+        """Whether the clock is stopped."""
         with self._lock:
             return self._frozen is not None
 
     def capture(self) -> tuple[int, int | None]:
-        """Return what ``restore`` needs to come back to this setting."""
+        """Return the current setting for ``restore``."""
         with self._lock:
             return self._offset, self._frozen
 
     def restore(self, captured: tuple[int, int | None]) -> None:
-        """Go back to a captured setting; a running clock has gone on meanwhile."""
+        """Go back to a captured setting; a running clock includes the time since then."""
         with self._lock:
             self._offset, self._frozen = captured
 
     def reset(self) -> None:
-        """Go back to the machine's own time, running."""
+        """Run on the machine's own time again."""
         with self._lock:
             self._offset = 0
             self._frozen = None

@@ -42,7 +42,7 @@ def context_of(request: Request) -> Context:
     return cast("Context", request.app.state.context)
 
 
-# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+# A coroutine that never waits: FastAPI would run a plain function in a thread.
 async def _context(request: Request) -> Context:
     return context_of(request)
 

@@ -23,7 +23,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class ApiError(Exception):
-    """An error answer, raised anywhere below an endpoint."""
+    """An error response, raised anywhere below an endpoint."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class ApiError(Exception):
 
 
 def unauthorized() -> ApiError:
-    """No credential, or one that is wrong, expired or deleted: the answers are the same."""
+    """Return the same error for a missing, wrong, expired or deleted credential."""
     return ApiError(401, "Unauthorized", headers={"WWW-Authenticate": "Bearer"})
 
 
 def bad_parameter(field: str, message: str) -> ApiError:
-    """One parameter or body field that cannot be used."""
+    """Return the error of one bad parameter or body field."""
     return ApiError(400, "Bad Request", details=[Detail(field, message)])
 
 
 def error_response(error: ApiError) -> Response:
-    """Write an error in the one shape."""
+    """Write an error in the shape of all errors."""
     body: dict[str, object] = {"error": error.message}
     if error.details:
         body["details"] = list(error.details)
@@ -84,9 +84,9 @@ async def answer_framework_error(request: Request, error: Exception) -> Response
 
 
 def headers_of(request: Request, error: HTTPException) -> dict[str, str]:
-    """Return the headers of a framework's error, with ``Allow`` complete on a 405.
+    """Return the headers of a framework's error, with a complete ``Allow`` on a 405.
 
-    The framework names the methods of one route; a path may have several.
+    The framework names the methods of one route only; a path may have several routes.
     """
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:

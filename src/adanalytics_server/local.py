@@ -1,7 +1,7 @@
 """A real server inside the process, for tests and demonstrations.
 
-It listens on a free port of the loopback interface and runs in a thread. What comes out is
-the whole protocol: routing, authentication, limits, storage.
+It listens on a free port of the loopback interface and runs in a thread. Requests go through the
+complete server: routing, authentication, limits, storage.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from adanalytics_server.storage.store import Stores
 __all__ = ["FIRST_DAY", "LocalServer", "LocalServerError", "Sample"]
 
 ADMIN_EMAIL = "admin@example.com"
-ADMIN_PASSWORD = "correct-horse-battery"  # noqa: S105  # of a server that lives for one test
-# Made once and for all: hashing is slow on purpose, and this password is no secret.
+ADMIN_PASSWORD = "correct-horse-battery"  # noqa: S105  # for a server that lives for one test
+# Precomputed: hashing is slow on purpose, and this password is not a secret.
 ADMIN_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$bG9jYWwtc2VydmVyLWtleQ"
     "$pC/SlKJ+3hPzQcQO5AqqjG2HOemVmF+1nQjiYyptX5E"
@@ -48,10 +48,10 @@ class Sample:
     """Data to generate before the start.
 
     Attributes:
-        start: the first day.
-        days: how many days.
-        events_per_day: events of each of them.
-        seed: the same seed gives the same events.
+        start: the first day, in UTC.
+        days: the number of days.
+        events_per_day: events on each day.
+        seed: the same seed generates the same events.
     """
 
     start: date = FIRST_DAY
@@ -64,21 +64,21 @@ class LocalServer:
     """A reference server on a free loopback port, with one partner, one admin and one key.
 
     Args:
-        partner: id of the partner that is there.
-        currency: ISO 4217 code of its money.
+        partner: id of the partner to create.
+        currency: ISO 4217 code of the partner's currency.
         sample: events to generate first; ``None`` starts empty.
-        data: folder to serve; ``None`` makes one that goes away at the end.
-        rate_limit: requests per key and 3,600 s; 0 switches the limit off.
-        export_inline_max: rows up to which an export is done within its request.
-        loose: let unknown query parameters pass.
-        clock: the server's time; keep it to move it.
-        faults: faults armed from the start, in the short text form or as ``Fault``.
+        data: folder to serve; ``None`` makes a temporary one.
+        rate_limit: requests per key in any 3,600 s; 0 means no limit.
+        export_inline_max: an export of up to this many rows finishes within its request.
+        loose: accept unknown query parameters.
+        clock: the server's clock; keep a reference to move it.
+        faults: faults to arm at the start, as sentences or as ``Fault``.
         dialect: names of dialects, separated by commas.
 
     Raises:
-        ValueError: a negative number.
-        FaultError: a fault that cannot be.
-        DialectError: an unknown dialect, or choices that contradict each other.
+        ValueError: a number is negative.
+        FaultError: a fault is invalid.
+        DialectError: a dialect is unknown, or choices contradict each other.
 
     Examples:
         >>> with LocalServer(sample=Sample(days=1, events_per_day=100)) as server:
@@ -155,8 +155,8 @@ class LocalServer:
         self.close()
 
     def close(self) -> None:
-        """Stop the server and remove the folder if it was made for it; may be called twice."""
-        # Requests that a fault holds up would hold up the end as well.
+        """Stop the server and remove its temporary folder; may be called twice."""
+        # Requests that a fault delays would delay the shutdown too.
         self.faults.clear()
         thread, self._thread = self._thread, None
         try:
@@ -168,39 +168,40 @@ class LocalServer:
 
     @property
     def faults(self) -> Faults:
-        """The armed faults: ``add``, ``clear`` and ``counts`` work while the server runs."""
+        """The armed faults; ``add``, ``clear`` and ``counts`` work while the server runs."""
         return self._controls.faults
 
     @property
     def journal(self) -> Journal:
-        """What was asked of the server: ``entries`` lists the requests, ``clear`` forgets them."""
+        """The requests so far: ``entries`` lists them, ``clear`` forgets them."""
         return self._controls.journal
 
     def reset(self) -> None:
-        """Bring everything back to how it was after the start, in a few milliseconds.
+        """Restore the state after the start, in a few milliseconds.
 
-        Events, accounts, exports, request limit, clock, faults (those given to the constructor
-        are armed anew), journal. Requests that a fault holds up go on.
+        Restores events, accounts, exports, the request limit, the clock, the faults given to the
+        constructor, and an empty journal. Requests that a fault delays continue at once.
 
         Raises:
             ControlError: the server is not running.
-            CannotRestore: somebody loaded events into a partner that had more than 64 MiB.
+            CannotRestore: events were loaded into a partner that had more than 64 MiB.
         """
         self._control(self._controls.reset)
 
     def snapshot(self, name: str) -> None:
-        """Remember everything as it is now, events included, under a name.
+        """Save the current state, events included, under a name.
 
         Raises:
-            ControlError: the server is not running, the name cannot be one, or there are too many.
+            ControlError: the server is not running, the name is invalid, or there are 10
+                snapshots already.
         """
         self._control(lambda: self._controls.snapshot(name))
 
     def restore(self, name: str) -> None:
-        """Bring everything back to how it was at a snapshot.
+        """Restore the state of a snapshot.
 
         Raises:
-            ControlError: the server is not running, or there is no snapshot of this name.
+            ControlError: the server is not running, or the snapshot does not exist.
         """
         self._control(lambda: self._controls.restore(name))
 
@@ -217,14 +218,14 @@ def _outside_of_loops(work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The partner that is there and a key that reads it."""
+    """The server's partner and a key that reads it."""
 
     partner: Partner
     api_key: str
 
 
 async def prepare_access(data: Path, clock: Clock, *, partner: str, currency: str) -> Access:
-    """Make the partner and the admin where they are missing, and a new key in any case."""
+    """Create the partner and the admin if they are missing, and always a new key."""
     async with open_state(data) as state:
         accounts = Accounts(state, clock)
         known = {found.id: found for found in await accounts.partners()}
@@ -240,7 +241,7 @@ async def prepare_access(data: Path, clock: Clock, *, partner: str, currency: st
 
 
 def fill(data: Path, partner: Partner, sample: Sample) -> None:
-    """Generate a sample's events into the partner's files; what is there already stays."""
+    """Generate a sample's events into the partner's files, in addition to stored events."""
     stores = Stores(data)
     try:
         generate(

@@ -1,6 +1,6 @@
-"""What the server's log looks like: lines of text for people, JSON objects for machines.
+"""The format of the server's log: lines of text for people, JSON objects for machines.
 
-Only a process of its own sets this up. Inside another program the server logs through the
+Only ``adanalytics serve`` sets this up. Inside another program, the server logs through the
 standard loggers and leaves their settings alone.
 """
 
@@ -17,7 +17,7 @@ LogFormat = Literal["text", "json"]
 def set_up_logs(
     form: LogFormat, *, level: int = logging.INFO, stream: TextIO | None = None
 ) -> None:
-    """Send everything that is logged from ``level`` on to a stream, stderr if none is given.
+    """Log every record of at least ``level`` to a stream, by default stderr.
 
     Examples:
         >>> set_up_logs("json")
@@ -29,15 +29,15 @@ def set_up_logs(
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    # It announces each step of its start and end, which the server itself says better.
+    # uvicorn announces each step of its start and stop, which the server itself says better.
     logging.getLogger("uvicorn.error").setLevel(max(level, logging.WARNING))
 
 
 class TextFormatter(logging.Formatter):
-    """One line a record: time in UTC, level, message, request id; a traceback is indented."""
+    """One line per record: UTC time, level, message, request id; tracebacks are indented."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record; characters of its message that would begin a line are escaped."""
+        """Write a record, escaping the control characters of its message."""
         line = f"{_instant(record)} {record.levelname} {_one_line(record.getMessage())}"
         if request_id := _fields(record).get("request_id"):
             line += f" {request_id}"
@@ -48,7 +48,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, the fields of a request, trace."""
+    """One JSON object per line: time, level, logger, message, fields of the request, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record."""
@@ -65,8 +65,8 @@ class JsonFormatter(logging.Formatter):
 
 
 def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
-    # The end of the server says in one line that it gives up what it cannot wait for; uvicorn would
-    # show a traceback for each.
+    # The server logs one line for the requests that it cancels; uvicorn would add a traceback for
+    # each.
     kind = record.exc_info[0] if record.exc_info else None
     return kind is None or not issubclass(kind, asyncio.CancelledError)
 

@@ -1,7 +1,7 @@
 """Fixtures for pytest: a real server on the loopback interface, fresh for every test.
 
-pytest finds this module by its entry point in every project that has adanalytics installed. So
-it imports nothing but pytest until a test asks for a fixture.
+pytest loads this module by its entry point in every project that has adanalytics installed, so it
+imports only pytest until a test asks for a fixture.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def adanalytics_sample() -> "Sample | None":
-    """The events that are on the server: 2,000 on 2026-01-15.
+    """The events on the server: 2,000 on 2026-01-15.
 
-    Override it in a ``conftest.py`` to have others, or return ``None`` to have none.
+    Override it in a ``conftest.py`` for other events, or return ``None`` for none.
     """
     from adanalytics_server.local import Sample
 
@@ -26,10 +26,10 @@ def adanalytics_sample() -> "Sample | None":
 
 @pytest.fixture(scope="session")
 def adanalytics_server(adanalytics_sample: "Sample | None") -> "Iterator[LocalServer]":
-    """A ``adanalytics_server.local.LocalServer`` for the whole run.
+    """An ``adanalytics_server.local.LocalServer`` for the whole run.
 
-    It has a port and a folder of its own, so each process of pytest-xdist has its own server.
-    Use ``adanalytics`` where tests must not see each other's traces.
+    Each process of pytest-xdist has its own server, port and folder. Use ``adanalytics`` if tests
+    must not affect each other.
     """
     from adanalytics_server.local import LocalServer
 
@@ -39,7 +39,7 @@ def adanalytics_server(adanalytics_sample: "Sample | None") -> "Iterator[LocalSe
 
 @pytest.fixture
 def adanalytics(adanalytics_server: "LocalServer") -> "Iterator[LocalServer]":
-    """The server of the run, brought back to its start before and after the test."""
+    """The server of the run, reset before and after the test."""
     adanalytics_server.reset()
     yield adanalytics_server
     adanalytics_server.reset()

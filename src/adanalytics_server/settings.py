@@ -1,4 +1,4 @@
-"""What a server is started with: one frozen value, handed down, never global."""
+"""The settings of a server: one frozen value that is passed down, never a global."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +11,17 @@ class Settings:
     """The settings of one server.
 
     Attributes:
-        data: folder with ``state.db`` and one numbered folder per partner; made when missing.
-        rate_limit: requests per API key in any 3,600 s on the Partner API; 0 switches it off.
-        login_rate_limit: the same for requests with a JWT; 0, the default, switches it off.
-        export_inline_max: rows up to which a bulk export is finished within its request.
-        export_lifetime: seconds that a finished export can be downloaded.
-        loose: let unknown query parameters pass instead of answering 400.
-        any_host: answer whatever name the ``Host`` header has, for a server that others reach by
-            name; else only localhost and addresses.
-        test_controls: offer ``/_control/*`` to move the clock, to arm faults and to reset; for
-            tests only, because it asks for no credential.
-        dialect: the shapes of the answers where the public description leaves them open.
+        data: folder with ``state.db`` and one numbered folder per partner; created if missing.
+        rate_limit: requests per API key in any 3,600 s on the Partner API; 0 means no limit.
+        login_rate_limit: the same for requests with a JWT; 0, the default, means no limit.
+        export_inline_max: a bulk export of up to this many rows finishes within its request.
+        export_lifetime: seconds for which a finished export can be downloaded.
+        loose: accept unknown query parameters instead of answering 400.
+        any_host: accept every name in the ``Host`` header, for a server that others reach by name;
+            otherwise only localhost and IP addresses.
+        test_controls: offer ``/_control/*`` to move the clock, arm faults and reset. For tests
+            only, because it needs no credential.
+        dialect: the shapes of the responses where the public description leaves them open.
 
     Raises:
         ValueError: a number is negative.
@@ -38,7 +38,7 @@ class Settings:
     dialect: Answers = REFERENCE
 
     def __post_init__(self) -> None:
-        """Refuse what no server can keep to."""
+        """Refuse negative numbers."""
         for name in ("rate_limit", "login_rate_limit", "export_inline_max", "export_lifetime"):
             if (number := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={number}: pass a whole number, 0 or more")

@@ -12,7 +12,7 @@ LONGEST_KEY_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key as it is listed: never the key itself. Times in ms since 1970."""
+    """An API key as listed, without the key itself. Times in ms since 1970."""
 
     number: int
     name: str
@@ -31,11 +31,11 @@ class ApiKeys:
         self._clock = clock
 
     async def create(self, email: str, *, name: str) -> str:
-        """Make an API key for an admin and return it: the only time it can be seen.
+        """Make an API key for an admin and return it; nothing can show it again.
 
         Raises:
-            AccountError: no such user, the user is no admin, or the name is empty, longer than
-                ``LONGEST_KEY_NAME`` or has characters that are no text.
+            AccountError: the user does not exist or is not an admin, or the name is empty, longer
+                than ``LONGEST_KEY_NAME`` or not printable text.
         """
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
@@ -66,7 +66,7 @@ class ApiKeys:
         """Delete a key by number or by name.
 
         Raises:
-            AccountError: none fits, or several have this name.
+            AccountError: no key matches, or several have this name.
         """
         keys = await self.all()
         found = [key for key in keys if str(key.number) == number_or_name] or [
@@ -81,6 +81,6 @@ class ApiKeys:
         await self.delete_number(found[0].number)
 
     async def delete_number(self, number: int) -> None:
-        """Delete the key with exactly this number, if it is (still) there."""
+        """Delete the key with this number, if it exists."""
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))

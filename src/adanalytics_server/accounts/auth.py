@@ -1,8 +1,8 @@
 """Authentication: sign-in by password, with a limit on guessing, and ``Authorization`` headers.
 
-Five wrong passwords an account in a quarter of an hour close it to sign-ins. The JSON login and the
-login page both go through ``SignIns``, so that neither is a way around the other. An e-mail
-that nobody has is counted like one that somebody has.
+Five wrong passwords within 15 minutes lock an account. The JSON login and the login page both go
+through ``SignIns``, so that neither is a way around the other. Unknown e-mail addresses count like
+known ones.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from adanalytics_server.storage.state import State
 
 MOST_WRONG = 5
 SIGN_IN_WINDOW_SECONDS = 15 * 60
-# Accounts remembered. To push one out, an attacker must wait for as many password hashes.
+# Accounts remembered. To evict one, an attacker must wait for this many password hashes.
 MOST_ACCOUNTS = 10_000
 _WINDOW = SIGN_IN_WINDOW_SECONDS * 1000
-# A key's "last used" is for people, so it is written once a minute at most.
+# A key's "last used" is for people, so it is written at most once a minute.
 _LAST_USED_RESOLUTION = 60_000
 
 
@@ -34,12 +34,12 @@ class Caller:
 
     @property
     def credential(self) -> str:
-        """The name under which the requests of this credential are counted."""
+        """The name that counts the requests of this credential, and stands for it in the log."""
         return f"user:{self.user.number}" if self.key is None else f"key:{self.key}"
 
 
 class Authenticator:
-    """Recognises both kinds of credential; asks the database each time, so deletion is at once."""
+    """Recognises both kinds of credential; deletions apply at once, because nothing is cached."""
 
     def __init__(self, state: State, accounts: Accounts, tokens: Tokens, clock: Clock) -> None:
         self._state = state
@@ -62,11 +62,11 @@ class Authenticator:
         return Caller(user, key=None)
 
     async def partner(self, caller: Caller, partner_id: str) -> Partner:
-        """Return the partner a caller asked for.
+        """Return the partner that a caller asked for.
 
         Raises:
-            ApiError: 404 to an admin when there is none; 403 to others when they are not
-                linked to it, whether it exists or not.
+            ApiError: 404 for an admin if it does not exist; 403 for others if they are not linked
+                to it, whether it exists or not.
         """
         row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
         if row is None:
@@ -97,7 +97,7 @@ class Authenticator:
 
 
 class TooManyAttempts(Exception):
-    """An account is closed to sign-ins, right passwords too, for ``seconds``."""
+    """An account is locked for ``seconds``, even with the right password."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"too many wrong passwords: try again in {seconds} s")
@@ -125,9 +125,9 @@ class SignIns:
         """Return the user that an e-mail and a password belong to, or ``None``.
 
         Raises:
-            TooManyAttempts: the account had too many wrong passwords lately.
+            TooManyAttempts: the account is locked.
         """
-        # A digest, so that the memory does not depend on how long an e-mail is.
+        # A digest, so that a long e-mail takes no more memory.
         account = hashlib.sha256(email.lower().encode(errors="replace")).digest()
         attempts = self._attempts.setdefault(account, _Attempts())
         attempts.in_progress += 1
@@ -139,7 +139,7 @@ class SignIns:
             self._forget(account, attempts)
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
-        """Return what ``restore`` needs to come back to this state."""
+        """Return the current state for ``restore``."""
         return {account: tuple(attempts.wrong) for account, attempts in self._attempts.items()}
 
     def restore(self, captured: dict[bytes, tuple[int, ...]]) -> None:
@@ -162,7 +162,7 @@ class SignIns:
         return user
 
     def _forget(self, account: bytes, attempts: _Attempts) -> None:
-        """Drop an account without wrong passwords, and the oldest above ``MOST_ACCOUNTS``."""
+        """Drop an account without wrong passwords, and the oldest beyond ``MOST_ACCOUNTS``."""
         if attempts.in_progress:
             return
         if not attempts.wrong:

@@ -1,7 +1,7 @@
 """Credentials: password hashes, API keys and signed tokens.
 
-Passwords are argon2id with the parameters OWASP names as a minimum (19 MiB, two passes, one
-lane). API keys are 256 random bits, so a plain SHA-256 is enough to keep them unreadable.
+Passwords are hashed with argon2id and OWASP's minimum parameters (19 MiB, two passes, one lane).
+API keys are 256 random bits, so a plain SHA-256 is enough.
 """
 
 import hashlib
@@ -16,18 +16,17 @@ from adanalytics_server.clock import Clock
 
 API_KEY_PREFIX = "aak_"
 TOKEN_LIFETIME = 7 * 86_400
-# Keys and tokens in the wrong place, such as a path. Every token begins with "eyJ": base64 of an
-# opening brace and a quotation mark.
+# Misplaced keys and tokens, for example in a path. Every token begins with "eyJ": base64 of '{"'.
 _IN_TEXT = re.compile(rf"{API_KEY_PREFIX}[\w-]*|eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-# Checked for unknown e-mails, so that their answer takes as long as a wrong password's.
+# Verified for unknown e-mails, so that they take as long as a wrong password.
 _DUMMY_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA"
     "$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 )
 _AUDIENCE = "adanalytics-api"
-# Up to 18 digits, because SQLite takes no number of 64 bits.
+# Up to 18 digits, so that the number fits in SQLite's 64 bits.
 _USER_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -37,7 +36,7 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(password: str, password_hash: str | None) -> bool:
-    """Check a password in constant effort; ``None`` stands for an account that does not exist."""
+    """Check a password with constant effort; ``None`` means that the account does not exist."""
     try:
         _HASHER.verify(password_hash or _DUMMY_HASH, password)
     except (VerificationError, InvalidHashError):
@@ -56,7 +55,7 @@ def api_key_digest(key: str) -> bytes:
 
 
 def hide_credentials(text: str, *, mark: str) -> str:
-    """Replace all keys and tokens in a text by ``mark``.
+    """Replace all keys and tokens in a text with ``mark``.
 
     >>> hide_credentials("/dates/aak_0a1b-2c/x", mark="...")
     '/dates/.../x'
@@ -67,7 +66,7 @@ def hide_credentials(text: str, *, mark: str) -> str:
 class Tokens:
     """Issues and reads the JWTs of a login, by the application's clock.
 
-    The library's own checks of time are off, because they ask the machine's clock.
+    The library's own time checks are off, because they read the machine's clock.
     """
 
     def __init__(self, secret: bytes, clock: Clock) -> None:
@@ -75,7 +74,7 @@ class Tokens:
         self._clock = clock
 
     def issue(self, user: int) -> str:
-        """Sign a token for a user number; it is good for seven days."""
+        """Sign a token for a user number; it is valid for seven days."""
         now = self._clock.now() // 1000
         claims = {"sub": str(user), "aud": _AUDIENCE, "iat": now, "exp": now + TOKEN_LIFETIME}
         return jwt.encode(claims, self._secret, algorithm="HS256")
@@ -96,7 +95,7 @@ class Tokens:
             )
             if self._clock.now() >= int(claims["exp"]) * 1000:
                 return None
-            # As it was issued: int() would also read " 1", "1_0" and the digits of other scripts.
+            # int() would also accept " 1", "1_0" and the digits of other scripts.
             issued = _USER_NUMBER.fullmatch(claims["sub"])
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None

@@ -12,23 +12,23 @@ from adanalytics_server.storage.state import State
 
 Role = Literal["admin", "partner"]
 
-# No halves of surrogate pairs: Python makes them of bytes that are not UTF-8.
+# No unpaired surrogates: Python makes them from bytes that are not UTF-8.
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-# No control characters either, which a terminal would obey, and no marks that change the direction
-# of the text around a name.
+# No control characters, which a terminal would obey, and no marks that change the direction of the
+# text around a name.
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
 
 
 class AccountError(ValueError):
-    """A partner, user or key that cannot be made or found; the text says what to do."""
+    """A partner, user or key cannot be created or found; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A partner: ``number`` names its folder, ``id`` stands in the path of the API."""
+    """A partner: ``number`` names its folder, ``id`` is in the paths of the API."""
 
     number: int
     id: str
@@ -56,8 +56,8 @@ class Accounts:
         """Add a partner.
 
         Raises:
-            AccountError: the id is taken or unusable in a path, the name has characters that
-                are no text, or the currency is no code.
+            AccountError: the id is taken or unusable in a path, the name is not printable text, or
+                the currency is not a code.
         """
         if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
             raise AccountError(
@@ -114,7 +114,7 @@ class Accounts:
         """Add a user and link it to partners.
 
         Raises:
-            AccountError: the e-mail is taken or none, the password is shorter than
+            AccountError: the e-mail is taken or invalid, the password is shorter than
                 ``SHORTEST_PASSWORD``, or a partner does not exist.
         """
         if len(password) < SHORTEST_PASSWORD:
@@ -127,7 +127,7 @@ class Accounts:
     async def add_user_with_hash(
         self, email: str, *, password_hash: str, role: Role, partners: tuple[str, ...] = ()
     ) -> User:
-        """Add a user whose password is hashed already, as ``hash_password`` does it.
+        """Add a user whose password ``hash_password`` has already hashed.
 
         Raises:
             AccountError: as ``add_user``.
@@ -155,7 +155,7 @@ class Accounts:
         return await self.user_by_email(email)
 
     async def user_by_email(self, email: str) -> User:
-        """Return a user by e-mail, in any case of letters, or raise ``AccountError``."""
+        """Return a user by case-insensitive e-mail, or raise ``AccountError``."""
         row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
         if row is None:
             known = ", ".join(user.email for user in (await self.users())[:10])
@@ -163,7 +163,7 @@ class Accounts:
         return User(row["number"], row["email"], row["role"])
 
     async def user(self, number: int) -> User | None:
-        """Return a user by number, or ``None`` when it was deleted."""
+        """Return a user by number, or ``None`` if it was deleted."""
         row = await self._state.row("SELECT * FROM users WHERE number = ?", number)
         return None if row is None else User(row["number"], row["email"], row["role"])
 
@@ -173,7 +173,7 @@ class Accounts:
         return [User(row["number"], row["email"], row["role"]) for row in rows]
 
     async def delete_user(self, email: str) -> None:
-        """Delete a user and with it the keys it made, or raise ``AccountError``."""
+        """Delete a user and the keys it made, or raise ``AccountError``."""
         user = await self.user_by_email(email)
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM users WHERE number = ?", (user.number,))
@@ -187,7 +187,7 @@ class Accounts:
         return User(row["number"], row["email"], row["role"])
 
     async def may_read(self, user: User, partner: int) -> bool:
-        """Tell whether a user may read the partner with this number."""
+        """Return whether a user may read the partner with this number."""
         if user.role == "admin":
             return True
         row = await self._state.row(
@@ -197,7 +197,7 @@ class Accounts:
 
 
 def check_name(name: str) -> None:
-    """Raise ``AccountError`` when a name of anything has characters that are no text."""
+    """Raise ``AccountError`` if a name is not printable text."""
     if _NOT_IN_NAMES.search(name):
         raise AccountError(f"Invalid name {name!r}. Write it as UTF-8 text.")
 

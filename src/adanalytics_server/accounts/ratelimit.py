@@ -1,8 +1,8 @@
 """The request limit: an exact sliding window per credential, kept in ``limits.db``.
 
-A token bucket of the same rate would let almost twice the limit through in one hour; this
-remembers each request of the last 3,600 s instead. The file is the only memory, so the window
-outlives a restart. Rows are bounded by the limit times the credentials in use.
+A token bucket of the same rate would pass almost twice the limit in one hour, so this stores each
+request of the last 3,600 s. The window is in the file only, so it survives a restart. The number of
+rows is at most the limit times the credentials in use.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ _WINDOW = WINDOW_SECONDS * 1000
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The decision about one request, and the requests that are left.
+    """The decision about one request, and the number of requests left.
 
     ``seconds`` is the time until the oldest request leaves the window.
     """
@@ -45,17 +45,17 @@ class RateLimiter:
         try:
             with room_for(self._path):
                 migrate(self._connection, LIMITS_STEPS)
-                # What the process wrote survives it; a power cut may forget a few requests.
+                # Writes survive the process; a power cut may lose a few requests.
                 self._connection.execute("PRAGMA synchronous = OFF")
                 over = clock.now() - _WINDOW
                 self._connection.execute("DELETE FROM sends WHERE at <= ?", (over,))
         except BaseException:
-            # An open transaction would keep the next start out.
+            # An open transaction would block the next start.
             self._connection.close()
             raise
 
     def take(self, credential: str, *, limit: int) -> Allowance:
-        """Count one request if it fits into the window; a refused one is not counted.
+        """Count one request if it fits in the window; a refused one is not counted.
 
         Raises:
             DiskFull: the disk is full.
@@ -73,7 +73,7 @@ class RateLimiter:
             return _allowance(now, limit=limit, passes=passes, count=count, oldest=oldest)
 
     def look(self, credential: str, *, limit: int) -> Allowance:
-        """Tell what is left of a credential's window without counting anything."""
+        """Return the allowance of a credential without counting a request."""
         with self._lock:
             now = self._clock.now()
             count, oldest = self._connection.execute(
@@ -83,12 +83,12 @@ class RateLimiter:
             return _allowance(now, limit=limit, passes=count < limit, count=count, oldest=oldest)
 
     def capture(self) -> list[tuple[str, int]]:
-        """Return what ``restore`` needs to come back to this state."""
+        """Return the current state for ``restore``."""
         with self._lock:
             return self._connection.execute("SELECT credential, at FROM sends").fetchall()
 
     def restore(self, captured: list[tuple[str, int]]) -> None:
-        """Go back to a captured state: the requests that were counted then, and no others.
+        """Go back to the requests that were counted in a captured state.
 
         Raises:
             DiskFull: the disk is full.

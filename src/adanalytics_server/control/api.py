@@ -18,19 +18,19 @@ from adanalytics_server.faults import Fault, parse_fault
 from adanalytics_server.serving import comes_from_elsewhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# A year is left for what is counted from now on, such as the end of a token.
+# Leaves a year for times computed from now, such as the expiry of a token.
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _only_text(value: object) -> object:
-    # Without it a number would be seconds since 1970, or milliseconds when it is a large one.
+    # pydantic would read a number as seconds since 1970, and a large one as milliseconds.
     if value is not None and not isinstance(value, str):
         raise ValueError("must be a string such as 2026-01-15T12:00:00Z")
     return value
 
 
 class ClockOrder(BaseModel):
-    """What to do to the clock; in this order when several are given."""
+    """Changes to the clock, applied in this order."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -50,7 +50,7 @@ def _from_text(value: object) -> object:
 
 
 class FaultsOrder(BaseModel):
-    """Faults to arm, each in the short text form or field by field."""
+    """Faults to arm, each as a sentence or as an object of fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,8 +68,8 @@ class SnapshotOrder(BaseModel):
 
 
 def controls_of(request: Request) -> Controls:
-    """Return the controls of the server that received a request; no browser may have made it."""
-    # A page of another site could not read an answer, but it could make things happen.
+    """Return the controls of the server that received a request; refuse other sites' pages."""
+    # A page of another site could not read the response, but it could change the server.
     if comes_from_elsewhere(request):
         raise ApiError(403, "Forbidden")
     controls: Controls = request.app.state.controls
@@ -82,7 +82,7 @@ control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 @control_router.post("/reset")
 async def reset(controls: ItsControls) -> Response:
-    """Bring the server back to its start."""
+    """Restore the state after the start."""
     try:
         await controls.reset()
     except CannotRestore as error:
@@ -92,7 +92,7 @@ async def reset(controls: ItsControls) -> Response:
 
 @control_router.get("/clock")
 async def clock(controls: ItsControls) -> Response:
-    """Tell the server's time and whether it stands still."""
+    """Return the server's time, and whether the clock is stopped."""
     return _clock(controls)
 
 
@@ -122,7 +122,7 @@ async def faults(controls: ItsControls) -> Response:
 
 @control_router.post("/faults")
 async def arm_faults(request: Request, controls: ItsControls) -> Response:
-    """Arm faults behind those that are there."""
+    """Arm faults after the armed ones."""
     order = await read_body(request, FaultsOrder)
     controls.faults.add(*order.faults)
     return _faults(controls)
@@ -130,14 +130,14 @@ async def arm_faults(request: Request, controls: ItsControls) -> Response:
 
 @control_router.delete("/faults")
 async def disarm_faults(controls: ItsControls) -> Response:
-    """Disarm all faults and let go of the requests that they hold up."""
+    """Disarm all faults; the requests that they delay continue."""
     controls.faults.clear()
     return Response(status_code=204)
 
 
 @control_router.get("/requests")
 async def requests(controls: ItsControls) -> Response:
-    """List the requests that the server answered lately."""
+    """List the latest requests."""
     return _json({"requests": controls.journal.entries()})
 
 
@@ -156,7 +156,7 @@ async def snapshots(controls: ItsControls) -> Response:
 
 @control_router.post("/snapshots")
 async def take_snapshot(request: Request, controls: ItsControls) -> Response:
-    """Remember everything as it is now."""
+    """Save the current state under a name."""
     order = await read_body(request, SnapshotOrder)
     try:
         await controls.snapshot(order.name)
@@ -167,7 +167,7 @@ async def take_snapshot(request: Request, controls: ItsControls) -> Response:
 
 @control_router.post("/snapshots/{name}/restore")
 async def restore_snapshot(name: str, controls: ItsControls) -> Response:
-    """Bring everything back to how it was at a snapshot."""
+    """Restore the state of a snapshot."""
     try:
         await controls.restore(name)
     except ControlError as error:

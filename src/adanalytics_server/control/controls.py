@@ -1,7 +1,7 @@
 """Test controls of a running server: reset and snapshots, the clock, faults and the journal.
 
-What a reset brings back is in one place, ``Controls._capture``. A test compares the whole
-server before and after a reset, and names what is missing there.
+``Controls._capture`` is the single list of what a reset restores. A test compares the complete
+server before and after a reset, and names whatever the list lacks.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ Tables = dict[str, list[tuple[object, ...]]]
 
 
 class ControlError(ValueError):
-    """Something that the controls cannot do; the text says what to do instead."""
+    """The controls cannot do this; the text says what to do instead."""
 
 
 class InMemory(Protocol):
-    """A part of the server whose state is taken and brought back without waiting."""
+    """A part of the server whose state is saved and restored without waiting."""
 
-    def capture(self) -> Any:  # noqa: ANN401  # only the part itself knows what it gives
+    def capture(self) -> Any:  # noqa: ANN401  # only the part knows the type
         """Return the state."""
 
     def restore(self, captured: Any, /) -> None:  # noqa: ANN401  # as above
@@ -46,7 +46,7 @@ class InMemory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """The state of a whole server."""
+    """The complete state of a server."""
 
     memory: list[tuple[InMemory, Any]]
     sends: list[tuple[str, int]]
@@ -55,7 +55,7 @@ class Captured:
 
 
 class Controls:
-    """What a tester can do to a server while it runs."""
+    """Controls a running server for a test."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -67,7 +67,7 @@ class Controls:
 
     @asynccontextmanager
     async def at_work(self, context: Context, state: State) -> AsyncIterator[None]:
-        """Remember the server as it is now, for ``reset``, and serve for a block."""
+        """Save the current state for ``reset``, and offer the controls during a block."""
         self._loop = asyncio.get_running_loop()
         self._context, self._state = context, state
         self._files = DataFiles(context.settings.data, context.stores)
@@ -93,20 +93,20 @@ class Controls:
         return self._loop
 
     async def reset(self) -> None:
-        """Bring everything back to how it was when the server had started.
+        """Restore the state after the start.
 
         Raises:
-            CannotRestore: events were loaded into a partner whose data were too large to copy.
+            CannotRestore: events were loaded into a partner whose data was too large to copy.
         """
         async with self._turn:
             await self._restore(self._start)
 
     async def snapshot(self, name: str) -> None:
-        """Remember everything as it is now under a name; an older one of the name is replaced.
+        """Save the current state under a name, replacing an older snapshot of that name.
 
         Raises:
-            ControlError: the name cannot be one, or there are ``MOST_SNAPSHOTS`` already.
-            DiskFull: the disk has no room for the events; there is no snapshot of the name.
+            ControlError: the name is invalid, or there are ``MOST_SNAPSHOTS`` already.
+            DiskFull: the disk has no room for the events; no snapshot has the name then.
         """
         if not _NAME.fullmatch(name):
             raise ControlError(
@@ -117,16 +117,16 @@ class Controls:
                 raise ControlError(
                     f"there are already {MOST_SNAPSHOTS} snapshots: reuse one of their names"
                 )
-            # Its files go first: if the new one fails, there is none of this name.
+            # Remove the old files first: if the new snapshot fails, none has this name.
             self._snapshots.pop(name, None)
             self._snapshots[name] = await self._capture(f"named-{name}", at_most=None)
 
     async def restore(self, name: str) -> None:
-        """Bring everything back to how it was at a snapshot.
+        """Restore the state of a snapshot.
 
         Raises:
-            ControlError: there is no snapshot of this name.
-            CannotRestore: events have changed, and a damaged file could not be copied then.
+            ControlError: the snapshot does not exist.
+            CannotRestore: events have changed, and the snapshot could not copy a damaged file.
         """
         async with self._turn:
             if name not in self._snapshots:
@@ -139,7 +139,7 @@ class Controls:
         return list(self._snapshots)
 
     async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
-        """Take the state of everything that changes; ``at_most`` bounds the copy of events."""
+        """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
         context = self._context
         changing: list[InMemory] = [
             self.clock,
@@ -158,19 +158,19 @@ class Controls:
         return Captured(memory, sends, tables, files)
 
     async def _restore(self, captured: Captured) -> None:
-        # Requests that a fault holds up would otherwise act on the state that is to go.
+        # Otherwise requests that a fault delays would act on the old state.
         self.faults.release()
         for part, state in captured.memory:
             part.restore(state)
         await asyncio.to_thread(self._context.limiter.restore, captured.sends)
         await self._restore_tables(captured.tables)
         await asyncio.to_thread(self._files.restore, captured.files)
-        # Exports that were waiting then start again, now that the events are those of then.
+        # Restart the exports that were waiting, now that the events are restored.
         await self._context.exports.take_up()
 
     async def _restore_tables(self, captured: Tables) -> None:
         async with self._state.writing() as connection:
-            # Until the commit, rows may stand without those that they refer to.
+            # Until the commit, rows may refer to missing ones.
             await connection.execute("PRAGMA defer_foreign_keys = ON")
             for name in captured:
                 await connection.execute(f'DELETE FROM "{name}"')  # noqa: S608  # from the schema

@@ -1,4 +1,4 @@
-"""Bring back the files of a data folder: those of exports, and the events themselves."""
+"""Save and restore the files of a data folder: exports and events."""
 
 import os
 import shutil
@@ -32,17 +32,17 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of a data folder at one time; of exports, a folder with second names of them."""
+    """The files of a data folder at one time; ``exports`` is a folder of hard links."""
 
     exports: Path
     events: dict[int, Events]
 
 
 class DataFiles:
-    """Takes and brings back the files of exports, and the events of each partner.
+    """Saves and restores the files of exports, and the events of each partner.
 
-    The file of an export never changes, so that a second name is a copy. Only loads change events,
-    and each load raises the revision.
+    The file of an export never changes, so a hard link is a copy. Only loads change events, and
+    each load raises the revision.
     """
 
     def __init__(self, data: Path, stores: Stores) -> None:
@@ -51,14 +51,14 @@ class DataFiles:
         self._stores = stores
 
     def capture(self, into: Path, *, at_most: int | None) -> Files:
-        """Copy all files into a folder that is made anew, but no events that are too large.
+        """Copy all files into a new folder, except events that are too large.
 
         Args:
             into: the folder.
             at_most: bytes of events to copy for each partner; ``None`` for all of them.
 
         Raises:
-            DiskFull: the disk is full, and all events were to be copied.
+            DiskFull: the disk is full and ``at_most`` is ``None``.
         """
         shutil.rmtree(into, ignore_errors=True)
         exports = into / "exports"
@@ -72,10 +72,10 @@ class DataFiles:
         return Files(exports, events)
 
     def restore(self, captured: Files) -> None:
-        """Remove the files that came since, and bring back those that went or changed.
+        """Remove new files, and restore those that were deleted or changed.
 
         Raises:
-            CannotRestore: events have changed that were too large to be copied.
+            CannotRestore: events have changed that were too large to copy.
         """
         kept = {file.name for file in captured.exports.iterdir()}
         for file in self._export_files():
@@ -101,7 +101,7 @@ class DataFiles:
                 _bring_back(self._stores.of(number), before.copy)
 
     def _export_files(self) -> list[Path]:
-        # What is being written has another suffix and belongs to the worker.
+        # A file with this suffix is unfinished and belongs to the worker.
         return [file for file in self._exports.glob("*") if file.suffix != ".part"]
 
     def _numbers(self) -> list[int]:
@@ -116,7 +116,7 @@ class DataFiles:
         revision: int | None = None
         store = self._stores.of(partner)
         try:
-            # The ledger's transaction keeps every load out until all files are copied.
+            # The ledger's transaction blocks loads until all files are copied.
             with store.writing_ledger() as ledger:
                 revision = int(ledger.execute("SELECT number FROM revision").fetchone()[0])
                 size = sum(file.stat().st_size for file in store.folder.iterdir())
@@ -130,13 +130,13 @@ class DataFiles:
         except (sqlite3.DatabaseError, DiskFull) as error:
             if at_most is None and isinstance(error, DiskFull):
                 raise
-            # A damaged file is for the requests that need it to report, not a reason not to start.
+            # A damaged file must not prevent the start: requests that need it report it.
             return Events(revision, reason=f"a file cannot be read ({error})")
         return Events(revision, into)
 
 
 def _bring_back(store: PartnerStore, copy: Path) -> None:
-    """Write the copies over the open files; the ledger last, for it says what is visible."""
+    """Write the copies over the open files, the ledger last: it decides which rows are visible."""
     for file in sorted(copy.glob("*.db"), key=lambda file: file.stem == "ledger"):
         _copy(file, store.folder / file.name)
 

@@ -1,4 +1,4 @@
-"""Bulk exports: the jobs, their files, and the answers to downloads."""
+"""Bulk exports: the jobs, their files, and downloads."""
 
 from adanalytics_server.exports.download import download_answer
 from adanalytics_server.exports.files import ExportedFile, ExportStopped, write_export

@@ -1,4 +1,4 @@
-"""Events as CSV, RFC 4180; Python's ``csv`` module decides which cells are quoted."""
+"""Events as CSV, RFC 4180; Python's ``csv`` module decides which cells to quote."""
 
 import csv
 import io
@@ -14,13 +14,13 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def csv_rows(texts: list[bytes]) -> bytes:
-    """Write one CSV row per stored event, each ended by CRLF.
+    """Write one CSV row per stored event, each ending in CRLF.
 
     Null is an empty cell, a boolean ``true`` or ``false``, and ``key_values`` compact JSON with
     sorted keys.
 
     Args:
-        texts: each the JSON of one event, or of several with commas between them, as stored.
+        texts: the stored JSON of one or more events each, separated by commas.
 
     Examples:
         >>> csv_rows([])
@@ -32,8 +32,8 @@ def csv_rows(texts: list[bytes]) -> bytes:
         event_id, time, day, hour, received, kind, auction, *cells, is_filtered, key_values = (
             msgspec.structs.astuple(event)
         )
-        # UUIDs, times and the type's name need no quotes. They are half of a row, and the csv
-        # module, which looks at every character, is most of what a row costs.
+        # UUIDs, times and the event type need no quotes. They are half of a row, and most of the
+        # cost of a row is the csv module, which checks every character.
         out.write(f"{event_id},{time},{day},{hour},{received},{kind},{auction},")
         cells += ["true" if is_filtered else "false", _encode_sorted(key_values).decode()]
         write_row(cells)

@@ -1,7 +1,7 @@
-"""The answer to a download: its conditions, one range of bytes, and the file in pieces.
+"""The response to a download: its conditions, one range of bytes, and the file in pieces.
 
-Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` knows no ``If-Match`` and no
-``If-None-Match``, refuses ranges that section 14.2 says to ignore, and writes its errors as text.
+Conditions and ranges follow RFC 9110. Starlette's ``FileResponse`` supports neither ``If-Match``
+nor ``If-None-Match``, refuses ranges that section 14.2 says to ignore, and sends errors as text.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
 }
 _TAG = re.compile(r'(W/)?("[^"]*")')
-# Eighteen digits, because no file is longer and Python refuses to read very long numbers.
+# Eighteen digits are enough for any file; Python refuses to read very long numbers.
 _ONE_RANGE = re.compile(
     r"bytes=\s*(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))\s*", re.IGNORECASE
 )
@@ -34,9 +34,9 @@ _ONE_RANGE = re.compile(
 async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Response:
     """Answer a request for the file of a completed job.
 
-    The answer is 200 with the whole file, 206 with the range that was asked for, or 304 when the
-    client has the file already. A file that gets shorter meanwhile gives a body that is shorter
-    than announced, which clients notice.
+    The response is 200 with the complete file, 206 with the requested range, or 304 if the client
+    has the file already. If the file gets shorter meanwhile, the body is shorter than
+    ``Content-Length``, which clients notice.
 
     Args:
         asked: the headers of the request.
@@ -44,8 +44,8 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
         path: its file.
 
     Raises:
-        ApiError: 410, the file was deleted; 412, ``If-Match`` names another file only; 416, the
-            range begins behind the end or has no byte.
+        ApiError: 410, the file was deleted; 412, ``If-Match`` does not name the file; 416, the
+            range starts beyond the end or is empty.
     """
     try:
         size = (await asyncio.to_thread(path.stat)).st_size
@@ -53,7 +53,7 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
         raise ApiError(410, "The file was deleted: start the export again") from error
     etag = f'"{job.sha256}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-transform"}
-    # Before the range, so that a resumed download gets no part of another file (section 13.2.2).
+    # Before the range, so that a resumed download gets no bytes of another file (section 13.2.2).
     wanted = asked.getlist("if-match")
     if wanted and not _names(wanted, etag, weak=False):
         raise ApiError(412, "Precondition Failed", headers={"ETag": etag})
@@ -73,7 +73,7 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
 
 
 def _names(values: list[str], etag: str, *, weak: bool) -> bool:
-    """Tell whether a list of entity tags, or ``*`` for any file, names the file.
+    """Return whether a list of entity tags, or ``*`` for any file, names the file.
 
     Sections 13.1.1 and 13.1.2; ``weak`` accepts weak tags, too.
     """
@@ -86,9 +86,9 @@ def _names(values: list[str], etag: str, *, weak: bool) -> bool:
 def _asked_range(wanted: str | None, if_range: str | None, *, etag: str, size: int) -> range | None:
     """Return the bytes to send with status 206, or ``None`` for the whole file.
 
-    Several ranges, other units and what cannot be read are answered with the whole file, which
-    section 14.2 allows; object stores do the same. So is a range of another version of the file:
-    a date in ``If-Range`` never fits, because no date is sent with the file.
+    Several ranges, other units and unreadable headers get the complete file, which section 14.2
+    allows; object stores do the same. So does a range of another version of the file: a date in
+    ``If-Range`` never matches, because the file has no date.
     """
     found = _ONE_RANGE.fullmatch(wanted or "")
     if found is None or (if_range is not None and if_range.strip() != etag):
@@ -97,7 +97,7 @@ def _asked_range(wanted: str | None, if_range: str | None, *, etag: str, size: i
     if suffix is not None:
         part = range(max(size - int(suffix), 0), size)
     elif last and int(last) < int(first):
-        # Not a range at all, says section 14.1.1.
+        # Not a range, by section 14.1.1.
         return None
     else:
         part = range(int(first), min(int(last) + 1, size) if last else size)
@@ -107,7 +107,7 @@ def _asked_range(wanted: str | None, if_range: str | None, *, etag: str, size: i
 
 
 class _FileResponse(StreamingResponse):
-    """Closes the file also when the client goes away in the middle, and not some time later."""
+    """Closes the file at once even if the client disconnects early."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         pieces = self.body_iterator
@@ -119,7 +119,7 @@ class _FileResponse(StreamingResponse):
 
 
 async def _pieces(path: Path, wanted: range) -> AsyncGenerator[bytes, None]:
-    # Opened here, which takes microseconds: a thread whose wait is cancelled leaves its file open.
+    # Opened here, in microseconds: a thread whose wait is cancelled would leave its file open.
     with path.open("rb") as file:
         file.seek(wanted.start)
         left = len(wanted)

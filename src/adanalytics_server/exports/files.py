@@ -1,4 +1,4 @@
-"""Write the events of a range to one file: streamed, hashed on the way, renamed when whole."""
+"""Write the events of a range to one file: streamed, hashed, renamed when complete."""
 
 import gzip
 import hashlib
@@ -17,13 +17,13 @@ from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
-# Rows in memory at a time, whatever the size of the export; a multiple of those in a chunk.
+# Rows held in memory at a time; a multiple of the rows of a chunk.
 PART_ROWS = 1_024
 _ATTEMPTS = 3
 
 
 class ExportStopped(Exception):
-    """The server is stopping; the job begins again after its restart."""
+    """The server is stopping; the job starts again after the restart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,15 @@ def write_export(
 
     Args:
         store: the partner's files.
-        days: the range; the file has the events that it holds when writing begins.
-        target: the final path; the unfinished file is beside it, with ``.part`` at the end.
+        days: the range; the file has the events that exist when writing begins.
+        target: the final path; the unfinished file is beside it and ends in ``.part``.
         form: ``csv``, ``jsonl`` or ``parquet``.
-        compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no time
-            stamp in it), of the pages inside a parquet file.
-        stopping: called every ``PART_ROWS`` rows; true makes the writer give up.
+        compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no
+            timestamp), inside a parquet file for its pages.
+        stopping: called every ``PART_ROWS`` rows; true stops the writer.
 
     Raises:
-        OSError: the disk is full or cannot be written; no file is left behind.
+        OSError: the disk is full or not writable; no file is left behind.
         ExportStopped: ``stopping`` returned true; no file is left behind.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def _write_with_retries(
     compression: str,
     stopping: Callable[[], bool],
 ) -> ExportedFile:
-    """Write a file, and begin again when an hour was replaced while it was read."""
+    """Write a file, and start again if an hour was replaced during the read."""
     attempts = 0
     while True:
         spans = read_spans(store, days)
@@ -152,7 +152,7 @@ def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterat
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable: without this the name can be lost with the power."""
+    """Make a rename durable: a power cut could lose the name otherwise."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

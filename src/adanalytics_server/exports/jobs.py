@@ -3,8 +3,8 @@
     pending -> processing -> completed -> expired
                           -> failed
 
-A job is a row of ``state.db``, so it survives a restart. Its file appears under its own name only
-when it is whole. The same request is the same job while the data are the same.
+A job is a row of ``state.db``, so it survives a restart. Its file gets its name only when it is
+complete. The same request returns the same job while the data is unchanged.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.store import Stores
 
-# Small exports that are written at the same time, each within its request; others wait.
+# Small exports written at the same time, each within its request; others wait.
 MOST_INLINE = 2
 CLEANING_SECONDS = 60.0
 
@@ -34,7 +34,7 @@ _log = logging.getLogger("adanalytics_server.exports")
 
 
 class Exports:
-    """Creates export jobs, writes their files, large ones one at a time, and removes old ones."""
+    """Creates export jobs, writes their files (large ones in turn), and removes old ones."""
 
     def __init__(self, state: State, stores: Stores, settings: Settings, clock: Clock) -> None:
         self.table = ExportTable(state, clock, lifetime_seconds=settings.export_lifetime)
@@ -49,7 +49,7 @@ class Exports:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Run the worker during a block; it begins with the jobs that a restart interrupted."""
+        """Run the worker during a block, starting with jobs that a restart interrupted."""
         await self._remove_expired()
         await self._remove_strays()
         await self.take_up()
@@ -60,14 +60,14 @@ class Exports:
         try:
             yield
         finally:
-            # A thread cannot be cancelled: ask it to stop. Its job begins again after a restart.
+            # A thread cannot be cancelled, so ask it to stop. Its job starts again after a restart.
             self._stopping.set()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, *self._inline.values(), return_exceptions=True)
 
     async def take_up(self) -> None:
-        """Queue all waiting jobs; the worker skips those that it finished meanwhile."""
+        """Queue all waiting jobs; the worker skips jobs that are finished by then."""
         for export_id in await self.table.waiting():
             self._queue.put_nowait(export_id)
 
@@ -82,8 +82,8 @@ class Exports:
     ) -> ExportJob:
         """Return the job of a request: an existing one for the same data, or a new one.
 
-        Up to ``export_inline_max`` rows the job is finished when it is returned. With an
-        ``outcome``, which only tests ask for, it is a new job that the worker ignores.
+        A job of up to ``export_inline_max`` rows is finished on return. An ``outcome``, which only
+        tests set, always makes a new job, and the worker ignores it.
         """
         await self._remove_expired()
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
@@ -98,17 +98,17 @@ class Exports:
                     self._begin_inline(job)
                 else:
                     self._queue.put_nowait(job.id)
-        # Outside the lock, so that an order waits for its own file only.
+        # Outside the lock, so that a request waits for its own file only.
         if (writing := self._inline.get(job.id)) is not None:
             await asyncio.shield(writing)
         return await self.table.job(job.id) or job
 
     def path(self, job: ExportJob) -> Path:
-        """Return where the file of a job is, or will be."""
+        """Return the path of a job's file, which may not exist yet."""
         return self._folder / f"{job.id}{job.suffix}"
 
     async def _remove_strays(self) -> None:
-        """Delete files without a finished job, such as one that a killed server was writing."""
+        """Delete files without a finished job, such as those of a killed server."""
         known = {self.path(job) for job in await self.table.with_files(expired=False)}
 
         def remove() -> None:
@@ -119,14 +119,14 @@ class Exports:
         await asyncio.to_thread(remove)
 
     async def _remove_expired(self) -> None:
-        """Delete the files of expired jobs; the jobs stay for a while, as expired."""
+        """Delete the files of expired jobs; the jobs stay for a while."""
         for job in await self.table.with_files(expired=True):
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
             await self.table.set_status(job, "expired")
         await self.table.forget_old()
 
     async def _clean(self) -> None:
-        """Remove expired files also when no orders come."""
+        """Remove expired files even if no requests come."""
         while True:
             await asyncio.sleep(CLEANING_SECONDS)
             try:
@@ -138,7 +138,7 @@ class Exports:
         job = await self.table.newest(request)
         if job is None or job.status == "expired":
             return None
-        # The file may have been deleted by hand.
+        # Somebody may have deleted the file.
         is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
         return job if is_there else None
 
@@ -149,7 +149,7 @@ class Exports:
             await self.table.fail(job, "No space left on device")
 
     def _begin_inline(self, job: ExportJob) -> None:
-        """Write a file in a task that its order waits for, and every repetition of the order."""
+        """Write a file in a task that its request and all repetitions wait for."""
 
         async def write() -> None:
             async with self._inline_turns:
@@ -169,7 +169,7 @@ class Exports:
             try:
                 await self._run(export_id)
             except (OSError, sqlite3.Error) as error:
-                # Not even the failure could be stored. There may be room again later.
+                # Not even the failure could be stored. There may be space later.
                 _log.error("export %s is postponed: %s", export_id, error)
                 await asyncio.sleep(CLEANING_SECONDS)
                 self._queue.put_nowait(export_id)
@@ -195,20 +195,20 @@ class Exports:
             _log.error("export %s failed: %s", job.id, error)
             await self.table.fail(job, getattr(error, "strerror", None) or str(error))
             return
-        except Exception:  # noqa: BLE001  # whatever it was, the worker goes on with the next job
+        except Exception:  # noqa: BLE001  # the worker must go on with the next job
             _log.exception("export %s failed", job.id)
             await self.table.fail(job, "the server could not write the file; its log says why")
             return
         await self.table.complete(job, finished)
         if await self.table.job(job.id) is None:
-            # Its row was deleted meanwhile: no request and no cleaning would find the file.
+            # The row was deleted meanwhile, so no request and no clean-up would find the file.
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
 
 
 def _fingerprint(spans: list[Span]) -> str:
-    """Digest the rows that each hour has; a stored job is found by it, so its text never changes.
+    """Hash the row numbers of each hour. Stored jobs are found by it: never change its text.
 
-    The numbers of an hour's rows change also when the hour is replaced by as many other ones.
+    The row numbers change even if an hour is replaced by the same number of rows.
     """
     text = "\n".join(f"{hour} {first} {rows}" for hour, first, rows in spans)
     return hashlib.sha256(text.encode()).hexdigest()

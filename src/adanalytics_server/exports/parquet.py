@@ -1,7 +1,7 @@
-"""Events as a parquet file with one typed schema, whatever its rows are; needs pyarrow.
+"""Events as a parquet file with one fixed schema; needs pyarrow.
 
-Arrow reads the stored texts itself. Its ``array`` function, which makes columns of Python objects,
-is not called on purpose: it imports pandas where there is one, and that is 50 MB for nothing.
+Arrow reads the stored texts itself. This module never calls ``pyarrow.array``, which makes columns
+of Python objects, because it imports pandas if installed, and that wastes 50 MB.
 """
 
 from array import array
@@ -16,7 +16,7 @@ import msgspec
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.events import EVENT_FIELDS, FIELDS, Kind
 
-# Rows of one row group, and the most that are held as Arrow columns at a time: about 5 MB.
+# Rows of one row group, and the most held as Arrow columns at a time: about 5 MB.
 ROWS_PER_GROUP = 16_384
 
 _DATE_AT = EVENT_FIELDS.index("event_date")
@@ -24,7 +24,7 @@ _KEY_VALUES_AT = EVENT_FIELDS.index("key_values")
 
 
 class _KeyValues(msgspec.Struct, frozen=True):
-    """The one field of a stored event that Arrow cannot read, having no maps in its JSON."""
+    """The only field that Arrow cannot read, because its JSON reader has no maps."""
 
     key_values: dict[str, str]
 
@@ -33,7 +33,7 @@ _decode_key_values = msgspec.json.Decoder(list[_KeyValues]).decode
 
 
 def parquet_is_available() -> bool:
-    """Tell whether pyarrow is installed, without importing it."""
+    """Return whether pyarrow is installed, without importing it."""
     return find_spec("pyarrow") is not None
 
 
@@ -41,12 +41,12 @@ class ParquetEvents:
     """Turns the texts of stored events into Arrow batches.
 
     Money is ``decimal128(38, 9)``, times are ``timestamp[ms, UTC]``, the date is ``date32``,
-    numbers are ``int64`` and ``key_values`` is a map of strings. A field that is never null is
-    declared so.
+    numbers are ``int64`` and ``key_values`` is a map of strings. Fields that are never null are
+    declared as such.
     """
 
     def __init__(self) -> None:
-        # By name: pyarrow is an extra, and has no types.
+        # By name: pyarrow is an extra without types.
         self._arrow: Any = import_module("pyarrow")
         self._json: Any = import_module("pyarrow.json")
         arrow = self._arrow
@@ -66,7 +66,7 @@ class ParquetEvents:
                 for field in FIELDS.values()
             ]
         )
-        # Without the map, and with the date as text: Arrow's JSON has dates as numbers only.
+        # Without the map, and with the date as text: Arrow's JSON reader wants dates as numbers.
         readable = self._schema.remove(_KEY_VALUES_AT).set(
             _DATE_AT, arrow.field("event_date", arrow.string())
         )
@@ -78,26 +78,26 @@ class ParquetEvents:
         """Write stored events as one parquet file, from its first byte to its last.
 
         Args:
-            parts: pieces of events with commas between them; only the rows of one group are
-                held at once.
-            out: written to in order, never sought in.
-            compression: of the pages inside the file, ``none`` or ``gzip``.
+            parts: pieces of events separated by commas; only the rows of one group are held at
+                once.
+            out: written sequentially, without seeking.
+            compression: compression of the pages inside the file, ``none`` or ``gzip``.
         """
         parquet: Any = import_module("pyarrow.parquet")
         with parquet.ParquetWriter(out, self._schema, compression=compression) as writer:
             for tables in _groups(map(self._table, parts)):
                 writer.write_table(self._arrow.concat_tables(tables), row_group_size=ROWS_PER_GROUP)
-                # This group would stay until the next one is whole.
+                # Free this group before the next one is complete.
                 tables.clear()
 
     def _table(self, pieces: list[bytes]) -> object:
         lines = b"\n".join(map(as_lines, pieces))
-        # One block, so that no row is cut, and this thread only: the other ones have work.
+        # One block, so that no row is cut, and only this thread, because the others have work.
         reading = self._json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
         read = self._json.read_json(self._arrow.BufferReader(lines), reading, self._parsing)
         columns = read.columns
         columns[_DATE_AT] = columns[_DATE_AT].cast(self._arrow.date32())
-        # What a pool keeps for later, after reading and after writing, is more than what is used.
+        # After reading and writing, the pool keeps more memory than is in use.
         self._arrow.default_memory_pool().release_unused()
         columns.insert(_KEY_VALUES_AT, self._key_values(pieces))
         return self._arrow.table(columns, schema=self._schema)
@@ -121,12 +121,12 @@ class ParquetEvents:
         )
 
     def _offsets(self, lengths: Iterable[int]) -> object:
-        """Say where each value begins, and where the last one ends, as Arrow has it."""
+        """Return the start of each value and the end of the last, as Arrow stores them."""
         return self._arrow.py_buffer(array("i", accumulate(lengths, initial=0)))
 
 
 def _groups(tables: Iterator[Any]) -> Iterator[list[Any]]:
-    """Collect tables up to the rows of a group; each of them has fewer than that."""
+    """Collect tables into groups of rows; each table is smaller than a group."""
     group: list[Any] = []
     held = 0
     for table in tables:

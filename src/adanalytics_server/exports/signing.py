@@ -1,4 +1,4 @@
-"""Signed, expiring addresses of export files, in the manner of an object store."""
+"""Signed, expiring URLs of export files, like those of an object store."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 
 class Signer:
-    """Signs the address of a file until a moment (seconds since 1970), and checks it again."""
+    """Signs the path of a file until a time (seconds since 1970), and checks signatures."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -16,7 +16,7 @@ class Signer:
         return urlencode({"expires": expires, "signature": self._signature(path, expires)})
 
     def opens(self, path: str, *, expires: str, signature: str, now: int) -> bool:
-        """Tell whether a query string opens ``path`` at the second ``now``."""
+        """Return whether a query string opens ``path`` at the second ``now``."""
         if not (expires.isascii() and expires.isdecimal() and len(expires) <= 12):
             return False
         expected = self._signature(path, int(expires))

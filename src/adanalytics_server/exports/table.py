@@ -11,13 +11,13 @@ from adanalytics_server.exports.files import ExportedFile
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.state import State
 
-# The status of a job can be read for so many lifetimes of its file; then its row is deleted.
+# The row of a job is deleted after this many lifetimes of its file.
 LIFETIMES_REMEMBERED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The order of an export; ``fingerprint`` changes with the events of the range."""
+    """The request of an export; ``fingerprint`` changes with the events of the range."""
 
     partner: int
     days: DayRange
@@ -46,23 +46,23 @@ class ExportJob:
 
     @property
     def suffix(self) -> str:
-        """The end of its file's names; parquet is compressed inside, so it gets no ``.gz``."""
+        """The suffix of the file; parquet is compressed inside, so it gets no ``.gz``."""
         is_wrapped = self.compression == "gzip" and self.format != "parquet"
         return f".{self.format}.gz" if is_wrapped else f".{self.format}"
 
     @property
     def filename(self) -> str:
-        """The name a browser saves the file under."""
+        """The name under which a browser saves the file."""
         return f"events_{self.start_date}_{self.end_date}{self.suffix}"
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the file is still to come."""
+        """Whether the export is in progress."""
         return self.status in {"pending", "processing"}
 
 
 class ExportTable:
-    """One row per job; after its lifetime a job is expired whatever its row says."""
+    """One row per job; after its lifetime a job is expired, whatever its row says."""
 
     def __init__(self, state: State, clock: Clock, *, lifetime_seconds: int) -> None:
         self._state = state
@@ -94,7 +94,7 @@ class ExportTable:
         return [self._job(row) for row in rows]
 
     async def waiting(self) -> list[str]:
-        """List the ids of the jobs whose file is still to come, oldest first."""
+        """List the ids of the jobs in progress, oldest first."""
         rows = await self._state.rows(
             "SELECT id FROM exports WHERE status IN ('pending', 'processing') ORDER BY created_at"
         )
@@ -149,10 +149,10 @@ class ExportTable:
         )
 
     async def forget_old(self) -> None:
-        """Delete the rows of jobs that expired long ago; not while there may be a file."""
+        """Delete the rows of jobs that expired long ago and have no file."""
         limit = self._clock.now() - LIFETIMES_REMEMBERED * self._lifetime
         old = "FROM exports WHERE created_at <= ? AND status != 'completed'"
-        # Look first: a transaction without a change would cost each order a sync of the disk.
+        # Look first: an empty transaction would cost each request a disk sync.
         if await self._state.row(f"SELECT 1 {old} LIMIT 1", limit):
             async with self._state.writing() as connection:
                 await connection.execute(f"DELETE {old}", (limit,))

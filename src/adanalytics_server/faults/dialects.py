@@ -1,8 +1,8 @@
-"""Dialects: other answers to what the public description of the service leaves open.
+"""Dialects: other response shapes where the public description of the service leaves them open.
 
 A client must not depend on how this server fills those gaps, so the server can fill them
-differently. A dialect is a table of choices, one for each gap. Choices are named and combined with
-commas: ``envelope-data,meta-flat``.
+differently. A dialect is one choice for each gap. Choices have names, combined with commas:
+``envelope-data,meta-flat``.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ RetryAfter = Literal["seconds", "date", "none"]
 
 
 class DialectError(ValueError):
-    """A dialect that cannot be; the text says what there is."""
+    """An invalid dialect; the text says what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +33,15 @@ class Dialect(Answers):
     Attributes:
         envelope: where the rows of events and summaries are: in a field (``events`` stands for
             ``events`` and ``summary``), as the whole body, or in ``data.events``.
-        metadata: where a page says how many there are: in ``pagination``, in ``meta``, beside
-            the rows, in ``X-`` headers, or nowhere.
-        link: where an export's address is: in this field, relative in ``download_url``, or in
-            the header ``Location`` alone.
-        words: how the states of an export are called.
-        rate: the headers of the request limit: the IETF draft's, ``X-RateLimit-*`` with the
-            seconds or the moment of the reset, or none.
-        retry: the header of a 202 or 429 in seconds, as a date, or left out.
-        cuts_per_page: serve a ``per_page`` over the maximum as the maximum, not as a 400.
+        metadata: where the page numbers are: in ``pagination``, in ``meta``, beside the rows, in
+            ``X-`` headers, or nowhere.
+        link: where the download URL is: in this field, relative in ``download_url``, or only in the
+            header ``Location``.
+        words: the names of an export's states.
+        rate: the headers of the request limit: those of the IETF draft, ``X-RateLimit-*`` with the
+            reset in seconds or as a timestamp, or none.
+        retry: the ``Retry-After`` of a 202 or 429: in seconds, as a date, or none.
+        cuts_per_page: cut a ``per_page`` over the maximum instead of answering 400.
     """
 
     envelope: Envelope = "events"
@@ -121,7 +121,7 @@ class Dialect(Answers):
         return headers
 
     def retry_after(self, seconds: int, now: int) -> Headers:
-        """Return the header that says when to come again; ``now`` in milliseconds since 1970."""
+        """Return the ``Retry-After`` header; ``now`` in milliseconds since 1970."""
         match self.retry:
             case "seconds":
                 return Answers.retry_after(self, seconds, now)
@@ -132,7 +132,7 @@ class Dialect(Answers):
 
 
 def _seconds(now: int) -> int:
-    """Round up, because a date has no fractions and too early is a refusal again."""
+    """Round up: a date has no fractions, and a client that is too early is refused again."""
     return -(-now // 1000)
 
 
@@ -142,7 +142,7 @@ _PAGE_HEADERS = {
     "X-Total-Count": "total",
     "X-Total-Pages": "total_pages",
 }
-# The word of a dialect for each of the server's own five.
+# The word of a dialect for each of the server's five states.
 STATUS_WORDS: Mapping[Words, Mapping[str, str]] = {
     "reference": {},
     "upper": {
@@ -231,11 +231,11 @@ DIALECTS: Mapping[str, Choice] = {
 def dialect_of(names: str) -> Dialect:
     """Combine named choices, separated by commas, into a dialect.
 
-    One named set may come first, and single choices refine it; two of them for the same gap
-    contradict each other.
+    One set may come first, and single choices refine it. Two choices for the same gap contradict
+    each other.
 
     Raises:
-        DialectError: an unknown name, a contradiction, or a body that cannot hold its numbers.
+        DialectError: an unknown name, a contradiction, or no place for the page numbers.
 
     Examples:
         >>> dialect_of("envelope-data,meta-flat").metadata

@@ -1,4 +1,4 @@
-"""What each effect does to one request and its answer; no body is collected in memory."""
+"""The effects: what each does to one request and its response, without buffering bodies."""
 
 import asyncio
 import math
@@ -29,14 +29,14 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 class NoConnection(RuntimeError):
-    """The application runs under a server that does not offer its connections."""
+    """The application runs under a server that gives no access to its connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request under way: the application and what ASGI calls it with.
+    """One request in progress: the application and its ASGI arguments.
 
-    ``pause`` waits for so many seconds; ``answers`` are those of the server.
+    ``pause`` waits for a number of seconds; ``answers`` are the server's.
     """
 
     app: ASGIApp
@@ -47,15 +47,15 @@ class Exchange:
     answers: Answers
 
     async def run(self, *, send: Send | None = None, answers: Answers | None = None) -> None:
-        """Let the application answer, through another ``send`` or with other answers."""
+        """Run the application, optionally with another ``send`` or other answers."""
         if answers is not None:
             answer_with(self.scope, answers)
         await self.app(self.scope, self.receive, send or self.send)
 
     async def end(self, *, reset: bool) -> None:
-        """End the connection and wait until it is gone: no answer is missing then.
+        """Close the connection and wait until it is gone, so that no response is missing.
 
-        A reset drops what is not sent yet.
+        A reset drops all unsent bytes.
         """
         extension = (self.scope.get("extensions") or {}).get(CONNECTION)
         if extension is None:
@@ -64,7 +64,7 @@ class Exchange:
             )
         transport = cast("asyncio.Transport", extension["transport"])
         if reset:
-            # A linger time of zero is what turns closing into a reset (RFC 9293, section 3.10.5).
+            # A linger time of zero turns closing into a reset (RFC 9293, section 3.10.5).
             transport.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
             )
@@ -76,7 +76,7 @@ class Exchange:
 
 
 async def play(fault: Fault, exchange: Exchange) -> None:
-    """Serve one request in the way that a fault wants it."""
+    """Serve one request with a fault."""
     send, answers = exchange.send, exchange.answers
     match fault.effect:
         case "status":
@@ -89,7 +89,7 @@ async def play(fault: Fault, exchange: Exchange) -> None:
         case "reset":
             await exchange.end(reset=True)
         case "empty_reply":
-            # The request takes effect, but its answer is not sent.
+            # The request takes effect, but its response is not sent.
             await exchange.run(send=_drop)
             await exchange.end(reset=False)
         case "truncated_body":
@@ -128,14 +128,14 @@ def _status_answer(fault: Fault) -> Response:
 
 
 async def _drop(_message: Message) -> None:
-    """Keep a message of the answer back."""
+    """Drop a message of the response."""
 
 
 def _cut(send: Send, *, announce: bool) -> Send:
-    """Return a ``send`` that lets only the first half of a body through.
+    """Return a ``send`` that passes only the first half of a body.
 
-    Either the half is announced as the whole length, so that the answer is well framed, or the
-    full length stays announced and the body is left open.
+    With ``announce``, ``Content-Length`` is that of the half, so that the response is complete
+    HTTP; otherwise it stays that of the full body, which then ends early.
     """
     left = 0
 
@@ -156,7 +156,7 @@ def _cut(send: Send, *, announce: bool) -> Send:
 
 
 def _gzip(send: Send) -> Send:
-    """Return a ``send`` that packs a body as gzip without its end; a gzip file passes as it is."""
+    """Return a ``send`` that compresses a body without its end; a gzip file passes unchanged."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     is_file = False
 
@@ -171,7 +171,7 @@ def _gzip(send: Send) -> Send:
         elif not is_file:
             body = packer.compress(message.get("body", b""))
             if not message.get("more_body", False):
-                # All that was put in comes out, but neither the last block nor the checksum.
+                # Flush all input, but leave out the last block and the checksum.
                 body += packer.flush(zlib.Z_SYNC_FLUSH)
             message = {**message, "body": body}
         await send(message)
@@ -180,7 +180,7 @@ def _gzip(send: Send) -> Send:
 
 
 def _slow(send: Send, pause: Pause, *, seconds: float) -> Send:
-    """Return a ``send`` that spreads a body over some seconds; the first piece is sent at once."""
+    """Return a ``send`` that spreads a body over some seconds, the first piece at once."""
     size = 1
     is_first = True
 

@@ -1,23 +1,23 @@
-"""Faults as plain data: an effect, the requests it is for, and when it strikes.
+"""Faults as plain data: an effect, the requests that it matches, and when it strikes.
 
-The short form is what tests write: ``503 once per hour``, ``reset on events after 3``. Words are
-separated by spaces and may be in any case; the clauses after the effect come in any order, each at
-most once::
+Tests write the short form: ``503 once per hour``, ``reset on events after 3``. Spaces separate the
+words, which are case-insensitive; the clauses after the effect come in any order, each at most
+once::
 
     fault   = effect clause*
-    effect  = STATUS [ "retry-after" SECONDS ]         an answer of this status instead
+    effect  = STATUS [ "retry-after" SECONDS ]         a response with this status
             | "latency" TIME | "slow body" TIME        TIME is 200ms or 1.5s
             | "page drift" [ ROWS ]
             | "reset" | "empty reply" | "truncated body" | "truncated gzip" | "bad json"
             | "wrong content type" | "html page"
             | "stuck export" | "failed export" | "expired url"
-    clause  = "on" [ METHOD ] [ OPERATION | PATH ]     PATH begins with "/", "*" is anything
+    clause  = "on" [ METHOD ] [ OPERATION | PATH ]     PATH begins with "/", "*" matches anything
             | "for key" FOUR                           last four characters of the key
             | "after" N                                let N matching requests pass
             | ( "once" | "twice" | N "times" | "always" ) [ "per" ( "hour" | "request" ) ]
             | "with probability" P [ "seed" N ]
 
-Without a clause of times a fault strikes always.
+A fault without "once", "twice" or "times" always strikes.
 """
 
 import re
@@ -50,14 +50,14 @@ Effect = Literal[
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 Every = Literal["hour", "request"]
 
-# What an effect takes besides its name; anything else with it is a mistake.
+# The parameters of each effect.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "status": ("status", "body", "content_type", "retry_after"),
     "latency": ("seconds",),
     "slow_body": ("seconds",),
     "page_drift": ("rows",),
 }
-# Effects that only some operations can show.
+# Effects that only some operations support.
 _ONLY_FOR: dict[str, tuple[str, ...]] = {
     "page_drift": ("events",),
     "stuck_export": ("start_export",),
@@ -71,7 +71,7 @@ _FRACTION = r"[01](\.[0-9]{1,9})?|\.[0-9]{1,9}"
 
 
 class FaultError(ValueError):
-    """A fault that cannot be; the text says what is wrong and what there is."""
+    """An invalid fault; the text says what is wrong and what is possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +84,21 @@ class Fault:
         path: strike only these paths, a pattern with ``*`` and ``?``.
         operation: strike only this operation.
         key: strike only credentials with these last four characters.
-        after: let so many matching requests pass first.
-        times: strike so many times; ``None`` for always.
-        per: count ``times`` anew in every hour of the server's clock, or for every distinct
-            request (method, path and query); ``None`` counts once and for all.
-        probability: strike a matching request with this probability, 0 to 1.
-        seed: of the dice; the same seed strikes the same requests of a sequence.
+        after: let this many matching requests pass first.
+        times: strike this many times; ``None`` means always.
+        per: count ``times`` separately for every ``hour`` of the server's clock, or for every
+            distinct ``request`` (method, path and query); ``None`` never starts again.
+        probability: strike a matching request with this probability, above 0 and up to 1.
+        seed: seed of the random numbers; the same seed strikes the same requests of a sequence.
         status: effect ``status``: the HTTP status.
-        body: effect ``status``: the text sent; the API's JSON error when left out.
+        body: effect ``status``: the body; by default the API's JSON error.
         content_type: effect ``status``: the type of ``body``.
-        retry_after: effect ``status``: the ``Retry-After`` header, sent as it is.
-        seconds: effects ``latency`` and ``slow_body``: how long it takes.
-        rows: effect ``page_drift``: rows by which later pages have moved.
+        retry_after: effect ``status``: the ``Retry-After`` header, sent unchanged.
+        seconds: effects ``latency`` and ``slow_body``: the duration.
+        rows: effect ``page_drift``: how many rows later pages move by.
 
     Raises:
-        FaultError: parts that do not fit together.
+        FaultError: the fields do not fit together.
 
     Examples:
         >>> Fault(effect="status", status=503, operation="events", times=1).operations
@@ -133,18 +133,18 @@ class Fault:
 
     @property
     def label(self) -> str:
-        """The effect in words, as the short text form begins."""
+        """The effect in words, as at the start of the short form."""
         return str(self.status) if self.effect == "status" else self.effect.replace("_", " ")
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The operations that it can strike; empty for all requests."""
+        """The operations that the fault can strike; empty for all requests."""
         if self.operation is not None:
             return (self.operation,)
         return _ONLY_FOR.get(self.effect, ())
 
     def fits(self, request: Entry) -> bool:
-        """Tell whether a request is one of those that it is for."""
+        """Return whether the fault matches a request."""
         return (
             self.method in (None, request.method)
             and (self.path is None or fnmatchcase(request.path, self.path))
@@ -199,7 +199,7 @@ def parse_fault(text: str) -> Fault:
     """Read a fault from its short form; the grammar is at the top of this module.
 
     Raises:
-        FaultError: the text does not follow it; the message names the word.
+        FaultError: the text does not follow the grammar; the message names the word.
 
     Examples:
         >>> parse_fault("503 once per hour").per
@@ -221,7 +221,7 @@ def parse_fault(text: str) -> Fault:
 
 
 class _Words:
-    """The words of one fault, taken from the left."""
+    """The words of one fault, from left to right."""
 
     def __init__(self, text: str) -> None:
         self.left = deque(text.split())
@@ -232,7 +232,7 @@ class _Words:
         return FaultError(f"fault {self._text!r}: {problem}")
 
     def come(self, *patterns: str) -> bool:
-        """Tell whether the next words match these patterns, in any case."""
+        """Return whether the next words match these patterns, case-insensitively."""
         return len(self.left) >= len(patterns) and all(
             re.fullmatch(pattern, word, re.IGNORECASE)
             for pattern, word in zip(patterns, self.left, strict=False)
@@ -247,7 +247,7 @@ class _Words:
         return found
 
     def take(self, pattern: str, expected: str) -> str:
-        """Take the next word, which has to match."""
+        """Take the next word, which must match."""
         if not self.come(pattern):
             found = f", not {self.left[0]!r}" if self.left else " at the end"
             raise self.wrong(f"expected {expected}{found}")
@@ -269,7 +269,7 @@ def _effect(words: _Words) -> dict[str, Any]:
         time = words.take(_TIME, "a time such as 200ms or 1.5s").lower()
         seconds = float(time.rstrip("ms")) / (1000 if time.endswith("ms") else 1)
         return {"effect": effect, "seconds": seconds}
-    # A number that "times" follows counts the strikes, not the rows.
+    # A number before "times" counts the strikes, not the rows.
     if effect == "page_drift" and words.come(_NUMBER) and not words.come(_NUMBER, "times"):
         return {"effect": effect, "rows": int(words.left.popleft())}
     return {"effect": effect}

@@ -1,8 +1,7 @@
-"""The journal: what was asked of the server lately, for tests to assert on.
+"""The journal: the latest requests, for tests to assert on.
 
-It holds no secret: of the credential only the last four characters, as the list of keys shows
-them, of the headers only those named here, of a signed address everything but the signature. A key
-or a token in a place where it should not be is ``***``.
+It holds no secret: only the last four characters of a credential, as in the list of keys, only the
+headers named here, and no signature. ``***`` replaces a misplaced key or token.
 """
 
 import threading
@@ -20,7 +19,7 @@ from adanalytics_server.clock import Clock
 
 # Entries kept; the oldest go first.
 MOST_ENTRIES = 1_000
-# Characters kept of a path, a parameter or a header, so that entries are small.
+# Characters kept of a path, a parameter or a header.
 MOST_CHARACTERS = 500
 KEPT_HEADERS = (
     "accept",
@@ -36,20 +35,20 @@ _SECRET_PARAMETERS = frozenset({"signature", "token", "password", "api_key", "ac
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request and what became of it.
+    """One request and its outcome.
 
     Attributes:
-        number: counts the requests since the start or the last reset, from 1.
-        at: when it came, in milliseconds since 1970, by the server's clock.
+        number: number of the request since the start or the last reset, from 1.
+        at: time of arrival by the server's clock, in milliseconds since 1970.
         method: the HTTP method.
         path: the path without the query, percent-decoded.
-        query: the parameters in their order, signatures and the like replaced by ``***``.
+        query: the parameters in order; ``***`` replaces signatures and credentials.
         operation: one of ``adanalytics_server.api.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
-        headers: those of ``KEPT_HEADERS`` that were sent.
-        status: of the answer; ``None`` when the connection was ended instead.
-        fault: the fault that struck, in its short text form, or ``None``.
-        request_id: the ``X-Request-Id`` of the answer.
+        headers: the request headers in ``KEPT_HEADERS``.
+        status: the status of the response; ``None`` if the connection was closed instead.
+        fault: the effect that struck, in words, or ``None``.
+        request_id: the ``X-Request-Id`` of the response.
     """
 
     number: int
@@ -75,7 +74,7 @@ class Journal:
         self._count = 0
 
     def begin(self, request: Request) -> Entry:
-        """Count a request and return its entry, still without status and fault."""
+        """Count a request and return its entry, without a status or fault yet."""
         with self._lock:
             self._count += 1
             number = self._count
@@ -89,7 +88,7 @@ class Journal:
             path=_shown(path),
             query=_shown_query(request.scope["query_string"]),
             operation=operation_of(request.method, path),
-            # Of a short credential, the last four would be too much of it.
+            # The last four characters would reveal too much of a short credential.
             key=credential.strip()[-4:] if is_bearer else None,
             headers={
                 name: _shown(text) for name, text in request.headers.items() if name in KEPT_HEADERS
@@ -100,12 +99,12 @@ class Journal:
         )
 
     def add(self, entry: Entry) -> None:
-        """Keep an entry: just before the first byte of its answer is sent."""
+        """Add an entry, just before the first byte of its response is sent."""
         with self._lock:
             self._entries.append(entry)
 
     def entries(self) -> list[Entry]:
-        """List the requests in the order in which they were answered."""
+        """List the requests in the order of their responses."""
         with self._lock:
             return list(self._entries)
 
@@ -114,7 +113,7 @@ class Journal:
         self.restore((0, ()))
 
     def capture(self) -> tuple[int, tuple[Entry, ...]]:
-        """Return what ``restore`` needs to come back to this state."""
+        """Return the current state for ``restore``."""
         with self._lock:
             return self._count, tuple(self._entries)
 
@@ -126,12 +125,12 @@ class Journal:
 
 
 def _shown(text: str) -> str:
-    """Shorten a path, a value or a header for an entry, without what is a credential."""
+    """Shorten a path, a value or a header for an entry and hide credentials."""
     return hide_credentials(text, mark="***")[:MOST_CHARACTERS]
 
 
 def _shown_query(query: bytes) -> tuple[tuple[str, str], ...]:
-    """Split a query string for an entry; what signs an address is left out."""
+    """Split a query string for an entry and hide signatures."""
     pairs = parse_qsl(query.decode("latin-1")[: 10 * MOST_CHARACTERS], keep_blank_values=True)
     return tuple(
         (_shown(name), "***" if name in _SECRET_PARAMETERS else _shown(text))

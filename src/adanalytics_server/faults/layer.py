@@ -1,4 +1,4 @@
-"""The faults of a running server, and the layer that plays them; there only with test controls."""
+"""The faults of a running server, and the layer that applies them; only with test controls."""
 
 import asyncio
 import copy
@@ -19,21 +19,21 @@ from adanalytics_server.faults.effects import Exchange, play
 from adanalytics_server.faults.fault import Fault, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 
-# Distinct requests that a fault "per request" remembers; the one seen longest ago goes first.
+# Distinct requests that a fault "per request" remembers; the least recent goes first.
 MOST_REQUESTS = 10_000
 CONTROL_PREFIX = "/_control/"
 
 
 @dataclass(slots=True)
 class _Armed:
-    """A fault with its counters; ``began`` is the first strike of the hour that counts."""
+    """A fault with its counters; ``began`` is the first strike of the current hour."""
 
     fault: Fault
     dice: random.Random
     matched: int = 0
     struck: int = 0
     began: int | None = None
-    # The strikes that count, of each request for a fault "per request", else under one name.
+    # The strikes per request for a fault "per request", else under one name.
     strikes: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
 
     def hits(self, request: Entry, now: int) -> bool:
@@ -58,14 +58,14 @@ class _Armed:
 
 
 def _digest(request: Entry) -> bytes:
-    """Name a request in a few bytes, however long its address is."""
+    """Identify a request in a few bytes, however long its URL is."""
     text = repr((request.method, request.path, request.query))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class FaultCount:
-    """How often a fault matched a request and how often it struck one."""
+    """How often a fault matched, and how often it struck."""
 
     fault: Fault
     matched: int
@@ -73,7 +73,7 @@ class FaultCount:
 
 
 class Faults:
-    """Armed faults in their order; the first that strikes a request has it to itself."""
+    """Armed faults in order; only the first that strikes a request applies."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -82,17 +82,17 @@ class Faults:
         self._held: set[asyncio.Future[None]] = set()
 
     def add(self, *faults: str | Fault) -> None:
-        """Arm faults behind those that are there.
+        """Arm faults after the armed ones.
 
         Raises:
-            FaultError: a text that is no fault; then none of them is armed.
+            FaultError: a text is not a fault; none of them is armed.
         """
         parsed = [parse_fault(fault) if isinstance(fault, str) else fault for fault in faults]
         with self._lock:
             self._armed += [_Armed(fault, random.Random(fault.seed)) for fault in parsed]  # noqa: S311  # dice, not secrets
 
     def clear(self) -> None:
-        """Disarm all, and let the requests that they hold up go on."""
+        """Disarm all faults; the requests that they delay continue."""
         with self._lock:
             self._armed = []
         self.release()
@@ -103,7 +103,7 @@ class Faults:
             return [FaultCount(armed.fault, armed.matched, armed.struck) for armed in self._armed]
 
     def strike(self, request: Entry) -> Fault | None:
-        """Return the fault that strikes a request, and count it."""
+        """Return the fault that strikes a request, and count the strike."""
         now = self._clock.now()
         with self._lock:
             for armed in self._armed:
@@ -112,7 +112,7 @@ class Faults:
         return None
 
     async def pause(self, seconds: float) -> None:
-        """Hold a request up for real seconds, or until ``release``."""
+        """Delay a request for real seconds, or until ``release``."""
         held = asyncio.get_running_loop().create_future()
         with self._lock:
             self._held.add(held)
@@ -123,14 +123,14 @@ class Faults:
                 self._held.discard(held)
 
     def release(self) -> None:
-        """Let all requests go on that are held up; may be called from any thread."""
+        """Let all delayed requests continue; may be called from any thread."""
         with self._lock:
             held, self._held = self._held, set()
         for future in held:
             future.get_loop().call_soon_threadsafe(future.cancel)
 
     def capture(self) -> list[_Armed]:
-        """Return what ``restore`` needs to come back to this state, dice included."""
+        """Return the current state for ``restore``, random numbers included."""
         with self._lock:
             return copy.deepcopy(self._armed)
 
@@ -141,7 +141,7 @@ class Faults:
 
 
 class FaultLayer:
-    """ASGI middleware: each request may meet a fault and leaves an entry in the journal."""
+    """ASGI middleware that applies a fault to a request and records it in the journal."""
 
     def __init__(self, app: ASGIApp, faults: Faults, journal: Journal, answers: Answers) -> None:
         self._app = app
@@ -150,7 +150,7 @@ class FaultLayer:
         self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; the control API itself is out of the reach of faults."""
+        """Serve one request; faults never strike the control API."""
         if scope["type"] != "http" or scope["path"].startswith(CONTROL_PREFIX):
             await self._app(scope, receive, send)
             return
@@ -166,7 +166,7 @@ class FaultLayer:
             is_recorded = True
 
         async def send_recorded(message: Message) -> None:
-            # Before the first byte, so that a client that has the answer finds the entry.
+            # Before the first byte, so that a client with the response finds the entry.
             if message["type"] == "http.response.start":
                 record(message["status"])
             await send(message)

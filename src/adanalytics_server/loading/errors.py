@@ -1,10 +1,10 @@
-"""What can be wrong with a file that is to be loaded.
+"""Errors of files to load.
 
 .. code-block:: text
 
     ValueError
-    ├── FieldError      one value of one row; knows the field, not yet the place
-    └── LoadError       the file; knows the place
+    ├── FieldError      one value of one row: the field, without the line
+    └── LoadError       the file, with the line
 """
 
 from pathlib import Path
@@ -23,15 +23,15 @@ class FieldError(ValueError):
 
 
 class LoadError(ValueError):
-    """A file that was refused as a whole.
+    """A file was rejected.
 
     >>> str(LoadError(Path("day.csv"), 7, "country", "'de' is not two upper-case letters"))
     "day.csv:7: country: 'de' is not two upper-case letters; nothing was loaded"
 
     Args:
-        path: the file, as it was given.
-        line: physical line, from 1; for parquet the row, from 1; ``None`` for the file as such.
-        field: field of the event, or ``None`` when the row as such is bad.
+        path: the file, as given.
+        line: physical line, from 1; for parquet the row, from 1; ``None`` for the whole file.
+        field: field of the event, or ``None`` if the whole row is bad.
         message: what is wrong and what to do, without a full stop.
     """
 

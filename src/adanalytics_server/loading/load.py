@@ -1,4 +1,4 @@
-"""Loading a file of events: read and check everything, then store it in one step."""
+"""Load a file of events: read and check everything, then store it in one step."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -25,12 +25,13 @@ ROWS_BETWEEN_REPORTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of a load or a generation.
+    """The progress of loading or generating events.
 
     Attributes:
         stage: ``reading`` rows of a file, ``storing`` events, ``generating`` and storing them.
         rows: rows or events done in this stage.
-        fraction: how much of the stage is done, 0.0 to 1.0; by bytes where rows are not known.
+        fraction: the part of the stage that is done, 0.0 to 1.0; by bytes if the number of rows is
+            unknown.
     """
 
     stage: Literal["reading", "storing", "generating"]
@@ -43,17 +44,17 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadReport:
-    """What became of the rows of a file.
+    """The result of loading a file.
 
     Attributes:
-        rows: rows of the file, those not taken included.
+        rows: all rows of the file.
         not_taken: rows that a condition left out.
-        stored: events that are new.
-        duplicates: events whose id was there already, or twice in the file.
-        days: days that have new events, in order.
-        replaced_hours: hours that lost what they had before.
-        ignored_columns: columns that play no part, in their order.
-        times_without_zone: timestamps that named no zone and were counted as UTC.
+        stored: new events.
+        duplicates: events whose id was already stored, or came twice in the file.
+        days: days with new events, in order.
+        replaced_hours: hours whose old events were removed.
+        ignored_columns: columns that set no field, in order.
+        times_without_zone: timestamps without a zone, read as UTC.
     """
 
     rows: int
@@ -77,25 +78,25 @@ def load_file(
     progress: OnProgress | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> LoadReport:
-    """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file, all of it or nothing.
+    """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file completely or not at all.
 
-    Loading the same rows again adds nothing, in whatever order they come. The partner's files
-    are not locked before every row has been checked.
+    Loading the same rows again, in any order, adds nothing. The partner's files are locked only
+    after every row has been checked.
 
     Args:
         store: the partner's files.
         path: the file; its suffix is its format.
-        partner_id: the partner; a row that names another one is an error.
-        currency: ISO 4217 code of the partner; a row in another one is an error.
+        partner_id: the partner; a row of another partner is an error.
+        currency: ISO 4217 code of the partner; a row in another currency is an error.
         mapping: how columns become fields.
-        replace_hours: hours that occur in the file lose what they had before.
+        replace_hours: remove the old events of every hour in the file.
         progress: called every few thousand rows, and at the end of each stage.
-        most_bytes: memory for rows while they are sorted; more of them go to temporary files
-            in the partner's folder.
+        most_bytes: memory for sorting rows; the rest goes to temporary files in the partner's
+            folder.
 
     Raises:
-        LoadError: the file, or one row of it, cannot be loaded; nothing was.
-        sqlite3.OperationalError: another load holds the partner's files.
+        LoadError: the file or one of its rows is bad; nothing was loaded.
+        sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; nothing was loaded.
 
     Examples:
@@ -134,14 +135,14 @@ def load_file(
 
 
 class _Reader:
-    """Reads all rows of a file into a sorter and says where a bad one is."""
+    """Reads all rows of a file into a sorter and locates a bad one."""
 
     def __init__(
         self, path: Path, source: RowSource, normalizer: Normalizer, mapping: Mapping
     ) -> None:
         self.rows = 0
         self.not_taken = 0
-        # Of the events, since 1970: as many entries as a file has hours.
+        # Hours since 1970.
         self.hours: set[int] = set()
         self._path = path
         self._source = source
@@ -164,7 +165,7 @@ class _Reader:
                 raise LoadError(self._path, line, error.field, error.message) from error
             self._add(sorter, record)
         if not self._source.has_header:
-            # Only now is it known that no row had a column that was asked for.
+            # Only after the last row is it certain that a required column is missing.
             self._check_columns()
         report(Progress("reading", self.rows, 1.0))
 
@@ -184,7 +185,7 @@ class _Reader:
 
 
 def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Generator[Record]:
-    """Name sorted records and sort again, by the new ids, those of the same time."""
+    """Give sorted records their ids, then sort those of the same time by id."""
     for _, same_time in groupby(named(records), key=attrgetter("time")):
         with RecordSorter(folder=folder, most_bytes=most_bytes) as sorter:
             for record in same_time:

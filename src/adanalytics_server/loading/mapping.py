@@ -1,4 +1,4 @@
-"""How rows of any file become rows of event fields: columns, constants, and rows to take."""
+"""Map the columns of any file to event fields: renamed columns, constants, and conditions."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Row
@@ -9,7 +9,7 @@ from adanalytics_server.loading.values import FIELDS, Field, text_of
 
 
 class MappingError(ValueError):
-    """A mapping, constant or condition that cannot be meant; says which and why."""
+    """An invalid mapping, constant or condition; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Mapping:
     ({'event_time': 'timestamp'}, {'supply_tag_id': 7})
 
     Attributes:
-        columns: field -> the column it is read from.
-        constants: field -> its value in every row, already parsed; ``None`` is null.
-        where: pairs of column and raw text; a row is taken when all of them hold.
+        columns: field -> the column to read it from.
+        constants: field -> its parsed value for every row; ``None`` is null.
+        where: pairs of column and raw text; a row is loaded if all of them match.
     """
 
     columns: dict[str, str]
@@ -40,7 +40,7 @@ class Mapping:
         constants: Iterable[str] = (),
         where: Iterable[str] = (),
     ) -> Self:
-        """Read the options ``--map``, ``--set`` and ``--where`` as they are typed.
+        """Parse the options ``--map``, ``--set`` and ``--where``.
 
         Args:
             columns: ``FIELD=COLUMN`` texts.
@@ -61,11 +61,11 @@ class Mapping:
         return cls(renamed, fixed, tuple(_halves("--where", text) for text in where))
 
     def takes(self, row: Row[str, object]) -> bool:
-        """Tell whether all conditions hold; a column that a row lacks is empty."""
+        """Return whether a row matches all conditions; a missing column counts as empty."""
         return all(text_of(row.get(column)) == value for column, value in self.where)
 
     def fields_by_column(self) -> dict[str, tuple[Field, ...]]:
-        """List for each column of interest the fields that are read from it."""
+        """List the fields to read from each column."""
         found: dict[str, tuple[Field, ...]] = {}
         for name, field in FIELDS.items():
             if name not in self.constants:

@@ -1,8 +1,8 @@
-"""Rows of one file, after its mapping, as records ready to be stored.
+"""Turn the mapped rows of a file into records ready to be stored.
 
-An event that comes without an id gets one: the UUIDv5 of the whole event and of how many equal
-events the file had before it. So two impressions that look alike stay two, and a file that is
-loaded twice, in whatever order, adds nothing.
+An event without an id gets one: the UUIDv5 of the whole event and of the number of equal events
+before it in the file. So two equal impressions stay two, and loading the same rows again, in any
+order, adds nothing.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -34,18 +34,18 @@ _AUCTION_ID = b'"auction_id":"'
 
 
 def auction_of(event_id: str) -> str:
-    """Derive the auction of an event that names none: UUIDv5 of its id's canonical text."""
+    """Derive a missing auction id: the UUIDv5 of the event id's canonical text."""
     return str(uuid5(AUCTION_NAMESPACE, event_id))
 
 
 def named(records: Iterable[Record]) -> Iterator[Record]:
-    """Give each record without an id its own.
+    """Give an id to each record without one.
 
-    The name that is hashed is the occurrence, from 0, in decimal, a line feed, and the body,
-    in which the ids that are still to be derived are empty strings.
+    The hashed name is the occurrence in decimal, from 0, a line feed, and the body with an empty
+    string for each id that is still to be derived.
 
     Args:
-        records: sorted, so that equal bodies without an id stand together.
+        records: sorted, so that equal bodies without an id are adjacent.
 
     Yields:
         The records in the same order, all with ids.
@@ -64,8 +64,8 @@ def named(records: Iterable[Record]) -> Iterator[Record]:
 def _with_id(record: Record, occurrence: int) -> Record:
     event_id = uuid5(EVENT_NAMESPACE, f"{occurrence}\n{record.body.decode()}")
     text = str(event_id)
-    # The first match is the field: no text of the file stands before it. Whether it is empty is
-    # asked right there, because key_values may hold the same key.
+    # The first match is the field: no text of the file comes before it. Look for the empty id right
+    # there, because key_values may have the same key.
     before, name, after = record.body.partition(_AUCTION_ID)
     auction = auction_of(text).encode() if after.startswith(b'"') else b""
     head = before.replace(_EMPTY_EVENT_ID, f'{{"event_id":"{text}"'.encode(), 1)
@@ -73,16 +73,15 @@ def _with_id(record: Record, occurrence: int) -> Record:
 
 
 def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Record:
-    """Build the record of an event from the fields that are known of it.
+    """Build the record of an event from its known fields.
 
-    Without ``event_id`` the record's id is empty, in the body too, until
-    ``adanalytics_server.loading.records.named`` fills it in.
+    Without ``event_id`` the record's id is empty, in the body too, until ``named`` fills it in.
 
     Args:
-        given: field -> parsed value, nulls left out; the required fields are there. Times are
+        given: field -> parsed value, without nulls, with all required fields. Times are
             ``adanalytics_server.loading.values.Instant``, money is nanos.
-        partner_id: the partner whose file it is.
-        currency: ISO 4217 code of that partner.
+        partner_id: the partner.
+        currency: ISO 4217 code of the partner.
 
     Raises:
         FieldError: two fields contradict each other, or the partner.
@@ -139,7 +138,7 @@ def _encoded(event: LogEvent) -> bytes:
     try:
         return encode_event(event)
     except UnicodeEncodeError as error:
-        # Half of a surrogate pair, which JSON can spell as \ud800 and UTF-8 cannot hold.
+        # An unpaired surrogate, which JSON can write as \ud800 and UTF-8 cannot encode.
         lone = error.object[error.start]
         values = msgspec.structs.asdict(event)
         field = next(name for name, value in values.items() if lone in _all_text(value))
@@ -159,9 +158,8 @@ class Normalizer:
     """Makes the records of one file, for one partner.
 
     Attributes:
-        names: ``(dimension, id) -> name`` as the rows gave them, the last one of an id; one
-            entry per campaign and demand tag, as many as the rollups of the load have.
-        times_without_zone: timestamps so far that named no zone and were counted as UTC.
+        names: ``(dimension, id) -> name``, the last name of each campaign and demand tag.
+        times_without_zone: timestamps so far without a zone, read as UTC.
     """
 
     def __init__(self, *, partner_id: str, currency: str, mapping: Mapping) -> None:
@@ -176,10 +174,10 @@ class Normalizer:
         }
 
     def check_columns(self, columns: Collection[str]) -> None:
-        """Check that a file with these columns, all it has, can give what is needed.
+        """Check that the columns of a file include all that are needed.
 
         Raises:
-            FieldError: a column that was asked for, or one of a required field, is not there.
+            FieldError: a mapped column, or the column of a required field, is missing.
         """
         for field, column in self._mapping.columns.items():
             if column not in columns:
@@ -192,12 +190,12 @@ class Normalizer:
                 raise FieldError(field, f"the file has no such column; {_ways_to_give(field)}")
 
     def ignored(self, columns: Collection[str]) -> tuple[str, ...]:
-        """Return those of the columns that play no part, in their order."""
+        """Return the columns that set no field, in order."""
         used = {*self._by_column, *(column for column, _ in self._mapping.where)}
         return tuple(column for column in columns if column not in used)
 
     def record(self, row: Row[str, object]) -> Record:
-        """Turn a row into a record; its id is empty when the row gives none.
+        """Turn a row into a record; its id is empty if the row has none.
 
         Raises:
             FieldError: a value breaks its field's rule, is missing, or contradicts another.
@@ -220,7 +218,7 @@ class Normalizer:
                 continue
             for field in self._by_column.get(column, ()):
                 try:
-                    # Cells of a CSV file are all text: no call more than needed for each.
+                    # All cells of a CSV file are text: save a call for each.
                     given[field.name] = (
                         field.parse(value) if type(value) is str else field.read(value)
                     )
@@ -230,7 +228,7 @@ class Normalizer:
         return given
 
     def _take_names(self, given: dict[str, Any]) -> None:
-        """Move the names, which are no fields of the event, from a row to ``names``."""
+        """Move the names, which are not fields of the event, from a row to ``names``."""
         for name_field, id_field in NAME_FIELDS.items():
             name = given.pop(name_field, None)
             if name is None:

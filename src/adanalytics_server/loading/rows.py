@@ -1,7 +1,7 @@
 """The rows of a file: CSV, JSON lines or parquet, each row with the line it starts on.
 
 A reader has ``columns``, the names seen so far; ``has_header`` says whether they are complete
-before the first row. Memory holds a line, or a batch of a parquet file.
+before the first row. It holds one line in memory, or one batch of a parquet file.
 """
 
 import csv
@@ -22,22 +22,22 @@ from adanalytics_server.loading.values import Number, decode_json, kind_of
 
 
 class NumberedRow(NamedTuple):
-    """A row and the physical line it starts on, from 1 (for parquet the row's number)."""
+    """A row and the physical line that it starts on, from 1 (for parquet the row number)."""
 
     line: int
     values: dict[str, object]
 
 
-# Longer lines are refused, so that one line cannot fill the memory.
+# A limit, so that one line cannot fill the memory.
 MOST_LINE_BYTES = 1 << 20
 
 
 class _TextFile:
-    """An open file of lines, plain or gzip, each checked and counted."""
+    """An open text file, plain or gzip, whose lines are checked and counted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        # Of the line read last, from 1.
+        # Number of the last line read, from 1.
         self._number = 0
         self._stack = ExitStack()
         try:
@@ -67,7 +67,7 @@ class _TextFile:
                 raise self._error(f"the line is not UTF-8 text ({error.reason})") from error
 
     def fraction_read(self) -> float:
-        """Tell how much of the file on disk has been read, 0.0 to 1.0."""
+        """Return how much of the file on disk has been read, 0.0 to 1.0."""
         return self._raw.tell() / self._size if self._size else 1.0
 
     def close(self) -> None:
@@ -88,18 +88,18 @@ class _TextFile:
             raise LoadError(self._path, None, None, message) from error
 
 
-# Characters of one cell. The module's own limit is 131,072; a line has one of 1 MiB, but a quoted
+# Characters of one cell. The csv module's default is 131,072; a line may have 1 MiB, and a quoted
 # cell may have many lines.
 MOST_CELL_CHARACTERS = 1 << 20
 
 
 class CsvRows(_TextFile):
-    """Rows of an open CSV file; lines that are blank are no rows."""
+    """Rows of an open CSV file, without blank lines."""
 
     has_header = True
 
     def __init__(self, path: Path) -> None:
-        # The limit is one for the whole process, so it is raised and never lowered.
+        # The limit applies to the whole process, so raise it and never lower it.
         csv.field_size_limit(max(csv.field_size_limit(), MOST_CELL_CHARACTERS))
         super().__init__(path)
         self._reader = csv.reader(self._text_lines(), strict=True)
@@ -110,7 +110,7 @@ class CsvRows(_TextFile):
             raise
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Give each row with the line it starts on; a quoted cell may hold line ends."""
+        """Yield each row with the line that it starts on; a quoted cell may contain line ends."""
         columns = self.columns
         width = len(columns)
         for line, cells in self._numbered_cells():
@@ -149,22 +149,22 @@ def _explained(error: csv.Error) -> str:
     return f"invalid CSV ({error})"
 
 
-# Names are kept to report the ignored ones; keys that are data would never stop coming.
+# Limits the names kept for the report of ignored columns: a file may use data as keys.
 MOST_COLUMNS = 10_000
 
 
 class JsonlRows(_TextFile):
-    """Rows of an open JSONL file; lines that are blank are no rows."""
+    """Rows of an open JSONL file, without blank lines."""
 
     has_header = False
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        # A dictionary, because it keeps the order of appearance.
+        # A dictionary, because it keeps the order.
         self.columns: dict[str, None] = {}
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Give each object with its line."""
+        """Yield each object with its line."""
         empty = True
         for text in self._text_lines():
             if text.isspace():
@@ -192,24 +192,24 @@ class JsonlRows(_TextFile):
         try:
             "".join(row).encode()
         except UnicodeEncodeError as error:
-            # Half of a surrogate pair, which no report of the columns could show.
+            # An unpaired surrogate, which no report of the columns could show.
             lone = error.object[error.start]
             raise self._error(f"a key contains the unpaired surrogate {lone!r}") from error
 
 
-# Rows that are Python objects at the same time.
+# Rows held as Python objects at a time.
 BATCH_ROWS = 2_000
 
 
 class ParquetRows:
-    """Rows of an open parquet file; nested columns are those of ``key_values`` only."""
+    """Rows of an open parquet file; only ``key_values`` may be a nested column."""
 
     has_header = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            # By name: pyarrow is an extra, and has no types.
+            # By name: pyarrow is an extra without types.
             self._arrow: Any = import_module("pyarrow")
             parquet: Any = import_module("pyarrow.parquet")
         except ModuleNotFoundError as error:
@@ -230,14 +230,14 @@ class ParquetRows:
         self._done = 0
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Give each row with its number, from 1."""
+        """Yield each row with its number, from 1."""
         for columns in self._columns_of_batches():
             for values in zip(*self._plain(columns), strict=True):
                 self._done += 1
                 yield NumberedRow(self._done, dict(zip(self.columns, values, strict=True)))
 
     def fraction_read(self) -> float:
-        """Tell how much of the file has been read, 0.0 to 1.0."""
+        """Return how much of the file has been read, 0.0 to 1.0."""
         return self._done / self._total if self._total else 1.0
 
     def close(self) -> None:
@@ -256,7 +256,7 @@ class ParquetRows:
         for name, stored in zip(self.columns, columns, strict=True):
             column = stored.dictionary_decode() if types.is_dictionary(stored.type) else stored
             if types.is_timestamp(column.type):
-                # As text: Python's times have neither nanoseconds nor years after 9999.
+                # As text: Python's times have no nanoseconds and no years after 9999.
                 zone = None if column.type.tz is None else "UTC"
                 column = column.cast(self._arrow.timestamp(column.type.unit, tz=zone))
                 column = column.cast(self._arrow.string())
@@ -268,7 +268,7 @@ class ParquetRows:
     def _mappings(
         self, name: str, column: list[list[tuple[str, object]] | None]
     ) -> Iterator[dict[str, object] | None]:
-        """Turn maps into mappings; Arrow lets a key be there twice."""
+        """Turn maps into dictionaries; Arrow allows repeated keys."""
         for row, pairs in enumerate(column, start=self._done + 1):
             found = None if pairs is None else dict(pairs)
             if found is not None and pairs is not None and len(found) < len(pairs):
@@ -284,7 +284,7 @@ class ParquetRows:
 
 
 def _json_value(value: object) -> object:
-    """Turn a Python value of Arrow into what JSON would have given for it."""
+    """Convert a Python value from Arrow to its JSON equivalent."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):
@@ -299,8 +299,8 @@ def open_rows(path: Path) -> RowSource:
     """Open a file by its suffix: .csv, .jsonl or .ndjson, plain or .gz, or .parquet.
 
     Raises:
-        LoadError: no such file, another suffix, an unreadable or empty file, a bad header, or a
-            parquet file without pyarrow.
+        LoadError: the file is missing, unreadable or empty, has another suffix or a bad header, or
+            is parquet and pyarrow is missing.
     """
     _check_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -316,7 +316,7 @@ def open_rows(path: Path) -> RowSource:
 
 
 def _check_file(path: Path) -> None:
-    """See that there is a file before its name is judged."""
+    """Check that the file exists before its suffix is checked."""
     try:
         path.stat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Sorting any number of records in bounded memory: runs in memory, then files, then a merge."""
+"""Sort any number of records in bounded memory: runs in memory, then files, then a merge."""
 
 import heapq
 import tempfile
@@ -13,13 +13,13 @@ import msgspec
 
 from adanalytics_server.storage.events import Record
 
-# Memory of the records of one run. With the readers below it bounds the whole sort.
+# Memory for the records of one run. With the readers below, it limits the memory of a sort.
 MOST_BYTES = 64 << 20
-# Files that are read at once; beyond them, files of a level become one of the next.
+# Files read at once; when a level has this many, they merge into one file of the next level.
 MOST_RUNS = 32
 # Records of each of those files in memory.
 _BLOCK = 64
-# A record's tuple, numbers and object headers, besides its body.
+# Bytes of a record's tuple, numbers and object headers, without its body.
 _OVERHEAD = 300
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -27,7 +27,7 @@ _decode = msgspec.msgpack.Decoder(list[Record]).decode
 
 
 class RecordSorter:
-    """Takes records in any order and gives them back sorted as tuples; a context manager.
+    """Takes records in any order and yields them sorted as tuples; a context manager.
 
     >>> with RecordSorter(folder=Path("/var/tmp")) as sorter:
     ...     sorter.add(later)
@@ -36,9 +36,9 @@ class RecordSorter:
     True
 
     Args:
-        folder: where runs go that memory cannot hold; made when it is needed. The files have
-            no names, so that nothing is left of a killed process.
-        most_bytes: memory that the records of a run may take, about.
+        folder: where runs go that do not fit in memory; created if needed. The files have no
+            names, so a killed process leaves nothing behind.
+        most_bytes: approximate memory for the records of a run.
     """
 
     def __init__(self, *, folder: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -63,10 +63,10 @@ class RecordSorter:
         self._levels = []
 
     def add(self, record: Record) -> None:
-        """Take a record.
+        """Add a record.
 
         Raises:
-            OSError: the folder cannot take a run, for example because the disk is full.
+            OSError: a run cannot be written to the folder, for example because the disk is full.
         """
         self._records.append(record)
         self._bytes += len(record.body) + _OVERHEAD
@@ -77,7 +77,7 @@ class RecordSorter:
             self._bytes = 0
 
     def __iter__(self) -> Iterator[Record]:
-        """Give all records sorted; once, after the last one was added."""
+        """Yield all records sorted; call once, after adding the last one."""
         self._records.sort()
         runs = self._runs()
         if not runs:

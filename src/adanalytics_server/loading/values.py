@@ -1,7 +1,6 @@
-"""Values of rows: JSON that loses nothing, timestamps, and the rule of each field of an event.
+"""Values of rows: lossless JSON, timestamps, and the rule for each field of an event.
 
-Empty text is null in every format, so that a CSV file and a JSONL file of the same events
-become the same events.
+Empty text is null in every format, so that a CSV file and a JSONL file give the same events.
 """
 
 import json
@@ -20,16 +19,16 @@ from adanalytics_server.storage.money import nanos_from_text
 
 
 class Number(str):
-    """A number that is no 64-bit integer, as it was written: it never becomes a float."""
+    """The text of a number that is not a 64-bit integer: it never becomes a float."""
 
     __slots__ = ()
 
 
 def decode_json(text: str) -> object:
-    """Read one JSON value; integers become ``int``, larger and other numbers ``Number``.
+    """Read one JSON value; integers become ``int``, other and very long numbers ``Number``.
 
     Raises:
-        ValueError: no valid JSON, a key that occurs twice in an object, or nested too deeply.
+        ValueError: the JSON is invalid, repeats a key in an object, or is nested too deeply.
     """
     try:
         return _DECODER.decode(text)
@@ -40,7 +39,7 @@ def decode_json(text: str) -> object:
 
 
 def text_of(value: object) -> str:
-    """Write a value as the cell of a CSV file would hold it; null is empty.
+    """Write a value as a CSV cell; null is empty.
 
     >>> [text_of(value) for value in (1, True, None, "a", Number("1.50"))]
     ['1', 'true', '', 'a', '1.50']
@@ -93,7 +92,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"invalid JSON ({name} is not allowed)")
 
 
-# Parquet's maps hold values that JSON does not know; they become text, to be refused as such.
+# Parquet maps may hold values that JSON lacks; as text, the field's rule can refuse them.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _DECODER = json.JSONDecoder(
     parse_int=_json_integer,
@@ -103,12 +102,12 @@ _DECODER = json.JSONDecoder(
 )
 
 
-# Python reads more forms than these: weeks, days of the year and, in new versions, 24:00.
+# Python accepts more forms: weeks, days of the year and, in new versions, 24:00.
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?"
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
 )
-# Years of four digits, so that the text of every time has the same length and sorts.
+# Four-digit years, so that the text of every time has the same length and sorts.
 FIRST_DAY = date(1000, 1, 1)
 _FIRST = day_number(FIRST_DAY) * MILLISECONDS_PER_DAY
 _END = (day_number(date(9999, 12, 31)) + 1) * MILLISECONDS_PER_DAY
@@ -126,7 +125,7 @@ class Instant(NamedTuple):
 def parse_timestamp(text: str) -> Instant:
     """Read an ISO 8601 timestamp with ``T`` or a space and any offset, cut to milliseconds.
 
-    Without a zone it counts as UTC.
+    A time without a zone counts as UTC.
 
     >>> parse_timestamp("2026-01-15 01:00:00.123999+01:00")
     Instant(milliseconds=1768435200123, zoned=True)
@@ -155,26 +154,26 @@ def parse_timestamp(text: str) -> Instant:
     return Instant(milliseconds, zoned=at.tzinfo is not None)
 
 
-# Longer than 64 bits, so that what is too large is told from what is no number.
+# Allows more than 64 bits, so that a number that is too large gets its own error.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-# Most columns have few values. Only parsers of short text remember them, so this is little memory.
+# Most columns have few values. Only parsers of short texts use this cache, so it stays small.
 _remembering = lru_cache(maxsize=4096)
 _MOST_REMEMBERED_CHARACTERS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field that a row may give.
+    """One field that a row may have.
 
     Attributes:
         name: as in the event, or ``campaign_name`` or ``demand_tag_name``.
-        parse: turns text that is not empty into the field's value, or raises ``ValueError``.
-        wants: what it takes, for the message about a value of another type.
-        types: the types of decoded JSON it takes besides text.
+        parse: turns non-empty text into the field's value, or raises ``ValueError``.
+        wants: the expected type, for the message about a value of another type.
+        types: the types of decoded JSON that are accepted, besides text.
     """
 
     name: str
@@ -183,7 +182,7 @@ class Field:
     types: tuple[type, ...] = ()
 
     def read(self, value: object) -> object:
-        """Turn a JSON value that is not null into the field's value.
+        """Turn a non-null JSON value into the field's value.
 
         Raises:
             ValueError: the value has another type, or breaks the field's rule.
@@ -291,7 +290,7 @@ def _strings_of_object(text: str) -> dict[str, str]:
 def _strings_by_key(found: dict[object, object]) -> dict[str, str]:
     strings: dict[str, str] = {}
     for key, value in found.items():
-        # A map of a parquet file may have keys of any type.
+        # A parquet map may have keys of any type.
         if type(key) is not str:
             raise ValueError(f"the key {_shown(str(key))} is not a string")
         if type(value) is not str:
@@ -323,13 +322,13 @@ _RULES: dict[Kind, _Rule] = {
     Kind.CURRENCY: _Rule(_matching(_CURRENCY, "three upper-case letters"), "a string"),
     Kind.MONEY: _Rule(_money, "a decimal number", (int, Number)),
     Kind.ERROR_CODE: _Rule(_between(100, 901), "an integer", (int,)),
-    # 1 and 0 are booleans as text only, which is all that a CSV file has.
+    # 1 and 0 are booleans only as text, because a CSV file has nothing else.
     Kind.BOOLEAN: _Rule(_boolean, "true or false", (bool,)),
     Kind.STRINGS: _Rule(_key_values, "an object of strings", (dict,)),
     **{kind: _Rule(_one_of(words), "a string") for kind, words in CHOICES.items()},
 }
 
-# What names become rows of their own for; they are no fields of an event.
+# The names of campaigns and demand tags, which are not fields of an event.
 NAME_FIELDS = {"campaign_name": "campaign_id", "demand_tag_name": "demand_tag_id"}
 FIELDS = {
     **{name: Field(name, *_RULES[field.kind]) for name, field in EVENT_TABLE.items()},

@@ -1,6 +1,6 @@
-"""Generated auctions, as records, out of chance that is the same on every machine.
+"""Generate auctions as records from random numbers that are the same on every machine.
 
-``random.Random`` promises its sequence for one method only; SHAKE-256 promises every bit.
+``random.Random`` guarantees its sequence for one method only; SHAKE-256 guarantees every bit.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ _VARIANT = bytes(byte & 0x3F | 0x80 for byte in range(256))
 
 
 def numbers(key: str) -> Iterator[int]:
-    """Give an endless sequence of integers from 0 to 2**32 - 1 that depends on ``key`` only."""
+    """Yield endless integers from 0 to 2**32 - 1 that depend on ``key`` only."""
     for block in count():
         yield from _WORDS.unpack(_block(f"{key}/number/{block}", _WORDS.size))
 
 
 def uuids(key: str) -> Iterator[tuple[bytes, str]]:
-    """Give an endless sequence of UUIDs, as 16 bytes and as text, that depends on ``key`` only."""
+    """Yield endless UUIDs, as 16 bytes and as text, that depend on ``key`` only."""
     for block in count():
         raw = bytearray(_block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK))
         raw[6::16] = raw[6::16].translate(_VERSION)
@@ -51,7 +51,7 @@ def uuids(key: str) -> Iterator[tuple[bytes, str]]:
 
 
 def _texts(digits: bytes) -> str:
-    """Put hyphens into 32 digits an id, all ids at once, a column of digits at a time."""
+    """Put hyphens into ids of 32 digits, for all ids at once, one column of digits at a time."""
     texts = bytearray(b"-") * (36 * _IDS_PER_BLOCK)
     for source, target in enumerate(_DIGIT_POSITIONS):
         texts[target::36] = digits[source::32]
@@ -63,14 +63,14 @@ def _block(name: str, size: int) -> bytes:
 
 
 Draw = Callable[[], int]
-# No event comes later after its auction than this, in milliseconds.
+# The longest delay of an event after its auction, in milliseconds.
 LONGEST = 60_000
 _SPOTS = (6_000, 15_000, 15_000, 20_000, 30_000)
 _QUARTILES = ("first_quartile", "midpoint", "third_quartile", "complete")
 
 
 class Step(NamedTuple):
-    """An event of an auction: milliseconds after the request, its type, its VAST error."""
+    """An event of an auction: milliseconds after the request, type, VAST error."""
 
     after: int
     event_type: str
@@ -78,7 +78,7 @@ class Step(NamedTuple):
 
 
 def unfilled(draw: Draw) -> list[Step]:
-    """Give the events of a request that no ad was found for; one in six says why."""
+    """Return the events of a request without an ad; one in six has an error."""
     steps = [Step(0, "ad_request")]
     if draw() % 6 == 0:
         code = REQUEST_ERRORS[draw() % len(REQUEST_ERRORS)]
@@ -87,7 +87,7 @@ def unfilled(draw: Draw) -> list[Step]:
 
 
 def shown(draw: Draw) -> list[Step]:
-    """Give the events of a display or native ad: a request, an impression, seldom a click."""
+    """Return the events of a display or native ad: a request, an impression, rarely a click."""
     impression = 60 + draw() % 700
     steps = [Step(0, "ad_request"), Step(impression, "impression")]
     if draw() % 120 == 0:
@@ -96,7 +96,7 @@ def shown(draw: Draw) -> list[Step]:
 
 
 def played(draw: Draw) -> list[Step]:
-    """Give the events of a video or audio ad up to its end, a skip, an error or a lost viewer."""
+    """Return the events of a video or audio ad up to its end, a skip, an error or a dropout."""
     now = 120 + draw() % 900
     steps = [Step(0, "ad_request"), Step(now, "impression")]
     if draw() % 90 == 0:
@@ -119,13 +119,13 @@ def played(draw: Draw) -> list[Step]:
 
 
 class Auctions:
-    """Makes auctions from one sequence of chance.
+    """Generates auctions from one random sequence.
 
     Args:
-        key: what the sequence depends on.
-        partner_id: the partner that the events belong to.
+        key: the seed of the sequence.
+        partner_id: the partner of the events.
         currency: ISO 4217 code.
-        day: start of the day, in milliseconds since 1970; every event lies within the day.
+        day: start of the day, in milliseconds since 1970; all events are within the day.
     """
 
     def __init__(self, key: str, *, partner_id: str, currency: str, day: int) -> None:
@@ -136,21 +136,21 @@ class Auctions:
         self._day_end = day + MILLISECONDS_PER_DAY
 
     def auction(self, *, earliest: int, width: int, most: int) -> list[Record]:
-        """Make the records of one auction.
+        """Generate the records of one auction.
 
         Args:
             earliest: first possible time of the request, in milliseconds since 1970.
-            width: milliseconds from there within which the request comes.
-            most: events at most; later ones of the funnel are left out.
+            width: length of the interval of possible times, in milliseconds.
+            most: maximum number of events; later events of the auction are left out.
         """
         draw = self._draw
         placement = PLACEMENTS[draw() % len(PLACEMENTS)]
         campaign = self._winner(placement)
         steps = _steps(draw, placement, campaign)[:most]
-        # The whole funnel fits into the day: a day has exactly the events asked for.
+        # The auction must end within the day, which has an exact number of events.
         request = min(earliest + draw() % width, self._day_end - 1 - steps[-1].after)
         is_filtered = draw() % 100 == 0
-        # Some costs are not this partner's to see.
+        # The partner may not see some costs.
         shows_cost = draw() % 300 != 0
         device, os = placement.devices[draw() % len(placement.devices)]
         creative = campaign.creatives[draw() % len(campaign.creatives)]
@@ -216,11 +216,11 @@ class Auctions:
     def _price(self, campaign: Campaign) -> int:
         least, most = campaign.price
         price = least + self._draw() % (most - least + 1)
-        # Now and then a correction takes back what an earlier event was paid.
+        # A few corrections take back the payment of an earlier event.
         return -price if self._draw() % 250 == 0 else price
 
     def _delay(self) -> int:
-        """Return how many milliseconds later an event is received: one in a hundred is late."""
+        """Return the delay of an event's arrival in milliseconds: one event in 100 is late."""
         draw = self._draw()
         return 60_000 + draw % 10_800_000 if draw % 100 == 0 else 20 + draw % 1_500
 

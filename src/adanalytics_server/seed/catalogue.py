@@ -1,4 +1,4 @@
-"""The made-up market that generated events come from: campaigns, placements, audiences."""
+"""The fictional market of generated events: campaigns, placements, audiences."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What an auction can be won by.
+    """A campaign that can win an auction.
 
     Attributes:
         number: campaign id; ``None`` for a house ad.
-        demand_tag: id of the demand tag it is bought through; ``None`` for a house ad.
+        demand_tag: id of the demand tag; ``None`` for a house ad.
         creatives: creative ids, one of which is shown.
-        deal: deal id, if it is bought by one.
+        deal: deal id, if there is a deal.
         payment: cpm, cpc, cpcv or none.
         paid_event: the event type that carries the money.
-        price: least and most nanos of the paid event; for cpm that is the CPM in micros.
-        cost_share: thousandths of the revenue that are cost.
+        price: minimum and maximum nanos of the paid event; for cpm, the CPM in micros.
+        cost_share: cost in thousandths of the revenue.
     """
 
     number: int | None
@@ -46,7 +46,7 @@ class Placement:
 
 
 def spread(shares: Iterable[tuple[Item, int]]) -> tuple[Item, ...]:
-    """Repeat items by their weights, so that picking an index at random picks by weight.
+    """Repeat items by their weights, so that a random index picks by weight.
 
     >>> spread([("a", 2), ("b", 1)])
     ('a', 'a', 'b')
@@ -79,7 +79,7 @@ NAMES = {
 }
 
 _HOUSE = Campaign(None, None, ("house-1", "house-2"), None, "none", None, (0, 0), 0)
-# The auctions that no campaign won.
+# Auctions without a winning campaign.
 NOBODY = Campaign(None, None, (None,), None, "none", None, (0, 0), 0)
 _CPM = ("cpm", "impression")
 _CPC = ("cpc", "click")
@@ -192,7 +192,7 @@ COUNTRIES = spread(
         (None, 2),
     )
 )
-# With sorted keys, which is how they are stored.
+# With sorted keys, as stored.
 KEY_VALUES = spread(
     (
         ({}, 12),
@@ -202,6 +202,6 @@ KEY_VALUES = spread(
         ({"layout": "b", "slot": "top"}, 2),
     )
 )
-# VAST 4 error codes of ads that were not served, and of ads that broke off.
+# VAST 4 error codes of ads that were not served, and of ads that stopped early.
 REQUEST_ERRORS = (303, 301, 302, 100, 101, 900)
 PLAYBACK_ERRORS = (405, 402, 403, 901)

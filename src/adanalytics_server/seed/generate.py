@@ -1,4 +1,4 @@
-"""Generated events: as many as wanted, realistic, and the same for the same seed everywhere."""
+"""Generate an exact number of realistic events, the same for the same seed on every machine."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -16,27 +16,27 @@ from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.store import PartnerStore
 
-# Requests by hour of the day, UTC: quiet nights, a long evening.
+# Requests by hour of the day, UTC: quiet nights, busy evenings.
 HOUR_WEIGHTS = (
     *(22, 16, 12, 10, 10, 13, 20, 30, 38, 42, 44, 46),
     *(50, 48, 46, 46, 48, 52, 60, 68, 70, 62, 48, 34),
 )
-# Events in memory: these, and those of the auctions that are still running after them.
+# Events held in memory, in addition to those of the auctions in progress.
 SLOT_EVENTS = 10_000
 
 
 class GenerateError(ValueError):
-    """Days or numbers of events that cannot be generated; the text says why."""
+    """Invalid days or numbers of events; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateReport:
-    """What was generated.
+    """The result of a generation.
 
     Attributes:
-        events: events made.
-        stored: those that are new.
-        duplicates: those that an earlier run had stored.
+        events: generated events.
+        stored: new events.
+        duplicates: events that an earlier run had stored.
         days: the days, in order.
     """
 
@@ -67,16 +67,16 @@ def generate(
         partner_id: the partner.
         currency: ISO 4217 code of the partner.
         start: the first day, in UTC.
-        days: how many days, at least 1.
-        events_per_day: exactly so many events on each of them, at least 1.
+        days: number of days, at least 1.
+        events_per_day: exact number of events on each day, at least 1.
         seed: any integer.
         progress: called every few thousand events, and at the end.
 
     Raises:
         GenerateError: ``days`` or ``events_per_day`` is less than 1, or a day is outside the
             years 1000 to 9999.
-        sqlite3.OperationalError: another load holds the partner's files.
-        DiskFull: the disk is full; the days before are stored.
+        sqlite3.OperationalError: another load has locked the partner's files.
+        DiskFull: the disk is full; earlier days are stored.
     """
     wanted = _days(start, days)
     if events_per_day < 1:
@@ -108,7 +108,7 @@ def events_by_hour(events: int) -> list[int]:
     1000003
     """
     total = sum(HOUR_WEIGHTS)
-    # Differences of a running share: what one hour loses to rounding, a later one gets.
+    # Differences of a running share: a later hour gets what rounding takes from an earlier one.
     shares = [events * sum(HOUR_WEIGHTS[:hour]) // total for hour in range(25)]
     return [shares[hour + 1] - shares[hour] for hour in range(24)]
 
@@ -124,7 +124,7 @@ def _days(start: date, days: int) -> tuple[date, ...]:
 
 
 def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
-    """Give a day's records by time and id, one slot of an hour after the other."""
+    """Yield a day's records by time and id, one slot of an hour after another."""
     pending: list[Record] = []
     day_end = (day + 1) * MILLISECONDS_PER_DAY
     for hour, wanted in enumerate(events_by_hour(events)):
@@ -139,7 +139,7 @@ def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
                 missing -= len(records)
                 pending += records
             pending.sort()
-            # An auction near midnight is moved forward so that its last event is of the day.
+            # An auction near midnight starts earlier, so that its last event is within the day.
             done = bisect_left(pending, (min(end, day_end - LONGEST),))
             yield from pending[:done]
             del pending[:done]
@@ -147,7 +147,7 @@ def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
 
 
 class _Counted:
-    """Counts records on their way through and reports progress."""
+    """Passes records through, counts them and reports progress."""
 
     def __init__(self, total: int, report: OnProgress | None) -> None:
         self.events = 0

@@ -1,6 +1,6 @@
-"""The layers around every request: its id, its line in the log, its crash, and its Host.
+"""The layers around every request: its id, its log line, its crash, and its Host.
 
-The log never shows a credential: of a query only the parameters of the API keep their values.
+The log never shows a credential: only the API's own query parameters keep their values.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ from adanalytics_server.storage.damage import DamagedFile, is_no_room
 
 # An allow-list, because a credential sent by mistake can have any name, or be one.
 _HARMLESS = frozenset({"start_date", "end_date", "hour", "page", "per_page", "group_by", "expires"})
-# Characters of an address in the log, however long the one that was sent is.
+# Characters of a URL in the log.
 LONGEST_TARGET = 500
 
 _log = logging.getLogger("adanalytics_server.request_log")
@@ -29,9 +29,9 @@ _failures = logging.getLogger("adanalytics_server.errors")
 
 
 def log_failure(request: Request, error: Exception) -> None:
-    """Log why a request is answered with a 500.
+    """Log the reason for a 500.
 
-    A damaged file and a full disk are no fault of the code: one line, without a traceback.
+    A damaged file or a full disk is not a bug: one line, without a traceback.
     """
     reason = str(error)
     if is_no_room(error):
@@ -49,8 +49,8 @@ def log_failure(request: Request, error: Exception) -> None:
 class RequestLayer:
     """The outermost ASGI middleware.
 
-    Adds ``X-Request-Id`` to every answer, turns a crash into a plain 500, and when the answer is
-    complete counts the request and writes its line in the log.
+    Adds ``X-Request-Id`` to every response and turns a crash into a plain 500. When the response is
+    complete, it counts the request and writes its log line.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
@@ -117,7 +117,7 @@ def _write_line(scope: Scope, status: int | None, *, milliseconds: float, sent_b
 
 
 def _target(scope: Scope) -> str:
-    """Return path and query in ASCII, still percent-encoded: nothing in it can end a line."""
+    """Return path and query in ASCII, still percent-encoded, so that nothing can end a line."""
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     target = hide_credentials(raw.decode("ascii", "backslashreplace"), mark="...")
     if query := scope["query_string"].decode("ascii", "backslashreplace"):
@@ -131,9 +131,9 @@ def _target(scope: Scope) -> str:
 class HostCheck:
     """ASGI middleware that answers 400 to a request without exactly one usable ``Host``.
 
-    A page of another site can point its own host name to 127.0.0.1 (DNS rebinding) and is then of
-    one origin with the server. ``any_host`` lets every name pass; otherwise only ``localhost`` and
-    addresses do, since nobody can point an address elsewhere.
+    Another site can point its own host name to 127.0.0.1 (DNS rebinding), which makes its pages
+    same-origin with the server. ``any_host`` accepts every name; otherwise only ``localhost`` and
+    IP addresses pass, because nobody can point an address elsewhere.
     """
 
     def __init__(self, app: ASGIApp, *, any_host: bool) -> None:
@@ -145,8 +145,8 @@ class HostCheck:
         if scope["type"] == "http":
             hosts = Headers(scope=scope).getlist("host")
             problem = ""
-            # RFC 9112, section 3.2. With two, a proxy in front may have checked the other one.
-            # HTTP/1.0 has no such header; no browser sends it.
+            # RFC 9112, section 3.2. With two, a proxy may have checked the other one. HTTP/1.0 has
+            # no such header, but no browser uses HTTP/1.0.
             if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
                 problem = "A request needs exactly one Host header"
             elif not self._any_host and not all(map(is_own_host, hosts)):
@@ -158,7 +158,7 @@ class HostCheck:
 
 
 def is_own_host(host: str) -> bool:
-    """Tell whether a ``Host`` header is localhost or an address, with or without a port.
+    """Return whether a ``Host`` header is localhost or an IP address, with or without a port.
 
     >>> [is_own_host(host) for host in ("localhost:8000", "127.0.0.1", "[::1]:80", "evil.example")]
     [True, True, True, False]
@@ -176,27 +176,27 @@ def is_own_host(host: str) -> bool:
 
 
 # The rule of Go's http.CrossOriginProtection (https://words.filippo.io/csrf/): browsers say in
-# Sec-Fetch-Site where a request comes from, older ones at least in Origin. A client that sends
-# neither is no browser, and has no visitor's cookie to misuse.
+# Sec-Fetch-Site where a request comes from, older ones in Origin. A client that sends neither is
+# not a browser, so it has no visitor's cookie to misuse.
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# "none" is the visitor's own doing: an address typed, a page loaded again.
+# "none" means that the visitor typed the address or reloaded the page.
 _OWN_SITES = frozenset({"same-origin", "none"})
 
 
 def is_cross_origin(request: Request) -> bool:
-    """Tell whether a request that changes something was made by a page of another origin."""
+    """Return whether a page of another origin made a request that changes something."""
     return request.method not in _SAFE_METHODS and comes_from_elsewhere(request)
 
 
 def comes_from_elsewhere(request: Request) -> bool:
-    """Tell whether a page of another origin made a request, whatever its method."""
+    """Return whether a page of another origin made a request, whatever its method."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in _OWN_SITES
     origin = request.headers.get("origin")
     if origin is None:
         return False
-    # The host alone: behind a proxy that ends TLS, the scheme is not known for sure. As text,
-    # because not everything that is sent here can be parsed.
+    # Compare the host only: behind a TLS proxy, the scheme is uncertain. Compare text, because a
+    # client may send anything here.
     host = request.headers.get("host")
     return host is None or origin.partition("://")[2].lower() != host.lower()

@@ -1,4 +1,4 @@
-"""Health and metrics, for supervisors and Prometheus: no partner, user or credential is named.
+"""Health and metrics, for supervisors and Prometheus, without partners, users or credentials.
 
 The format: https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4.
 """
@@ -13,15 +13,15 @@ from starlette.responses import JSONResponse, Response
 
 from adanalytics_server.context import ContextDep
 
-# Upper bounds in seconds: from a cached page to an export that is completed within its request.
+# Upper bounds in seconds: from a cached page to an export that finishes within its request.
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
-    """Counts of one process since its start; only the event loop counts, so there is no lock.
+    """Counts of one process since its start; only the event loop writes, so there is no lock.
 
-    Memory is bounded by operations times methods times statuses: no label comes from outside.
+    Memory is bounded by operations times methods times statuses: clients choose no labels.
     """
 
     def __init__(self) -> None:
@@ -32,13 +32,13 @@ class Metrics:
         self._in_progress = 0
 
     def begin(self) -> None:
-        """Count a request that came in."""
+        """Count a new request."""
         self._in_progress += 1
 
     def end(
         self, operation: str, method: str, status: int | None, *, seconds: float, sent_bytes: int
     ) -> None:
-        """Count a request that is over; without a status its client left before the answer."""
+        """Count a finished request; it has no status if the client left before the response."""
         self._in_progress -= 1
         method = method if method in _METHODS else "other"
         label = f'operation="{operation}"'

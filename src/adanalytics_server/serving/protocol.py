@@ -1,8 +1,8 @@
-"""HTTP on the wire, before there is a request: a bounded head, and errors in the API's shape.
+"""HTTP before there is a request: a limited head, and errors in the API's shape.
 
-uvicorn's setting for the size of a head (``h11_max_incomplete_event_size``) is for h11, its slower
-parser. The one used here keeps a header without an end in memory and copies it with every read:
-200 MiB of it kept the event loop busy for more than 100 s.
+uvicorn limits the size of a head (``h11_max_incomplete_event_size``) only with h11, its slower
+parser. The parser used here keeps an endless header in memory and copies it with every read: 200
+MiB kept the event loop busy for more than 100 s.
 """
 
 from uuid import uuid4
@@ -10,22 +10,22 @@ from uuid import uuid4
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-# Other servers take 8 to 64 KiB. One read of the socket, at most 256 KiB, comes before the count.
+# Other servers accept 8 to 64 KiB. One read of the socket, at most 256 KiB, precedes the check.
 MOST_HEAD_BYTES = 64 * 1024
 # The extension of a request's scope that holds its transport.
 CONNECTION = "adanalytics.connection"
 
 
 class StrictProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with a 431 for a head that is too long and errors as JSON."""
+    """uvicorn's protocol with a 431 for a long head, and with errors as JSON."""
 
     _head_bytes: int | None = None
 
     def on_message_begin(self) -> None:
-        """Begin to count the bytes of a head, and put the transport within reach."""
+        """Start counting the bytes of a head, and expose the transport."""
         super().on_message_begin()
         self._head_bytes = 0
-        # ASGI's place for what a server offers beyond it.
+        # ASGI's place for a server's own features.
         self.scope["extensions"] = {CONNECTION: {"transport": self.transport}}
 
     def on_headers_complete(self) -> None:
@@ -34,7 +34,7 @@ class StrictProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head has become too long without an end."""
+        """Read on, unless the head is too long."""
         before = self._head_bytes
         super().data_received(data)
         if before is not None and self._head_bytes is not None and not self.transport.is_closing():
@@ -43,7 +43,7 @@ class StrictProtocol(HttpToolsProtocol):
                 self._refuse(431, "Request Header Fields Too Large")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no request."""
+        """Answer bytes that are not a request."""
         self._refuse(400, msg)
 
     def _refuse(self, status: int, text: str) -> None:

@@ -15,27 +15,27 @@ from adanalytics_server.serving.protocol import StrictProtocol
 
 START_SECONDS = 20.0
 STOP_SECONDS = 20.0
-# A container's manager kills after 10 s (Docker) or 30 s (Kubernetes).
+# Container managers kill after 10 s (Docker) or 30 s (Kubernetes).
 GRACE_SECONDS = 8.0
-# Between two looks at the requests that are left.
+# Between two checks of the remaining requests.
 PAUSE_SECONDS = 0.005
 
 _log = logging.getLogger("adanalytics_server.stopping")
 
 
 class PortInUse(OSError):
-    """The address cannot be listened on; the text says why and what to do."""
+    """The server cannot listen on the address; the text says why and what to do."""
 
 
 class LocalServerError(RuntimeError):
-    """The server did not come up or did not go down; the text says why."""
+    """The server did not start or did not stop; the text says why."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bind a listening socket; port 0 takes a free one.
+    """Bind a listening socket; port 0 picks a free one.
 
     Raises:
-        PortInUse: something listens there, or the address is not this machine's.
+        PortInUse: another program listens there, or the address is not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -65,10 +65,10 @@ def url_of(listener: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server that calls ``ready`` when it answers and, when idle, stops at once.
+    """uvicorn's server that calls ``ready`` once it answers and, when idle, stops at once.
 
-    uvicorn itself looks ten times a second for the order to stop and sleeps as long at its end. A
-    server in a test starts in 25 ms; the test should not wait six times as long for its end.
+    uvicorn itself polls ten times a second for a request to stop and sleeps as long at the end. A
+    server in a test starts in 25 ms; stopping should not take six times as long.
     """
 
     def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
@@ -103,15 +103,15 @@ class Server(uvicorn.Server):
                 await asyncio.wait_for(self._stopping.wait(), 0.1)
 
     def stop(self) -> None:
-        """Ask for the end, from another thread and without waiting for a tick."""
+        """Stop the server from another thread, without waiting for a tick."""
         self.should_exit = True
         if self._loop is not None:
-            # The loop of a server that has ended is closed.
+            # The loop of a stopped server is closed.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, let requests under way finish, then close the application."""
+        """Take no more connections, let current requests finish, then close the application."""
         _log.info("Stopping: requests in progress have %d s to finish", GRACE_SECONDS)
         for server in self.servers:
             server.close()
@@ -120,7 +120,7 @@ class Server(uvicorn.Server):
         left = self.server_state
         end = asyncio.get_running_loop().time() + GRACE_SECONDS
         while True:
-            # A request that was sent before the order is read by now, and gets its answer.
+            # A request that was sent before the stop has been read by now, and gets its response.
             await asyncio.sleep(PAUSE_SECONDS)
             is_over = asyncio.get_running_loop().time() >= end
             if self.force_exit or is_over or not (left.connections or left.tasks):
@@ -133,15 +133,15 @@ class Server(uvicorn.Server):
             )
         for task in left.tasks:
             task.cancel()
-        # Also when forced: an application that is cancelled leaves a traceback in the log.
+        # Even when forced: a cancelled application leaves a traceback in the log.
         await self.lifespan.shutdown()
 
 
 def serve(app: ASGIApp, listener: socket.socket, *, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM; requests that are under way get time to finish.
+    """Serve until SIGINT or SIGTERM; current requests get time to finish.
 
     Raises:
-        KeyboardInterrupt: ended by SIGINT, after the shutdown.
+        KeyboardInterrupt: SIGINT stopped the server; raised after the shutdown.
     """
     with contextlib.closing(listener):
         Server(app, ready=ready).run(sockets=[listener])
@@ -176,10 +176,10 @@ class ServerThread:
             ) from self._failure
 
     def stop(self) -> None:
-        """Let requests under way finish, and wait for the end.
+        """Let current requests finish, and wait for the end.
 
         Raises:
-            LocalServerError: the server did not stop, or it ended with a failure.
+            LocalServerError: the server did not stop, or it failed.
         """
         self._server.stop()
         self._thread.join(STOP_SECONDS)
@@ -192,7 +192,7 @@ class ServerThread:
         try:
             await self._app(scope, receive, send)
         except BaseException as error:
-            # uvicorn logs a failed start and exits; the caller of the start needs the reason.
+            # uvicorn logs a failed start and exits; the caller needs the reason.
             if scope["type"] == "lifespan":
                 self._failure = error
             raise
@@ -200,7 +200,7 @@ class ServerThread:
     def _run(self) -> None:
         try:
             self._server.run(sockets=[self._listener])
-        except BaseException as error:  # noqa: BLE001  # a thread has nobody to raise to; start and stop do it
+        except BaseException as error:  # noqa: BLE001  # a thread has no caller; start and stop raise it
             self._failure = self._failure or error
         finally:
             self._listener.close()

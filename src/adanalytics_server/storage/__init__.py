@@ -1,8 +1,8 @@
-"""The data folder: SQLite files, and what they hold.
+"""The data folder: SQLite files and their content.
 
-There are two ways to SQLite, and neither blocks the event loop:
+Two ways lead to SQLite, and neither blocks the event loop:
 
-- ``state.db`` (users, keys, partners, exports) is for coroutines. ``state.State`` asks it
+- ``state.db`` (users, keys, partners, exports) is for coroutines. ``state.State`` accesses it
   through aiosqlite: one connection writes, another one reads what is committed.
 - Partners' events and the request limit are for threads: endpoints run in a pool of them, loads and
   exports in one of their own. ``store.PartnerStore`` and the rate limiter use ``sqlite3``.

@@ -1,25 +1,25 @@
-"""Rows as they are stored and served: texts of events, in chunks of up to 128, each one BLOB.
+"""Rows as stored and served: JSON texts of events, in chunks of up to 128, each chunk one BLOB.
 
-A chunk holds rows with commas between them, as they stand in a page, under the key of its first
-row. A page is therefore a range of keys, and no event is decoded to be served.
+A chunk holds rows separated by commas, as on a page, under the key of its first row. So a page is a
+range of keys, and no event is decoded to be served.
 """
 
 import sqlite3
 from collections.abc import Iterable
 
-# Rows of one chunk: what has to be read and cut for a page that begins or ends within it.
+# Rows of one chunk, which is read and cut if a page begins or ends within it.
 CHUNK_ROWS = 128
 
-# Between two events, and nowhere else: in a JSON string a quote has a backslash before it, and
-# no field of an event is a list. The name of the first field makes it longer than it need be,
-# which makes it faster to find.
+# Occurs between two events and nowhere else: in a JSON string a backslash comes before each quote,
+# and no field of an event is a list. The name of the first field is there only because a longer
+# separator is faster to find.
 BEGIN = b'{"event_id":"'
 END = b"}"
 _BETWEEN = b"}," + BEGIN
 
 
 def split_rows(text: bytes) -> list[bytes]:
-    """Cut joined rows apart.
+    """Split joined rows.
 
     >>> split_rows(b'{"event_id":"a"},{"event_id":"b"}')
     [b'{"event_id":"a"}', b'{"event_id":"b"}']
@@ -33,12 +33,12 @@ def split_rows(text: bytes) -> list[bytes]:
 
 
 def count_rows(text: bytes) -> int:
-    """Count joined rows, of which there is one at least."""
+    """Count joined rows, at least one."""
     return text.count(_BETWEEN) + 1
 
 
 def some_rows(text: bytes, skip: int, take: int) -> bytes:
-    """Return ``take`` of joined rows behind the first ``skip`` ones, still joined.
+    """Return ``take`` joined rows after the first ``skip``, still joined.
 
     >>> some_rows(b'{"event_id":"a"},{"event_id":"b"},{"event_id":"c"}', 1, 1)
     b'{"event_id":"b"}'
@@ -50,12 +50,12 @@ def some_rows(text: bytes, skip: int, take: int) -> bytes:
 
 
 def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
-    """Cut several texts of joined rows apart, in order."""
+    """Split several texts of joined rows, in order."""
     return [row for piece in pieces for row in split_rows(piece)]
 
 
 def as_lines(text: bytes) -> bytes:
-    """Turn joined rows into lines; the end of the last one is left off, which saves a copy.
+    """Turn joined rows into lines, without the last line end, which saves a copy.
 
     >>> as_lines(b'{"event_id":"a"},{"event_id":"b"}')
     b'{"event_id":"a"}\\n{"event_id":"b"}'
@@ -64,10 +64,10 @@ def as_lines(text: bytes) -> bytes:
 
 
 def append_rows(connection: sqlite3.Connection, first: int, key: int, rows: list[bytes]) -> None:
-    """Store rows of one hour under consecutive keys from ``key`` on.
+    """Store rows of one hour under consecutive keys, starting at ``key``.
 
-    The last chunk is filled up before another one begins: many small loads leave no more chunks
-    than one large load. Chunks before the key ``first`` belong to rows that are about to go.
+    The last chunk is filled before a new one starts, so many small loads leave no more chunks than
+    one large load. Chunks before the key ``first`` hold rows that are about to be removed.
     """
     last = connection.execute(
         "SELECT key, n, texts FROM chunks WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1",
@@ -90,7 +90,7 @@ def append_rows(connection: sqlite3.Connection, first: int, key: int, rows: list
 def remove_rows(connection: sqlite3.Connection, low: int, high: int) -> None:
     """Remove the rows of an hour with keys from ``low`` to below ``high``.
 
-    Only the rows of a killed load can share a chunk with rows that stay, which are before them.
+    Only rows of a killed load can share a chunk with rows that stay, which come before them.
     """
     last = connection.execute(
         "SELECT key, texts FROM chunks"

@@ -1,4 +1,4 @@
-"""Errors of files that are no fault of the code: which went bad, and a disk that is full."""
+"""Errors of damaged files and full disks, which are not bugs."""
 
 import errno
 import sqlite3
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class DamagedFile(sqlite3.DatabaseError):
-    """A file of a partner cannot be read any more; the others can."""
+    """A file of a partner is unreadable; the others are not affected."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        # Without the folders above: the text may end up in the answer to a client.
+        # A relative path: the text may end up in the response to a client.
         super().__init__(
             f"partners/{path.parent.name}/{path.name} is damaged ({reason}): restore its folder"
             " from a backup, or delete the folder and load its files again"
@@ -19,7 +19,7 @@ class DamagedFile(sqlite3.DatabaseError):
 
 
 class DiskFull(OSError):
-    """A file cannot grow: the disk, or the user's part of it, is full. Nothing was changed."""
+    """A file cannot grow: the disk or the user's quota is full. Nothing was changed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ENOSPC, "no room on the disk", f"{path.parent.name}/{path.name}")
@@ -27,10 +27,10 @@ class DiskFull(OSError):
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn what SQLite says of a file, damaged or without room to grow, into errors that name it.
+    """Turn SQLite's errors about damage and a full disk into errors that name the file.
 
     Raises:
-        DamagedFile: the file is no database, or no longer a whole one.
+        DamagedFile: the file is not a database, or is damaged.
         DiskFull: the disk is full.
     """
     try:
@@ -45,7 +45,7 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def room_for(path: Path) -> Iterator[None]:
-    """Name the file when SQLite has no room to write it.
+    """Name the file that SQLite has no room to write.
 
     Raises:
         DiskFull: the disk is full.
@@ -59,13 +59,13 @@ def room_for(path: Path) -> Iterator[None]:
 
 
 def is_no_room(error: BaseException) -> bool:
-    """Tell whether a file could not be written because the disk, or the user's part, is full.
+    """Return whether an error means that the disk or the user's quota is full.
 
     >>> is_no_room(OSError(errno.ENOSPC, "No space left on device"))
     True
     """
     if isinstance(error, OSError):
         return error.errno in {errno.ENOSPC, errno.EDQUOT}
-    # The second one: the index of the write-ahead log, which readers need too, cannot grow.
+    # The second code: the index of the write-ahead log, which readers need too, cannot grow.
     no_room = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
     return getattr(error, "sqlite_errorcode", None) in no_room

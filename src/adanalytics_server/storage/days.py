@@ -9,7 +9,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 def parse_date(text: str) -> date:
-    """Read a strict ``YYYY-MM-DD``; nothing else that Python would take for a date.
+    """Read a strict ``YYYY-MM-DD``; Python would accept other forms.
 
     Raises:
         ValueError: another form, or a day that does not exist.

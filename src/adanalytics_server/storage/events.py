@@ -1,4 +1,4 @@
-"""The event as it is stored and served: one canonical JSON text, and the facts rollups need.
+"""The event as stored and served: one canonical JSON text, and the facts that rollups need.
 
 The body is encoded once, when the event is loaded, and never decoded to serve a page.
 """
@@ -32,10 +32,7 @@ EVENT_TYPE_NUMBERS = {name: number for number, name in enumerate(EVENT_TYPES)}
 
 
 class Kind(Enum):
-    """What the values of a field are.
-
-    Code that reads, writes or describes events has a rule for each.
-    """
+    """The kind of a field's values. Code that reads or describes events has a rule for each."""
 
     UUID = auto()
     INSTANT = auto()
@@ -45,7 +42,7 @@ class Kind(Enum):
     MEDIA_TYPE = auto()
     DEVICE_TYPE = auto()
     PAYMENT_TYPE = auto()
-    # Text that names something elsewhere and may be made of digits only.
+    # An identifier from another system, which may consist of digits only.
     NAME = auto()
     TEXT = auto()
     LOWER_CASE = auto()
@@ -59,10 +56,10 @@ class Kind(Enum):
 
 
 class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event-level record: the one table of its 26 fields, in the order they are served.
+    """One event-level record: the single table of its 26 fields, in the order of the JSON.
 
-    A field is nullable when its type is. A default is its value when a row of a file says
-    nothing; the other fields are required there, or derived.
+    A field is nullable if its type is. A default applies if a row of a file lacks the field; fields
+    without a default are required there, or derived.
     """
 
     event_id: Annotated[str, Kind.UUID, "Unique per partner. Deduplicate by it."]
@@ -110,7 +107,7 @@ class LogEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventField(NamedTuple):
-    """One field of ``LogEvent``, from which schemas and rules are derived."""
+    """One field of ``LogEvent``, the source of schemas and rules."""
 
     name: str
     kind: Kind
@@ -136,10 +133,10 @@ CHOICES: dict[Kind, tuple[str, ...]] = {
 
 
 class Record(NamedTuple):
-    """An event ready to be stored: where it goes, its body, and what it adds to rollups.
+    """An event ready to be stored: its place, its body, and its share of the rollups.
 
-    ``time`` is in milliseconds since 1970, money in nanos, ``event_type`` a position in
-    ``EVENT_TYPES``. Records sort by ``(time, event_id)``, the order inside an hour.
+    ``time`` is in milliseconds since 1970, money in nanos, ``event_type`` an index of
+    ``EVENT_TYPES``. Records sort by ``(time, event_id)``, the order within an hour.
     """
 
     time: int
@@ -154,7 +151,7 @@ class Record(NamedTuple):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What of a stored body rollups and the list of ids need, to take it back out of them."""
+    """The fields of a stored body that are needed to take it out of rollups and the id list."""
 
     event_id: str
     event_type: str

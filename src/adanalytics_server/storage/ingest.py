@@ -1,8 +1,8 @@
-"""Put sorted records into a partner's files: idempotent, atomic, in order, with rollups.
+"""Store sorted records in a partner's files: idempotent, atomic, in order, with rollups.
 
-Bodies go to the months' files first. They are invisible there until the ledger's transaction,
-which holds the counts, the ids and the rollups, commits as the very last step. A process
-killed in between leaves rows that nothing points to; the next load of that hour removes them.
+Bodies go to the files of the months first. They stay invisible there until the ledger's
+transaction, with the counts, ids and rollups, commits as the last step. A process killed in between
+leaves rows that nothing refers to; the next load of that hour removes them.
 """
 
 import sqlite3
@@ -18,13 +18,13 @@ from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts
 from adanalytics_server.storage.rollups import Rollups, remember_names
 from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
 
-# Records in memory at a time while they are written.
+# Records held in memory at a time.
 BATCH = 5_000
 
 
 @dataclass(slots=True)
 class Ingested:
-    """What a load did: rows stored, rows skipped because their id was there, days touched."""
+    """The result of a load: rows stored, rows skipped for their known id, days touched."""
 
     stored: int = 0
     duplicates: int = 0
@@ -51,22 +51,19 @@ def ingest(
     replace_hours: Collection[int] = (),
     names: Mapping[tuple[int, int], str] | None = None,
 ) -> Ingested:
-    """Store records, which must come sorted by ``(time, event_id)``, in one atomic step.
+    """Store records, sorted by ``(time, event_id)``, in one atomic step.
 
     Args:
         store: the partner's files.
         records: any number; at most ``BATCH`` of an hour are held at once.
-        replace_hours: hours since 1970 that lose what they had before. All of them do so before
-            the first record is stored, so that an event may move from one to another.
+        replace_hours: hours since 1970 to empty before the first record is stored, so that an event
+            may move from one to another.
         names: ``(dimension, id) -> name`` of campaigns and demand tags.
 
-    Returns:
-        The counts of what was stored and skipped.
-
     Raises:
-        sqlite3.OperationalError: another load holds the partner's files.
+        sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; nothing was stored.
-        DamagedFile: a file cannot be read, or an hour that is to be replaced has lost rows.
+        DamagedFile: a file is unreadable, or an hour to replace has lost rows.
     """
     outcome = Ingested()
     with store.writing_ledger() as ledger:
@@ -91,8 +88,8 @@ def ingest(
     return outcome
 
 
-# The rows of an hour in its month's file, by sequence number; readers see those in brackets, which
-# are the ones that the ledger counts:
+# The rows of an hour in the file of its month, by sequence number. Readers see the rows in
+# brackets, which the ledger counts:
 #
 #   before a load                             [1 2 3]
 #   rows added, the month committed           [1 2 3] 4 5
@@ -100,9 +97,9 @@ def ingest(
 #   or replaced: the ledger committed          1 2 3 [4 5]
 #   the replaced rows removed                        [4 5]
 #
-# A load that is killed leaves rows outside the brackets; the next load of the hour removes them.
+# A killed load leaves rows outside the brackets; the next load of the hour removes them.
 class _MonthWriter:
-    """Writes the hours of one month inside the transactions it is given."""
+    """Writes the hours of one month inside the caller's transactions."""
 
     def __init__(
         self,
@@ -119,7 +116,7 @@ class _MonthWriter:
         self._revision = revision
 
     def write(self, hour: int, records: Iterator[Record], *, replaced: _Hour | None) -> None:
-        """Append the records of an hour behind its rows, or in place of the ``replaced`` ones."""
+        """Append the records of an hour to its rows, or store them in place of ``replaced``."""
         before = replaced or _visible(self._ledger, hour)
         self._remove_unseen(hour, before)
         first = before.end if replaced else before.first
@@ -141,12 +138,12 @@ class _MonthWriter:
         )
 
     def _remove_unseen(self, hour: int, seen: _Hour) -> None:
-        """Drop what a killed load or an unfinished replacement left beside the visible rows."""
+        """Remove rows that a killed load or an unfinished replacement left behind."""
         remove_rows(self._chunks, first_key(hour, 0), first_key(hour, seen.first))
         remove_rows(self._chunks, first_key(hour, seen.end), first_key(hour + 1, 0))
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
-        """Write down the ids of a batch and return the records whose id was not there."""
+        """Store the ids of a batch and return the records whose id is new."""
         ids = [(record.event_id,) for record in batch]
         self._ledger.execute("SAVEPOINT batch")
         cursor = self._ledger.executemany("INSERT OR IGNORE INTO event_ids VALUES (?)", ids)
@@ -172,7 +169,7 @@ def _visible(ledger: sqlite3.Connection, hour: int) -> _Hour:
 
 
 def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, hour: int) -> _Hour:
-    """Take an hour out of the ledger and return it; its bodies stay for those who read them."""
+    """Take an hour out of the ledger and return it; its bodies stay for current readers."""
     before = _visible(ledger, hour)
     if not before.n:
         return before
@@ -196,13 +193,13 @@ def _bodies_of(store: PartnerStore, hour: int, rows: _Hour) -> Iterator[list[byt
         for pieces in read_in_parts(store, [Span(hour, rows.first, rows.n)], rows=BATCH):
             yield split_pieces(pieces)
     except HourReplaced as error:
-        # Nobody else can have replaced them: the ledger is locked.
+        # No other process can have replaced them: the ledger is locked.
         path = store.folder / f"{month_of_hour(hour)}.db"
         raise DamagedFile(path, "rows of an hour are missing") from error
 
 
 def _record_of(fact: Facts) -> Record:
-    """Return what rollups look at; the rest of the record is empty."""
+    """Return a record with the fields that rollups need, and no others."""
     return Record(
         time=0,
         event_id=b"",
@@ -217,7 +214,7 @@ def _record_of(fact: Facts) -> Record:
 
 
 def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None:
-    """Delete replaced rows once nobody can be sent to them any more."""
+    """Delete replaced rows, which no new reader can find."""
     obsolete = [(hour, before) for hour, before in replaced.items() if before.n]
     for month, hours in groupby(obsolete, key=lambda entry: month_of_hour(entry[0])):
         with store.writing_ledger(), store.writing_month(month) as chunks:

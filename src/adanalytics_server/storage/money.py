@@ -16,20 +16,20 @@ _EXACT = Context(prec=64, traps=[Inexact])
 
 
 class InexactMoney(ValueError):
-    """An amount that nanos cannot hold: not a number, too many digits, or too large."""
+    """An amount that nanos cannot represent: not a number, too many digits, or too large."""
 
 
 def nanos_from_text(text: str) -> int:
     """Read a decimal amount, such as ``"0.0025"`` or ``"-3"``, as nanos.
 
     Raises:
-        InexactMoney: the text is no finite decimal number, has more than nine digits after
-            the point that are not zero, or is beyond a thousand million units.
+        InexactMoney: the text is not a finite decimal number, has more than nine digits after the
+            point (not counting zeros at the end), or exceeds 1,000,000,000 units.
     """
     if len(text) > 64 or not _DECIMAL.fullmatch(text):
         raise InexactMoney(f"{text[:80]!r} is not a decimal number")
     amount = Decimal(text)
-    # Checked on the exponent, before any integer of that many digits exists.
+    # Check the exponent first, before building an integer of that many digits.
     if amount and amount.adjusted() > 9:
         raise InexactMoney(f"{text!r} exceeds {MOST_NANOS // NANOS} units")
     scaled = amount.scaleb(9, _EXACT)
@@ -53,7 +53,7 @@ def text_from_nanos(nanos: int) -> str:
 
 
 def nanos_from_canonical(text: str) -> int:
-    """Read what ``text_from_nanos`` wrote; the fast way for text of our own making."""
+    """Read text that ``text_from_nanos`` wrote, without checks."""
     return int(text.replace(".", "", 1))
 
 

@@ -1,7 +1,7 @@
-"""Pages of events at a price that does not depend on their depth.
+"""Pages of events, at a cost that does not depend on their depth.
 
-The ledger says how many rows each hour has. A page is found by walking those counts to its
-first row, then read as ranges of keys: no OFFSET. Adding the counts up gives the total.
+The ledger has the number of rows of each hour. Walking those counts finds the first row of a page,
+which is then read as ranges of keys, without OFFSET. Their sum is the total.
 """
 
 import sqlite3
@@ -21,11 +21,11 @@ _ATTEMPTS = 5
 
 
 class HourReplaced(RuntimeError):
-    """Rows vanished while they were read, because their hour was replaced; read again."""
+    """Rows disappeared during a read because their hour was replaced; read again."""
 
 
 class Span(NamedTuple):
-    """``n`` visible rows of an hour (since 1970), from sequence number ``first`` on."""
+    """``n`` visible rows of an hour (since 1970), starting at sequence number ``first``."""
 
     hour: int
     first: int
@@ -36,8 +36,8 @@ class Span(NamedTuple):
 class Page:
     """The rows of one page, in order, and the number of rows in the whole range.
 
-    ``pieces`` are JSON texts with commas between them, and a comma is missing between pieces:
-    they are not joined, because fresh memory for megabytes costs more than all the rest.
+    ``pieces`` are JSON texts of rows separated by commas, without a comma between pieces. They stay
+    apart because new memory for megabytes costs more than everything else.
     """
 
     pieces: list[bytes]
@@ -50,11 +50,11 @@ def read_spans(store: PartnerStore, days: DayRange) -> list[Span]:
 
 
 def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int]]:
-    """The same as plain tuples: of a year's hours a page needs a few, and names take time."""
+    """Return the same as plain tuples: a page needs few of a year's hours, and names take time."""
     query = "SELECT hour, first, n FROM hours WHERE hour >= ? AND hour < ? AND n > 0"
     bounds = [days.first_day * 24, (days.last_day + 1) * 24]
     if days.hour is not None:
-        # Taken twice, because the remainder of a negative number is negative in SQLite.
+        # Two remainders, because SQLite's remainder of a negative number is negative.
         query += " AND ((hour % 24) + 24) % 24 = ?"
         bounds.append(days.hour)
     with store.reading_ledger() as ledger:
@@ -62,7 +62,7 @@ def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int
 
 
 def cut(spans: Iterable[tuple[int, int, int]], skip: int, take: int) -> list[Span]:
-    """Return the parts of the spans that hold rows ``skip`` to ``skip + take`` of them all."""
+    """Return the parts of the spans that hold rows ``skip`` to ``skip + take``."""
     parts = []
     for hour, first, rows in spans:
         if skip >= rows:
@@ -80,9 +80,9 @@ def cut(spans: Iterable[tuple[int, int, int]], skip: int, take: int) -> list[Spa
 def read_page(
     store: PartnerStore, days: DayRange, *, page: int, per_page: int, shift: int = 0
 ) -> Page:
-    """Read page ``page`` (from 1) of ``per_page`` rows; empty after the last one.
+    """Read page ``page`` (from 1) of ``per_page`` rows; pages after the last are empty.
 
-    With a ``shift`` the page is as if so many rows had come in front of the range meanwhile.
+    With a ``shift``, the page is as if this many rows had been inserted before the range.
     """
     skip = max(0, (page - 1) * per_page - shift)
     for _ in range(_ATTEMPTS - 1):
@@ -97,7 +97,7 @@ def _read_page_once(store: PartnerStore, days: DayRange, skip: int, take: int) -
 
 
 def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
-    """Read the rows of spans, in order, as few pieces of rows with commas between them.
+    """Read the rows of spans, in order, as a few pieces of rows separated by commas.
 
     Raises:
         HourReplaced: a row that the ledger counted when the spans were read is gone.
@@ -111,7 +111,7 @@ def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
 
 
 def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """Group the spans of hours that follow each other: their chunks are one range of keys."""
+    """Group the spans of consecutive hours, whose chunks are one range of keys."""
     run: list[Span] = []
     for span in spans:
         if run and span.hour != run[-1].hour + 1:
@@ -124,7 +124,7 @@ def _runs(spans: Iterable[Span]) -> Iterator[list[Span]]:
 
 def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> Iterator[bytes]:
     low, last = first_key(run[0].hour, run[0].first), run[-1]
-    # Plain tuples: a page has a hundred of them, and names would cost as much as reading it.
+    # Plain tuples: a page has a hundred of them, and named ones would double the cost.
     chunks: Iterator[tuple[int, int, bytes]] = connection.execute(
         "SELECT key, n, texts FROM chunks"
         " WHERE key >= (SELECT MAX(key) FROM chunks WHERE key <= ?) AND key < ? ORDER BY key",
@@ -135,7 +135,7 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
         at = first_key(hour, first)
         high = at + count
         while at < high:
-            # What lies between was replaced, or is not yet visible.
+            # Rows in between were replaced, or are not visible yet.
             while chunk is not None and chunk[0] + chunk[1] <= at:
                 chunk = next(chunks, None)
             if chunk is None or chunk[0] > at:
@@ -157,10 +157,10 @@ def _read_run(connection: sqlite3.Connection, path: Path, run: list[Span]) -> It
 
 
 def read_in_parts(store: PartnerStore, spans: list[Span], *, rows: int) -> Iterator[list[bytes]]:
-    """Read many spans in parts of at most ``rows`` rows, none of them empty, as pieces.
+    """Read many spans in non-empty parts of at most ``rows`` rows, each as pieces.
 
-    An hour that fits into a part is not cut, and others are cut from their beginning on: the
-    cuts are then between the chunks they are stored in.
+    An hour that fits in a part is not cut. Other hours are cut from their beginning, so that the
+    cuts are between their chunks.
     """
     part: list[Span] = []
     held = 0

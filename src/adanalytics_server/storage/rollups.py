@@ -1,7 +1,7 @@
-"""Rollups: per day and dimension, what a summary adds up. Kept by loads, read by summaries.
+"""Rollups: the sums per day and dimension that loads write and summaries read.
 
-Money is split into whole units and nanos so that no column and no sum can overflow 64 bits;
-an average day of a large partner is far from it, a bad amount in a file is not.
+Money is split into units and nanos so that no column and no sum can overflow 64 bits. A normal day
+of a large partner is far from the limit, a bad amount in a file is not.
 """
 
 import sqlite3
@@ -26,18 +26,18 @@ Key = tuple[int, int, int | None]
 
 
 class Rollups:
-    """The sums of a load in memory: one row per dimension, day and id that occurs in it."""
+    """The sums of a load in memory: one row per dimension, day and id."""
 
     def __init__(self) -> None:
         self._sums: dict[Key, list[int]] = {}
 
     def add(self, day: int, records: Iterable[Record], *, sign: int = 1) -> None:
-        """Count records of one day (days since 1970); ``sign=-1`` takes them out again.
+        """Add records of one day (days since 1970); ``sign=-1`` subtracts them.
 
         Filtered traffic is served as events and left out of every summary.
         """
-        # Most records share their type and ids with many others: adding them up first leaves
-        # few rows to touch.
+        # Most records share their type and ids with many others: adding them up first leaves few
+        # rows to change.
         alike: dict[tuple[int, int | None, int | None], list[int]] = {}
         for record in records:
             if record.is_filtered:

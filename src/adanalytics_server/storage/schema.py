@@ -1,7 +1,7 @@
-"""The tables of the four kinds of SQLite file, and the steps from one version to the next.
+"""The tables of the four kinds of SQLite file, and the migration steps between versions.
 
-``PRAGMA user_version`` counts the steps a file has been through. A step is never edited once
-it has been released; a change of layout is a new step at the end.
+``PRAGMA user_version`` counts the steps that a file has gone through. Never edit a released step;
+add a new step at the end.
 """
 
 import os
@@ -25,7 +25,7 @@ COUNTERS = (
     "skips",
     "errors",
 )
-# Whole units and nanos in columns of their own: neither can overflow 64 bits.
+# Units and nanos in separate columns: neither can overflow 64 bits.
 MONEY = ("revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
 MEASURES = COUNTERS + MONEY
 
@@ -148,13 +148,13 @@ CREATE TABLE sends (
 CREATE INDEX sends_by_credential ON sends (credential, at);
 """
 
-# SQL, or a function for what SQL cannot do; it runs inside the transaction of its step.
+# SQL, or a function, which runs inside the transaction of its step.
 Step = str | Callable[[sqlite3.Connection], None]
 Steps = tuple[Step, ...]
 
 
 def text_files(month: Path) -> list[Path]:
-    """List the files of texts that the second layout of a month had beside its database."""
+    """List the text files that the second layout of a month kept beside its database."""
     return sorted(month.parent.glob(f"{month.stem}.*.events"))
 
 
@@ -164,7 +164,7 @@ def _text_file(month: sqlite3.Connection, generation: int) -> Path:
 
 
 def _move_texts_out(month: sqlite3.Connection) -> None:
-    """Turn the first layout of a month, a row per event, into a file of texts and their places."""
+    """Migrate the first layout of a month, a row per event, to a text file and offsets."""
     month.execute(
         "CREATE TABLE chunks (\n    key INTEGER PRIMARY KEY,\n    n INTEGER NOT NULL,\n"
         "    position INTEGER NOT NULL,\n    length INTEGER NOT NULL\n) STRICT"
@@ -184,12 +184,13 @@ def _move_texts_out(month: sqlite3.Connection) -> None:
 
 
 def _move_texts_in(month: sqlite3.Connection) -> None:
-    """Turn the second layout of a month, texts in a file, into chunks that hold their texts.
+    """Migrate the second layout of a month, a text file, to chunks that contain their texts.
 
-    The file stays: until the commit it is all there is. The code that opens the month removes it.
+    The file stays, because nothing else has the data before the commit. The code that opens the
+    month removes it.
 
     Raises:
-        DamagedFile: the texts are not where they should be.
+        DamagedFile: the text file is too short.
     """
     (generation,) = month.execute("SELECT generation FROM text_file").fetchone()
     month.execute("ALTER TABLE chunks RENAME TO places")
@@ -217,14 +218,14 @@ MONTH_STEPS: Steps = (_MONTH, _move_texts_out, _move_texts_in)
 
 
 class NewerSchema(RuntimeError):
-    """The file was written by a later version of the server than this one."""
+    """A later version of the server wrote the file."""
 
 
 def migrate(connection: sqlite3.Connection, steps: Steps) -> None:
-    """Bring a file to the newest layout, one transaction a step.
+    """Migrate a file to the newest layout, one transaction per step.
 
     Raises:
-        NewerSchema: the file has been through more steps than this version knows.
+        NewerSchema: the file has gone through more steps than this version knows.
     """
     connection.execute("PRAGMA busy_timeout = 10000")
     if _version(connection) == len(steps):
@@ -232,7 +233,7 @@ def migrate(connection: sqlite3.Connection, steps: Steps) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     while True:
         connection.execute("BEGIN IMMEDIATE")
-        # Read again inside the transaction: another process may have been faster.
+        # Read again inside the transaction: another process may have migrated the file.
         version = _version(connection)
         if version >= len(steps):
             connection.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""``state.db``: the small database beside the events, with users, keys, partners and exports."""
+"""``state.db``: the small database of users, keys, partners and exports."""
 
 import asyncio
 import fcntl
@@ -19,7 +19,7 @@ _SECRET_BYTES = 32
 
 
 class State:
-    """An open ``state.db``: one connection writes, another one reads what is committed."""
+    """An open ``state.db``: one connection writes, another reads committed rows."""
 
     def __init__(
         self, path: Path, writer: aiosqlite.Connection, reader: aiosqlite.Connection
@@ -34,7 +34,7 @@ class State:
         return next(iter(await self.rows(query, *values)), None)
 
     async def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        """Return all committed rows of a query; only for tables that people fill by hand."""
+        """Return all committed rows of a query; for small tables only."""
         return list(await self._reader.execute_fetchall(query, values))
 
     @asynccontextmanager
@@ -51,14 +51,14 @@ class State:
                     yield self._writer
                     await self._writer.execute("COMMIT")
                 except BaseException:
-                    # A full disk has ended the transaction already, or a COMMIT has: SQLite goes
-                    # on with a statement whose wait was cancelled.
+                    # A full disk has already ended the transaction, or a COMMIT has: SQLite
+                    # finishes a statement whose wait was cancelled.
                     with suppress(sqlite3.OperationalError):
                         await self._writer.execute("ROLLBACK")
                     raise
 
     async def secret(self, name: str) -> bytes:
-        """Return the random secret of a purpose; it is made on first use and then stays."""
+        """Return the random secret for a purpose, created on first use."""
         query = "SELECT value FROM secrets WHERE name = ?"
         row = await self.row(query, name)
         if row is None:
@@ -75,9 +75,9 @@ class State:
 
 @asynccontextmanager
 async def open_state(data: Path) -> AsyncIterator[State]:
-    """Open the ``state.db`` of a data folder, making both when they are missing.
+    """Open the ``state.db`` of a data folder, creating both if missing.
 
-    The file is readable by its owner only: it holds the key that signs tokens.
+    Only its owner can read the file, because it holds the key that signs tokens.
 
     Raises:
         DiskFull: the disk is full.
@@ -99,7 +99,7 @@ async def open_state(data: Path) -> AsyncIterator[State]:
 
 
 def _above_debug(record: logging.LogRecord) -> bool:
-    """Keep the statements out of the log: aiosqlite shows their values, hashes and secrets too."""
+    """Keep statements out of the log: aiosqlite logs their values, hashes and secrets too."""
     return record.levelno > logging.DEBUG
 
 
@@ -107,7 +107,7 @@ def _prepare(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        # A copy that was put back may be readable by others; whose it is not cannot change that.
+        # Others may be able to read a restored copy; only its owner can change that.
         with suppress(PermissionError):
             os.fchmod(file, 0o600)
     finally:
@@ -120,17 +120,17 @@ def _prepare(path: Path) -> None:
 
 
 class FolderInUse(RuntimeError):
-    """Another server has the data folder."""
+    """Another server uses the data folder."""
 
 
 @contextmanager
 def folder_lock(data: Path) -> Iterator[None]:
-    """Hold a data folder for a block: two servers would work off the same exports.
+    """Lock a data folder during a block: two servers would process the same exports.
 
-    The kernel lets go when the process dies.
+    The kernel releases the lock when the process dies.
 
     Raises:
-        FolderInUse: another server, of this process or another one, holds it.
+        FolderInUse: another server, in this process or another, has locked it.
     """
     data.mkdir(parents=True, exist_ok=True)
     with (data / "server.lock").open("ab") as file:

@@ -1,8 +1,8 @@
-"""The files of one partner: where they are and how they are opened.
+"""The files of one partner: their places, and how to open them.
 
-A partner has ``ledger.db`` (which rows of which hour are visible, the ids, the rollups) and per
-month ``YYYY-MM.db``, the rows in chunks. A row exists for readers only when the ledger says so:
-one commit of the ledger makes a whole load visible, however many months it touches.
+A partner has ``ledger.db`` (the visible rows of each hour, ids, rollups) and ``YYYY-MM.db`` for
+each month (rows in chunks). Readers see only the rows that the ledger counts: one commit of the
+ledger makes a complete load visible, however many months it touches.
 """
 
 import sqlite3
@@ -18,32 +18,32 @@ from adanalytics_server.clock import MILLISECONDS_PER_HOUR
 from adanalytics_server.storage.damage import naming
 from adanalytics_server.storage.schema import LEDGER_STEPS, MONTH_STEPS, migrate, text_files
 
-# Idle connections kept for reading, over all files of a partner.
+# Idle read connections kept for all files of a partner together.
 MOST_IDLE = 32
 
 
-# Asked for every single record of a load; a thousand hours are six weeks of them.
+# Called for every record of a load; a thousand hours are six weeks.
 @lru_cache(maxsize=1024)
 def month_of_hour(hour: int) -> str:
-    """Name the month, ``YYYY-MM``, that an hour since 1970 belongs to."""
+    """Return the month, ``YYYY-MM``, of an hour since 1970."""
     return f"{datetime.fromtimestamp(hour * 3600, UTC):%Y-%m}"
 
 
 def hour_of_time(milliseconds: int) -> int:
-    """Number the hour since 1970 that an instant belongs to; also before 1970."""
+    """Return the hour since 1970 of an instant, which may be before 1970."""
     return milliseconds // MILLISECONDS_PER_HOUR
 
 
 def first_key(hour: int, sequence: int) -> int:
-    """Return the key of the ``sequence``-th row ever written into an hour."""
+    """Return the key of the ``sequence``-th row ever written to an hour."""
     return hour << 32 | sequence
 
 
 class PartnerStore:
     """The folder of one partner's events; safe to share between threads.
 
-    Readers get connections that cannot write, from a small pool, and give them back before an
-    answer is sent. Writers open their own.
+    Readers take read-only connections from a small pool and return them before a response is sent.
+    Writers open their own.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class PartnerStore:
 
     @contextmanager
     def reading_ledger(self) -> Iterator[sqlite3.Connection]:
-        """Yield a read-only connection to the ledger, which is made when it is missing."""
+        """Yield a read-only connection to the ledger, which is created if missing."""
         with self._reading("ledger") as connection:
             yield connection
 
@@ -70,20 +70,20 @@ class PartnerStore:
     def writing_ledger(self) -> Iterator[sqlite3.Connection]:
         """Open the ledger inside a write transaction: commit at the end, or roll back.
 
-        It is also the lock between writers, of this process and of others: the second one
-        waits for ten seconds and then fails with ``sqlite3.OperationalError``.
+        It is also the lock between writers of all processes: a second writer waits for ten seconds
+        and then fails with ``sqlite3.OperationalError``.
         """
         with self._writing("ledger") as connection:
             yield connection
 
     @contextmanager
     def writing_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Open a month's rows inside a write transaction; only under the ledger's."""
+        """Open a month's rows inside a write transaction, within that of the ledger."""
         with self._writing(month) as connection:
             yield connection
 
     def close(self) -> None:
-        """Close the idle connections; one in use is closed when it is given back."""
+        """Close the idle connections; one in use closes when it is returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, OrderedDict()
@@ -134,7 +134,7 @@ class PartnerStore:
 
     def _open_for_reading(self, name: str) -> sqlite3.Connection:
         with self._preparing:
-            # A file is brought to the newest layout before anybody reads it.
+            # Migrate a file before the first read.
             if name not in self._prepared:
                 self._open_for_writing(name).close()
                 self._prepared.add(name)
@@ -147,19 +147,19 @@ class PartnerStore:
         connection.text_factory = bytes
         connection.execute("PRAGMA busy_timeout = 10000")
         connection.execute("PRAGMA query_only = ON")
-        # No mmap: it reads no faster here, and the mapped file would count as memory in use.
+        # No mmap: it is no faster here, and the mapped file would count as memory in use.
         return connection
 
     def _open_for_writing(self, name: str) -> sqlite3.Connection:
         self.folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self._path(name), isolation_level=None)
         try:
-            # Of a new file only: a chunk of 80 KB on fewer pages is read a third faster.
+            # Applies to a new file only: a chunk of 80 KB on fewer pages reads a third faster.
             connection.execute("PRAGMA page_size = 16384")
             migrate(connection, LEDGER_STEPS if name == "ledger" else MONTH_STEPS)
             for texts in text_files(self._path(name)):
                 texts.unlink()
-            # FULL, because the ledger must never be newer on disk than the bodies it names.
+            # FULL, because the ledger must never be newer on disk than the bodies.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA cache_size = -65536")
         except BaseException:
@@ -169,7 +169,7 @@ class PartnerStore:
 
 
 class Stores:
-    """Hands out one store per partner; the folder's name is the partner's number, never its id."""
+    """One store per partner; the folder's name is the partner's number, never its id."""
 
     def __init__(self, data: Path) -> None:
         self._folder = data / "partners"
@@ -185,7 +185,7 @@ class Stores:
             return store
 
     def drop(self, partner: int) -> None:
-        """Close the store of a partner, whose files are about to go."""
+        """Close the store of a partner whose files are about to be removed."""
         with self._lock:
             store = self._open.pop(partner, None)
         if store is not None:
@@ -206,7 +206,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # A full disk has ended the transaction already.
+        # A full disk has already ended the transaction.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

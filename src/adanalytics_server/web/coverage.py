@@ -1,4 +1,4 @@
-"""Which hours have data: the numbers behind the calendar and the heatmap."""
+"""The hours that have data: the numbers behind the calendar and the heatmap."""
 
 from calendar import monthrange
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from adanalytics_server.storage.days import DayRange, day_number
 from adanalytics_server.storage.pages import read_spans
 from adanalytics_server.storage.store import PartnerStore
 
-# Steps of the colour scale for hours and days that have data; 0 is without.
+# Steps of the colour scale for hours and days with data; 0 means no data.
 LEVELS = 5
 HOURS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class DayCoverage:
-    """The events of one day by hour, filtered ones included; ``gaps`` are hours that lack.
+    """The events of one day by hour, filtered ones included; ``gaps`` are the missing hours.
 
-    An hour without events is a gap when there is data both before and after it: nothing can
-    be said about the time before the first event and after the last.
+    An hour without events is a gap if there is data before and after it. Hours before the first
+    event and after the last are not gaps.
     """
 
     day: date
@@ -38,7 +38,7 @@ class DayCoverage:
 
     @property
     def level(self) -> int:
-        """Step of the calendar's colour: 0 without data, 5 with all 24 hours."""
+        """Step of the calendar's colour: 0 for no data, 5 for all 24 hours."""
         if self.covered == HOURS:
             return LEVELS
         return -(-self.covered * (LEVELS - 1) // HOURS)
@@ -77,7 +77,7 @@ class Coverage:
 
 
 def read_coverage(store: PartnerStore, year: int) -> Coverage:
-    """Read the coverage of a calendar year; at most 8,784 hours are held."""
+    """Read the coverage of a calendar year, which has at most 8,784 hours."""
     spans = read_spans(store, DayRange(date(year, 1, 1), date(year, 12, 31)))
     with store.reading_ledger() as ledger:
         first, last = ledger.execute(
@@ -88,7 +88,7 @@ def read_coverage(store: PartnerStore, year: int) -> Coverage:
 
 
 def level_of(events: int, most: int) -> int:
-    """Return the step of the heatmap's colour for an hour, when the fullest has ``most``.
+    """Return the step of the heatmap's colour for an hour, if the fullest hour has ``most``.
 
     >>> [level_of(events, 100) for events in (0, 1, 20, 21, 100)]
     [0, 1, 1, 2, 5]

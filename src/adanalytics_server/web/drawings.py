@@ -1,6 +1,6 @@
-"""Where the squares of the calendar and the heatmap go, and the bars of the charts.
+"""Positions of the squares of the calendar and the heatmap, and of the bars of the charts.
 
-In whole units of drawings that are stretched to the width of the page.
+Positions are whole units; the drawings stretch to the width of the page.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ COLUMN = 20
 CALENDAR_ROW = 14
 HOUR_ROW = 13
 CHART_HEIGHT = 160
-# Ends of an axis, times a power of ten: each of them has a round half, of single units too.
+# Ends of an axis, times a power of ten: each has a round half, even with single units.
 _ROUND = (10, 12, 16, 20, 24, 30, 40, 50, 60, 80, 100)
 _ROUND_UNITS = (2, 4, 6, 8, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """One square: its corner, the class that colours it, and what it says."""
+    """One square: its corner, the class of its colour, and its tooltip."""
 
     x: int
     y: int
@@ -39,7 +39,7 @@ class Grid:
 
 
 def year_grid(coverage: Coverage) -> Grid:
-    """Draw a year: a column a week, a row a weekday from Monday on."""
+    """Draw a year: a column per week, a row per weekday, starting on Monday."""
     offset = date(coverage.year, 1, 1).weekday()
     days = [day for month in coverage.months() for day in month]
     squares = tuple(
@@ -64,13 +64,13 @@ def month_columns(year: int) -> dict[int, int]:
 
 
 def weeks_of(year: int) -> int:
-    """Count the columns of a year's calendar: 53, or 54 when both ends are short."""
+    """Count the columns of a year's calendar: 53, or 54 if both ends are partial weeks."""
     first, last = date(year, 1, 1), date(year, 12, 31)
     return (first.weekday() + (last - first).days) // 7 + 1
 
 
 def hour_grid(days: Sequence[DayCoverage]) -> Grid:
-    """Draw a month: a column a day, a row an hour; darker is more events."""
+    """Draw a month: a column per day, a row per hour; darker means more events."""
     most = max((events for day in days for events in day.hours), default=0)
     squares = tuple(
         Square(
@@ -95,7 +95,7 @@ def _events_or_gap(events: int, *, missing: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, from its upper end down; ``title`` is what it says."""
+    """One bar, from its upper end down; ``title`` is its tooltip."""
 
     x: int
     y: int
@@ -105,7 +105,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line across the chart and the number it stands for."""
+    """A line across the chart and its number."""
 
     y: int
     text: str
@@ -113,7 +113,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """A bar a day, ``width`` by ``CHART_HEIGHT`` units; ``zero`` is where the bars begin."""
+    """A bar per day, ``width`` by ``CHART_HEIGHT`` units; bars start at ``zero``."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
@@ -127,9 +127,9 @@ def bar_chart(
     """Lay out a chart.
 
     Args:
-        values: a number a bar; amounts of money in nanos. Negative ones go down from zero.
-        titles: what each bar says.
-        tick_text: writes a number of the axis.
+        values: one number per bar; money in nanos. Negative bars go down from zero.
+        titles: the tooltip of each bar.
+        tick_text: formats a number of the axis.
     """
     top = round_up(max((0, *values)))
     bottom = -round_up(-min((0, *values)))
@@ -143,7 +143,7 @@ def bar_chart(
     bars = []
     for number, (value, title) in enumerate(zip(values, titles, strict=True)):
         end = y_of(value)
-        # What is not zero can be seen, however small it is.
+        # A bar that is not zero must be visible.
         height = max(abs(end - zero), 1 if value else 0)
         upper = zero if value < 0 else zero - height
         bars.append(Bar(number * COLUMN, upper, height, title))

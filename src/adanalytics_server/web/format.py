@@ -1,4 +1,4 @@
-"""How numbers, amounts, times and sizes are written on the pages."""
+"""The format of numbers, amounts, times and sizes on the pages."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,7 +10,7 @@ _SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def count(number: int) -> str:
-    """Write a whole number with its thousands apart.
+    """Write a whole number with thousands separators.
 
     >>> count(1234567)
     '1,234,567'
@@ -28,7 +28,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def amount(money: str | Decimal) -> str:
-    """Write an amount to read: two digits after the point, four below one unit.
+    """Write a rounded amount: two digits after the point, four below one unit.
 
     >>> amount("1234.565000000"), amount("0.004320000"), amount("0.000000000")
     ('1,234.56', '0.0043', '0.00')
@@ -80,7 +80,7 @@ def file_size(size: int) -> str:
 
 
 def duration(seconds: int) -> str:
-    """Write a waiting time in its largest fitting unit, rounded up.
+    """Write a waiting time in seconds or minutes, rounded up.
 
     >>> duration(45), duration(61), duration(3600)
     ('45 s', '2 min', '60 min')
@@ -89,7 +89,7 @@ def duration(seconds: int) -> str:
 
 
 def hour_list(hours: Iterable[int]) -> str:
-    """Write hours of a day, runs of them as one.
+    """Write hours of a day, consecutive hours as a range.
 
     >>> hour_list([0, 3, 4, 5, 17])
     '00, 03 to 05, 17'

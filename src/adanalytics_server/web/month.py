@@ -25,14 +25,14 @@ from adanalytics_server.web.drawings import (
 from adanalytics_server.web.format import amount, compact, counted
 from adanalytics_server.web.pages import PageError
 
-# A day without a row.
+# The figures of a day that the summary does not list.
 _NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
 class MonthLabel:
-    """A month above the calendar; only one that has data can be chosen."""
+    """A month label of the calendar; it is a link if the month has data."""
 
     month: date
     has_data: bool
@@ -40,7 +40,7 @@ class MonthLabel:
 
 @dataclass(frozen=True, slots=True)
 class DayFigures:
-    """A day's coverage and its row of the summary, with zeros where there is none."""
+    """A day's coverage and its row of the summary, or zeros."""
 
     coverage: DayCoverage
     summary: Mapping[str, Any]
@@ -50,7 +50,7 @@ class DayFigures:
 class MonthView:
     """A month: its days, its totals, its drawings, and the months around it.
 
-    ``labels`` has one item per column of the calendar, ``None`` where no month begins.
+    ``labels`` has one item per column of the calendar, ``None`` if no month begins there.
     """
 
     month: date
@@ -90,7 +90,7 @@ class MonthView:
 
 
 def parse_month(text: str | None) -> date | None:
-    """Read ``YYYY-MM`` as the month's first day; nothing is ``None``.
+    """Read ``YYYY-MM`` as the month's first day; an empty text is ``None``.
 
     Raises:
         PageError: 400 for another form, or a year before 1.
@@ -104,7 +104,7 @@ def parse_month(text: str | None) -> date | None:
 
 
 def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> MonthView | None:
-    """Read a month, the newest with data for ``None``; ``None`` when the partner has no data."""
+    """Read a month, by default the newest with data; ``None`` if the partner has no data."""
     months = tuple(dict.fromkeys(date.fromisoformat(f"{day[:7]}-01") for day in read_dates(store)))
     if not months:
         return None

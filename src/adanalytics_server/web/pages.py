@@ -1,4 +1,4 @@
-"""Turn templates into answers: pages, errors, and the stylesheet and icon that they need."""
+"""Turn templates into responses: pages, errors, and their stylesheet and icon."""
 
 import hashlib
 import shlex
@@ -18,7 +18,7 @@ from adanalytics_server.accounts import User
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.web import format as web_format
 
-# Nothing from elsewhere, in no frame, in no cache.
+# Nothing from other sites, no frames, no caching.
 PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
     {
         "Content-Security-Policy": (
@@ -36,7 +36,7 @@ _A_YEAR = 365 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file in memory; its address changes with its content, so caches may keep it."""
+    """A file in memory; its URL changes with its content, so caches may keep it."""
 
     name: str
     media_type: str
@@ -51,7 +51,7 @@ class Asset:
 
     @property
     def url(self) -> str:
-        """The address of this version."""
+        """The URL of this version."""
         return f"/static/{self.name}?v={self.version}"
 
 
@@ -81,7 +81,7 @@ _TEMPLATES.filters.update(
 
 
 class PageError(Exception):
-    """An answer of the web area that is not a success; ``text`` says what to do."""
+    """An error page of the web area; ``text`` says what to do."""
 
     def __init__(self, status: int, text: str, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
@@ -103,11 +103,11 @@ def page(
 
     Args:
         template: name of a file in ``templates/``.
-        user: who is signed in.
-        values: what the template names; one that is missing is an error, not a gap.
-        section: the entry of the navigation that the page belongs to.
-        status: HTTP status of the answer.
-        headers: more headers, beside those that every page has.
+        user: the user who is signed in.
+        values: variables of the template; a missing one is an error.
+        section: the navigation entry of the page.
+        status: HTTP status of the response.
+        headers: headers in addition to those of every page.
     """
     text = _TEMPLATES.get_template(template).render(values, user=user, section=section)
     return HTMLResponse(text, status, headers={**PAGE_HEADERS, **(headers or {})})
@@ -121,7 +121,7 @@ def error_page(error: PageError, user: User | None) -> Response:
 
 
 async def static(request: Request, name: str) -> Response:
-    """Send a file; for a year when asked by version, otherwise to be checked each time.
+    """Send a file, cached for a year by its versioned URL, otherwise revalidated each time.
 
     Raises:
         HTTPException: 404 for another name.

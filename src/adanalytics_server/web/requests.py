@@ -1,4 +1,4 @@
-"""What every request of a page goes through: its origin, its visitor, its form, its errors."""
+"""Handling of every page request: its origin, its visitor, its form, its errors."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
@@ -21,13 +21,13 @@ from adanalytics_server.web.session import COOKIE, sessions_of
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
-# Programs read these, also when a browser asks.
+# Programs read these, so they get JSON even in a browser.
 _API = ("/api/", "/exports/", "/_control/")
 _ELSEWHERE = PageError(403, "Another site sent this form, so the server ignored it.")
 
 
 class PageRoute(APIRoute):
-    """A route that refuses other origins and answers every failure with a page."""
+    """A route that refuses other origins and shows every failure as a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the endpoint."""
@@ -44,7 +44,7 @@ class PageRoute(APIRoute):
                 failure = error
             except ApiError as error:
                 failure = PageError(error.status, f"{error.message}.", headers=error.headers)
-            except Exception as error:  # noqa: BLE001  # the last resort; logged, and a page for the reader
+            except Exception as error:  # noqa: BLE001  # the last resort: log it and show a page
                 log_failure(request, error)
                 text = f"The server failed. Look for {request_id_of(request)} in its log."
                 failure = PageError(500, text)
@@ -54,7 +54,7 @@ class PageRoute(APIRoute):
 
 
 async def answer_unrouted(request: Request, error: Exception) -> Response:
-    """Answer an unknown path or method: with a page for a browser, unless it is the API's."""
+    """Answer an unknown path or method: browsers get a page, except below the API's paths."""
     is_page = "text/html" in request.headers.get("accept", "")
     if not is_page or request.url.path.startswith(_API) or not isinstance(error, HTTPException):
         return await answer_framework_error(request, error)
@@ -72,7 +72,7 @@ async def _user_of(request: Request) -> User | None:
     return user
 
 
-# Coroutines that never wait: FastAPI would send plain functions to a thread and back.
+# Coroutines that never wait: FastAPI would run plain functions in a thread.
 async def _visitor(request: Request) -> User | None:
     user: User | None = request.state.user
     return user
@@ -83,7 +83,7 @@ Visitor = Annotated[User | None, Depends(_visitor)]
 
 async def _admin(request: Request, user: Visitor) -> User:
     if user is None:
-        # Quoted, because the path arrives decoded and could hold the end of a header line.
+        # Quoted, because the path arrives decoded and could contain a line end.
         login = {"Location": f"/login?next={quote(request.url.path)}"}
         raise PageError(303, "Sign in first.", headers=login)
     if user.role != "admin":
@@ -95,15 +95,15 @@ Admin = Annotated[User, Depends(_admin)]
 
 
 def redirect(address: str) -> Response:
-    """Send the browser on with a GET."""
+    """Redirect the browser with a GET."""
     return RedirectResponse(address, 303, headers=dict(PAGE_HEADERS))
 
 
 async def read_form(request: Request, *fields: str) -> Mapping[str, str]:
-    """Return the named fields of a form; one that was not sent is empty, others are left out.
+    """Return the named fields of a form; a missing one is empty, others are ignored.
 
     Raises:
-        PageError: 415 when it is no form, 400 when it cannot be read.
+        PageError: 415 if it is not a form, 400 if it is unreadable.
         ApiError: 413 above 1 MiB.
     """
     sent_as = request.headers.get("content-type", "").partition(";")[0].strip().lower()

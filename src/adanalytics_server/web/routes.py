@@ -28,7 +28,7 @@ from adanalytics_server.web.session import COOKIE, SessionsDep, set_cookie
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20
-# A path of this site. Two slashes, or one of each kind, would name another host.
+# A path on this site: two slashes, or a slash and a backslash, would name another host.
 _OWN_PATH = re.compile(r"/(?:[A-Za-z0-9_.-][A-Za-z0-9_./-]*)?")
 
 pages = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -36,14 +36,14 @@ pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @pages.get("/login")
 async def show_login(request: Request, user: Visitor) -> Response:
-    """Show the login form, or go on when the visitor is signed in."""
+    """Show the login form, or redirect if the visitor is signed in."""
     target = _own_path(request.query_params.get("next", ""))
     return redirect(target) if user else _login_page(target)
 
 
 @pages.post("/login")
 async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) -> Response:
-    """Check e-mail and password, begin a session and go on to the page that was asked for."""
+    """Check e-mail and password, start a session and redirect to the requested page."""
     form = await read_form(request, "email", "password", "next")
     target = _own_path(form["next"])
     email = form["email"].strip()
@@ -65,7 +65,7 @@ async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) 
 
 @pages.post("/logout")
 async def sign_out(request: Request, sessions: SessionsDep) -> Response:
-    """End the session, here and for everyone else who has its cookie."""
+    """End the session for everyone who has its cookie."""
     await sessions.end(request.cookies.get(COOKIE))
     response = redirect("/")
     set_cookie(response, request, "", max_age=0)
@@ -90,7 +90,7 @@ def _own_path(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListedExport:
-    """An export and, once it is completed, the address of its file."""
+    """An export and, once it is completed, its download URL."""
 
     job: ExportJob
     url: str | None
@@ -111,7 +111,7 @@ class KeyQuota:
 
 @pages.get("/")
 async def overview(request: Request, user: Visitor, context: ContextDep) -> Response:
-    """Show a month of a partner; the newest one with data unless another is asked for."""
+    """Show a month of a partner, by default the newest with data."""
     if user is None:
         return _login_page("/")
     partners = await context.accounts.partners_of(user)
@@ -139,7 +139,7 @@ def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
     for partner in partners:
         if partner.id == wanted:
             return partner
-    # The same for a partner of others as for one that does not exist.
+    # The same text, whether the partner exists or not.
     raise PageError(404, "This partner does not exist, or you may not see it.")
 
 
@@ -168,7 +168,7 @@ async def _quotas(context: Context, user: User) -> list[KeyQuota]:
 
 @pages.get("/settings")
 async def settings(_user: Admin) -> Response:
-    """Go to the only page of the settings."""
+    """Redirect to the only page of the settings."""
     return redirect(KEYS)
 
 
@@ -183,7 +183,7 @@ async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
 async def create_key(
     request: Request, user: Admin, context: ContextDep, sessions: SessionsDep
 ) -> Response:
-    """Create a key and go to the page that shows it once."""
+    """Create a key and redirect to the page that shows it once."""
     name = (await read_form(request, "name"))["name"].strip()
     try:
         key = await context.api_keys.create(user.email, name=name)
@@ -194,7 +194,7 @@ async def create_key(
 
 @pages.get(KEYS + "/created/{ticket}")
 async def show_key(user: Admin, sessions: SessionsDep, ticket: str) -> Response:
-    """Show a new key in this one answer; it is in no address, and nowhere after it."""
+    """Show a new key once: it is in this response only, never in a URL."""
     new = sessions.take_new_key(user, ticket)
     if new is None:
         text = "A new key is shown only once. If you did not copy it, delete it and create another."
@@ -204,13 +204,13 @@ async def show_key(user: Admin, sessions: SessionsDep, ticket: str) -> Response:
 
 @pages.get(KEYS + "/{number}/delete")
 async def ask_delete(user: Admin, context: ContextDep, number: str) -> Response:
-    """Ask before a key is deleted."""
+    """Ask for confirmation before a key is deleted."""
     return page("key_delete.html", user, {"key": await _key(context, number)}, section="keys")
 
 
 @pages.post(KEYS + "/{number}/delete")
 async def delete_key(_user: Admin, context: ContextDep, number: str) -> Response:
-    """Delete a key; its next request is refused."""
+    """Delete a key; the server refuses its next request."""
     key = await _key(context, number)
     await context.api_keys.delete_number(key.number)
     return redirect(f"{KEYS}?deleted")

@@ -1,8 +1,8 @@
 """Sessions of the web area, and new keys until they are shown.
 
-A session is 256 random bits in a cookie and their digest in ``state.db``. It opens the web
-area only: the Partner API knows no cookies, and its tokens and keys are no sessions. Like a
-token of the API it ends after seven days, and with its user.
+A session is 256 random bits in a cookie and their digest in ``state.db``. It opens the web area
+only: the Partner API ignores cookies, and its tokens and keys are not sessions. Like a token of the
+API, it ends after seven days, or when its user is deleted.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from adanalytics_server.storage.state import State
 
 COOKIE = "adanalytics_session"
 LIFETIME = TOKEN_LIFETIME
-# Browsers one user can be signed in with; the session that ends first makes room.
+# Sessions of one user; a new one replaces the session that ends first.
 MOST_PER_USER = 20
-# New keys whose page was not asked for; the oldest makes room.
+# New keys that were not shown yet; a further one replaces the oldest.
 MOST_NEW_KEYS = 100
 
 
@@ -36,7 +36,7 @@ class NewKey:
 
 
 class Sessions:
-    """Begins, finds and ends sessions; asks the database each time, so an end is at once."""
+    """Starts, finds and ends sessions; nothing is cached, so they end at once."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
@@ -44,7 +44,7 @@ class Sessions:
         self._new_keys: dict[str, NewKey] = {}
 
     async def begin(self, user: User) -> str:
-        """Begin a session and return its cookie's value."""
+        """Start a session and return its cookie's value."""
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
         async with self._state.writing() as connection:
@@ -62,7 +62,7 @@ class Sessions:
         return token
 
     async def user_of(self, token: str | None) -> User | None:
-        """Return the user of a session from its cookie; ``None`` when it is unknown or over."""
+        """Return the user of a session by its cookie; ``None`` if it is unknown or has ended."""
         if not token:
             return None
         row = await self._state.row(
@@ -81,7 +81,7 @@ class Sessions:
             await connection.execute("DELETE FROM web_sessions WHERE digest = ?", (_digest(token),))
 
     def keep_new_key(self, user: User, name: str, key: str) -> str:
-        """Keep a new key in memory until its page is shown; return the ticket that asks for it."""
+        """Keep a new key in memory until its page is shown; return the ticket for it."""
         while len(self._new_keys) >= MOST_NEW_KEYS:
             del self._new_keys[next(iter(self._new_keys))]
         ticket = secrets.token_urlsafe(12)
@@ -89,7 +89,7 @@ class Sessions:
         return ticket
 
     def take_new_key(self, user: User, ticket: str) -> NewKey | None:
-        """Return and forget a new key; ``None`` when it was taken or another user created it."""
+        """Return and forget a new key; ``None`` if it was shown or another user created it."""
         new = self._new_keys.get(ticket)
         if new is None or new.user != user.number:
             return None
@@ -101,7 +101,7 @@ def sessions_of(request: Request) -> Sessions:
     return cast("Sessions", request.app.state.sessions)
 
 
-# A coroutine that never waits: FastAPI would send a plain function to a thread and back.
+# A coroutine that never waits: FastAPI would run a plain function in a thread.
 async def _sessions(request: Request) -> Sessions:
     return sessions_of(request)
 
@@ -112,7 +112,7 @@ SessionsDep = Annotated[Sessions, Depends(_sessions)]
 def set_cookie(
     response: Response, request: Request, token: str, *, max_age: int = LIFETIME
 ) -> None:
-    """Give a session to the browser, out of reach of scripts and other sites; age 0 removes it."""
+    """Set the session cookie, hidden from scripts and other sites; age 0 removes it."""
     response.set_cookie(
         COOKIE,
         token,
