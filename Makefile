@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# One more than the two cores of a small machine: tests that wait for a process leave one idle.
+# One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
@@ -15,8 +15,8 @@ help:  ## list the targets
 
 install: $(STAMP)  ## create .venv with everything that demo and tests need
 
-# uv when there is one (seconds), else venv and pip; pip is upgraded first
-# because the one that comes with Python 3.11 cannot read dependency groups.
+# With uv this takes seconds; without it, venv and pip. pip is upgraded first, because the one
+# that comes with Python 3.11 cannot read dependency groups.
 $(STAMP): pyproject.toml Makefile
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml Makefile
 
 demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
-	@echo 'First, once in each terminal: . $(BIN)/activate'
+	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
 test: $(STAMP)  ## run all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)
@@ -40,7 +40,7 @@ test-kill: $(STAMP)  ## kill a sync at 50 random moments
 
 check: lint types test  ## lint, format check, types and tests
 
-bench: $(STAMP)  ## run the benchmarks in their short variants
+bench: $(STAMP)  ## run the short benchmarks
 	@$(BIN)/python benchmarks/cli_start.py --short
 	@$(BIN)/python benchmarks/cli_events.py --short
 	@$(BIN)/python benchmarks/cli_sync.py 200000
@@ -51,7 +51,7 @@ bench: $(STAMP)  ## run the benchmarks in their short variants
 	@$(BIN)/python benchmarks/client_outputs.py 50000
 	@$(BIN)/python benchmarks/client_overhead.py
 
-soak: $(STAMP)  ## pull five million events, twice, and see how much memory it takes
+soak: $(STAMP)  ## pull five million events, twice, and measure the memory
 	@$(BIN)/python benchmarks/client_soak.py
 
 bench-long: $(STAMP)  ## run the server's benchmarks on 2 and on 10 million events
@@ -64,31 +64,31 @@ lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-format: $(STAMP)  ## mend format and lint where a tool can
+format: $(STAMP)  ## fix formatting and lint automatically
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 types: $(STAMP)  ## check the types strictly
 	@$(BIN)/mypy
 
-docs: $(STAMP)  ## build the documentation, strictly
+docs: $(STAMP)  ## build the documentation; a warning is an error
 	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python --group docs; \
 	else $(BIN)/python -m pip install --quiet --group docs; fi
 	@$(BIN)/mkdocs build --strict --quiet
 
-docs-recording: $(STAMP)  ## run the tutorial; renew its outputs and its picture
+docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
 	@$(BIN)/python tests/record_tutorial.py
 
-# A second environment with the lower bounds of pyproject.toml, exactly.
-test-lowest:  ## run all tests with the oldest dependencies that are allowed
+# A second environment with exactly the lower bounds of pyproject.toml.
+test-lowest:  ## run all tests with the oldest allowed dependencies
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,pandas,polars]' --group test \
 	  --constraint constraints-lowest.txt
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
 
-release:  ## build the files of a release and try them in clean environments
+release:  ## build the release files and test them in clean environments
 	@.ci/release
 
-clean:  ## remove what the targets made
+clean:  ## remove everything that the targets created
 	rm -rf $(VENV) .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

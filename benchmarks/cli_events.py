@@ -2,11 +2,11 @@
 
     python benchmarks/cli_events.py [--short]
 
-Both are whole processes, start-up and all, against one `adanalytics serve`; user and system time
-of each come from the kernel. The peer asks for every page that the program asks for, one after the
-other over one connection, and writes the bodies to a file without looking at them. The limit is
-1.6 times its CPU for a day of 1,000,000 events. --short takes 200,000, where the start of the
-program, 0.4 s, is a large part of the whole, so that nothing fails there.
+Both are whole processes, including start-up, against one `adanalytics serve`; the kernel reports
+the user and system time of each. The peer requests the same pages, one after the other over one
+connection, and writes the bodies to a file without reading them. The limit is 1.6 times its CPU for
+a day of 1,000,000 events. --short uses 200,000 events; there the start of the program, 0.4 s, is a
+large part of the whole, so nothing fails.
 """
 
 import os
@@ -39,7 +39,7 @@ with httpx.Client(headers=headers, timeout=60) as client, open(target, "wb") as 
 
 
 def run(*words: str, stdin: str = "") -> str:
-    """Run the program to its end and give its stdout."""
+    """Run the program to its end and return its stdout."""
     done = subprocess.run(
         [*PROGRAM, *words], input=stdin, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -47,7 +47,7 @@ def run(*words: str, stdin: str = "") -> str:
 
 
 def prepare(data: Path, events: int) -> str:
-    """A partner with one day of events, and a key to read it."""
+    """Create a partner with one day of events, and return a key to read it."""
     folder = ["--data", str(data)]
     run("server", "partner", "add", "acme", *folder)
     user = ["server", "user", "add", "ada@example.org", "--role", "admin", "--password-stdin"]
@@ -61,12 +61,12 @@ def prepare(data: Path, events: int) -> str:
 
 @contextmanager
 def serving(data: Path) -> Iterator[str]:
-    """The address of a server without a limit of requests."""
+    """Start a server without a request limit and give its address."""
     words = ["serve", "--port", "0", "--rate-limit", "0", "--data", str(data)]
     server = subprocess.Popen([*PROGRAM, *words], stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     url = server.stderr.readline().split()[1]
-    # Its log goes on, and a full pipe would stop it.
+    # The server keeps logging, and a full pipe would block it.
     with subprocess.Popen(["cat"], stdin=server.stderr, stdout=subprocess.DEVNULL):
         try:
             yield url
@@ -76,7 +76,7 @@ def serving(data: Path) -> Iterator[str]:
 
 
 def cpu_seconds(command: list[str], target: Path) -> float:
-    """User and system time of one process that writes a file, which is a new one each time."""
+    """Return the user and system time of one process that writes a new file."""
     target.unlink(missing_ok=True)
     process = subprocess.Popen(command)
     _, status, used = os.wait4(process.pid, 0)
@@ -86,7 +86,7 @@ def cpu_seconds(command: list[str], target: Path) -> float:
 
 
 def pages_of(day: Path) -> list[str]:
-    """The pages that hold the events of a file, hour by hour."""
+    """List the pages that hold the events of a file, hour by hour."""
     counts = [0] * 24
     with day.open("rb") as file:
         for line in file:
@@ -101,7 +101,7 @@ def pages_of(day: Path) -> list[str]:
 
 
 def main() -> int:
-    """Measure in turns, print the ratio of the least times, and fail beyond the limit."""
+    """Measure in turns, print the ratio of the shortest times, and fail above the limit."""
     short = "--short" in sys.argv[1:]
     events = SHORT_EVENTS if short else EVENTS
     with TemporaryDirectory() as scratch:

@@ -1,10 +1,10 @@
-"""How long `adanalytics --version` and `--help` take, as whole processes, against `import click`.
+"""Time of `adanalytics --version` and `--help` as whole processes, against `import click`.
 
     python benchmarks/cli_start.py [--short]
 
-`--version` is what a shell prompt or a script asks for; the limit is 1.5 times a Python that
-imports click and nothing else. The least of several runs counts, because a start can only be held
-up by what else the machine does.
+Shell prompts and scripts run `--version`; its limit is 1.5 times the time of a Python that imports
+only click. The shortest of several runs counts, because other work on the machine can only delay a
+start.
 """
 
 import subprocess
@@ -19,14 +19,14 @@ SHORT_RUNS = 10
 
 
 def seconds(command: list[str]) -> float:
-    """The time of one process from start to end."""
+    """Return the time of one process from start to end."""
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began
 
 
 def main() -> int:
-    """Measure, print the ratios, and fail beyond the limit."""
+    """Measure, print the ratios, and fail above the limit."""
     runs = SHORT_RUNS if "--short" in sys.argv[1:] else RUNS
     program = str(Path(sysconfig.get_path("scripts")) / "adanalytics")
     commands = {
@@ -34,7 +34,7 @@ def main() -> int:
         "adanalytics --version": [program, "--version"],
         "adanalytics --help": [program, "--help"],
     }
-    # In turns, so that a busy moment of the machine meets all of them.
+    # In turns, so that a busy moment of the machine affects all of them.
     taken = [{name: seconds(command) for name, command in commands.items()} for _ in range(runs)]
     least = {name: min(each[name] for each in taken) for name in commands}
     for name, time_of in least.items():

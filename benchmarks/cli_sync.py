@@ -1,10 +1,10 @@
-"""What a sync costs: CPU of the whole process and its memory, pages and bulk, against limits.
+"""CPU and memory of a sync as a whole process, by pages and by export, against limits.
 
     python benchmarks/cli_sync.py [EVENTS]
 
-Each way is a process of its own, `adanalytics sync` from its start to its end, against a server in
-this process. The ratio is events for a CPU second against the limit that the project sets itself:
-100,000 by hourly pages, and 200,000 rows from the csv of a bulk export to hourly parquet.
+Each `adanalytics sync` is its own process, measured from start to end, against a server in this
+process. The ratio is events per CPU second against the project's own limit: 100,000 by hourly
+pages, and 200,000 rows from the csv of a bulk export to hourly parquet.
 """
 
 import os
@@ -27,7 +27,7 @@ MOST_MEGABYTES = 300
 
 
 def sync(server: LocalServer, folder: Path, via: str) -> tuple[float, float]:
-    """Run a sync and return its CPU seconds and its largest resident megabytes."""
+    """Run a sync and return its CPU seconds and its peak resident megabytes."""
     environment = {
         **os.environ,
         "ADANALYTICS_BASE_URL": server.url,
@@ -61,7 +61,7 @@ def say(what: str, ratio: float, limit: str) -> None:
 
 
 def main(events: int) -> None:
-    """Generate a day and bring it in each way."""
+    """Generate a day and sync it in each way."""
     sample = Sample(days=1, events_per_day=events, seed=1)
     with (
         TemporaryDirectory() as name,
@@ -74,7 +74,7 @@ def main(events: int) -> None:
             seconds, megabytes = sync(server, folder, via)
             rate = events / seconds
             say(
-                f"{via}: {rate:,.0f} events a CPU second / {PAGES_A_SECOND:,}",
+                f"{via}: {rate:,.0f} events per CPU second / {PAGES_A_SECOND:,}",
                 rate / PAGES_A_SECOND,
                 "at least 1" if via == "pages" else "for information",
             )
@@ -87,7 +87,7 @@ def main(events: int) -> None:
         split(file, folder / "warm")
         rate = events / split(file, folder / "split")
         say(
-            f"csv to hourly parquet: {rate:,.0f} rows a CPU second / {ROWS_A_SECOND:,}",
+            f"csv to hourly parquet: {rate:,.0f} rows per CPU second / {ROWS_A_SECOND:,}",
             rate / ROWS_A_SECOND,
             "at least 1",
         )

@@ -1,10 +1,10 @@
-"""What the ways out of the client cost, against the plainest programs that do the same.
+"""CPU time of the client's outputs, against the simplest programs that do the same.
 
     python benchmarks/client_outputs.py [EVENTS]
 
-The server runs in a process of its own. CPU time is that of this process, all its threads
-included. The peer runs right after each run of ours, and each figure is the median of the ratios of
-such pairs: the least of either side would be the luckiest of its states of memory.
+The server runs in its own process. CPU time is that of this process with all its threads. The peer
+runs right after each run of ours, and each figure is the median ratio of such pairs: the shortest
+run of a side would only show its luckiest state of memory.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from adanalytics_client import AsyncClient, Event
 from adanalytics_client.tables import event_schema
 from adanalytics_server.local import LocalServer, Sample
 
-# More pairs for what takes a few milliseconds a page: a new file costs several times as much in the
-# runs in which the machine has to find memory for it.
+# More pairs for work of a few milliseconds per page: a new file costs several times as much in runs
+# in which the machine has to find memory for it.
 PAIRS = 9
 SHORT_PAIRS = 15
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Measure a work, and then take away the file that it wrote: the next one is new, too."""
+    """Measure the work, then remove the file that it wrote, so that the next one is new, too."""
     before = time.process_time()
     written = work()
     spent = time.process_time() - before
@@ -62,17 +62,17 @@ def compare(
 def writing(bench: Bench) -> None:
     what = "write jsonl, hourly / reading the same bodies with httpx"
     compare(what, bench.write_hourly, bench.read_hourly, "at most 2.2", SHORT_PAIRS)
-    # Pages of one query are compared by the ids of their events, which a single page needs not.
+    # The client compares the ids of a query's pages; a single page needs no comparison.
     peers = {
         "reading the bodies with httpx": (bench.read_whole, "at most 2.2"),
-        "receiving with httpx, all thrown away": (bench.read_only, "for information"),
+        "receiving with httpx, discarding all": (bench.read_only, "for information"),
         "saving the bodies with httpx": (bench.save, "for information"),
     }
     for name, (peer, goal) in peers.items():
         what = f"write jsonl, one query / {name}"
         compare(what, lambda: bench.write("x.jsonl"), peer, goal, SHORT_PAIRS)
 
-    what = "saving the bodies with a socket alone / all thrown away"
+    what = "saving the bodies with a socket alone / discarding all"
     compare(what, bench.save_raw, bench.read_only, "for information", SHORT_PAIRS)
 
     compare(
@@ -106,7 +106,7 @@ def writing(bench: Bench) -> None:
 
 
 def as_tasks(bench: Bench) -> None:
-    """The same on an event loop; both clients are open before anything is measured."""
+    """Measure the same on an event loop; both clients are open before anything is measured."""
     with asyncio.Runner() as loop:
         bare = httpx.AsyncClient(headers=bench.headers, timeout=60)
         client = AsyncClient(bench.url, api_key=bench.key, partner="acme", limit=None)
@@ -189,15 +189,15 @@ def tables(bench: Bench) -> None:
 
 
 def by_hand(bench: Bench) -> None:
-    """A loop as one writes it first: the default page size, and a dict an event."""
+    """Measure the loop that people write first: the default page size, a dict for each event."""
 
     def loop() -> None:
         for body in bench.stream(1000):
             for _row in json.loads(body)["events"]:
                 pass
 
-    compare("a loop by hand / write jsonl", loop, lambda: bench.write("x.jsonl"), "at least 3")
-    print(f"{'requests of a loop by hand / ours':<66} {PAGE / 1000:>6.2f}   at least 10")
+    compare("a simple loop / write jsonl", loop, lambda: bench.write("x.jsonl"), "at least 3")
+    print(f"{'requests of a simple loop / ours':<66} {PAGE / 1000:>6.2f}   at least 10")
 
 
 def main(events: int) -> None:

@@ -1,9 +1,9 @@
-"""What the client adds to an httpx request, and to the import of httpx and pydantic.
+"""CPU time that the client adds to an httpx request, and to the import of httpx and pydantic.
 
     python benchmarks/client_overhead.py [REQUESTS]
 
-CPU time of this process only; the server runs in a process of its own. The client's log of sends
-is a file, as it is for everybody.
+Only the CPU time of this process counts; the server runs in its own process. The client's log of
+sends is a file, as it is by default.
 """
 
 import os
@@ -23,9 +23,9 @@ from server_process import server
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample
 
-# Short rounds, each compared within itself: others use the machine meanwhile.
+# Short rounds, each compared within itself, since the machine has other work meanwhile.
 ROUNDS = 100
-# More than are sent: the server then tells what is left with each answer, as it always does.
+# More than are sent, so that each answer still states what is left, as usual.
 LIMIT = 100_000
 IMPORTS = 21
 INFORMATION = "for information"
@@ -38,7 +38,7 @@ OUR_MODELS = "from adanalytics_client import Client, Event"
 
 @contextmanager
 def service(folder: Path) -> Iterator[tuple[str, str]]:
-    """A reference server in a process of its own: its address and a key."""
+    """Start a reference server in its own process and give its address and a key."""
     with LocalServer(data=folder, sample=Sample(events_per_day=100), rate_limit=0) as local:
         key = local.api_key
     with server(folder, requests_an_hour=LIMIT) as running:
@@ -46,7 +46,7 @@ def service(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def cost(work: Callable[[], object], requests: int) -> float:
-    """CPU seconds of one run of some work."""
+    """Return the CPU seconds of one run of the work."""
     before = time.process_time()
     for _ in range(requests):
         work()
@@ -54,7 +54,7 @@ def cost(work: Callable[[], object], requests: int) -> float:
 
 
 def requesting(url: str, key: str, state: Path, requests: int) -> None:
-    """Ask for the days with data, by turns with httpx alone and with the client; medians."""
+    """Request the days with data, in turns with httpx alone and with the client; print medians."""
     address = f"{url}/api/partners/acme/ad-analytics/dates"
     headers = {"Authorization": f"Bearer {key}"}
     with (
@@ -72,18 +72,18 @@ def requesting(url: str, key: str, state: Path, requests: int) -> None:
             for _ in range(ROUNDS + 1)
         ][1:]
     bare_cost = median(each["bare"] for each in rounds)
-    print(f"{bare_cost * 1e6:.0f} microseconds of CPU for one request of httpx alone")
+    print(f"{bare_cost * 1e6:.0f} microseconds of CPU for one request with httpx alone")
     say("what the client adds / one httpx request", added(rounds, "shared"), "at most 0.3")
     say("the same with the log in memory", added(rounds, "memory"), INFORMATION)
 
 
 def added(rounds: list[dict[str, float]], name: str) -> float:
-    """The median over the rounds, since one lucky round of a side would decide the least."""
+    """Return the median of the rounds; one lucky round of a side would decide the minimum."""
     return median((each[name] - each["bare"]) / each["bare"] for each in rounds)
 
 
 def importing() -> None:
-    """Import in fresh processes, by turns; the median of the ratios within each turn."""
+    """Import in fresh processes, in turns; print the median of the ratios within each turn."""
     ways = {
         OURS: (PEERS, "import of Client / import of httpx and pydantic", "at most 1.2"),
         WITHOUT_PEERS: (PEERS, "import of the package alone / the same", INFORMATION),

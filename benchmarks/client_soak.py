@@ -1,10 +1,10 @@
-"""How much memory a long pull takes: millions of events through one client, one at a time.
+"""Memory of a long pull: millions of events through one client, one at a time.
 
     python benchmarks/client_soak.py [EVENTS]
 
-A day of 250,000 events is pulled again and again, hour by hour with four requests in flight, until
-so many events have passed: as dicts, then typed, each in a process of its own. The growth is that
-of the most memory ever resident, from after the first small request.
+Pulls a day of 250,000 events again and again, hour by hour with four requests in flight, until
+EVENTS events have passed: as dicts, then typed, each in its own process. The growth is that of peak
+resident memory since the first small request.
 """
 
 import os
@@ -30,7 +30,7 @@ KEY = "ADANALYTICS_API_KEY"
 
 
 def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[object]]) -> int:
-    """Pull until so many events have passed; gives how many did."""
+    """Pull until at least that many events have passed, and return their number."""
     passed = 0
     while passed < events:
         for _event in read(client.events(DAY)):
@@ -39,7 +39,7 @@ def pull(client: Client, events: int, read: Callable[[EventQuery], Iterable[obje
 
 
 def measure(url: str, key: str, what: str, events: int) -> None:
-    """Pull in one way and print how much the memory of this process grew."""
+    """Pull in one way and print the memory growth of this process."""
     with Client(url, api_key=key, partner="acme", limit=None) as client:
         client.dates()
         before = most_megabytes()
@@ -50,7 +50,7 @@ def measure(url: str, key: str, what: str, events: int) -> None:
 
 
 def main(events: int) -> None:
-    """Serve a day from a process of its own, and pull it in each way by one more."""
+    """Serve a day from one process, and pull it in each way from another."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         sample = Sample(start=DAY, days=1, events_per_day=EVENTS_OF_A_DAY, seed=1)

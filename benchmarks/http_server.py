@@ -1,10 +1,10 @@
-"""The server of the HTTP benchmark, as a process of its own.
+"""The server of the HTTP benchmarks, run as its own process.
 
     python benchmarks/http_server.py FOLDER [REQUESTS_AN_HOUR]
 
-The reference server, with routes for fixed bytes, the plainest answers there are, from memory
-and from a file, and one for the CPU seconds this process has used.
-Prints its address when it answers.
+This is the reference server with three more routes: fixed bytes from memory and from a file,
+which are the simplest answers, and the CPU seconds of this process. It prints its address when it
+is ready.
 """
 
 import sys
@@ -20,7 +20,7 @@ from adanalytics_server.settings import Settings
 
 
 def main(folder: Path, rate_limit: int) -> None:
-    """Serve a folder; ``page.json`` in it is what ``/memory`` and ``/file`` answer."""
+    """Serve a folder; ``/memory`` and ``/file`` return its ``page.json``."""
     page = folder / "page.json"
     body = page.read_bytes() if page.exists() else b""
     app = create_app(Settings(data=folder, rate_limit=rate_limit))

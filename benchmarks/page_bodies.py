@@ -1,4 +1,4 @@
-"""The bodies of one day's pages, as the program has them and as the plainest programs do."""
+"""The bodies of one day's pages, read by the client and by the simplest programs."""
 
 import json
 import os
@@ -17,9 +17,7 @@ try:
     import orjson
     import requests
 except ImportError as missing:
-    sys.exit(
-        f"The peers of this benchmark are not installed ({missing}): make bench installs them."
-    )
+    sys.exit(f"The peers of this benchmark are not installed ({missing}). Run make bench.")
 
 DAY = date(2026, 1, 15)
 PAGE = 10_000
@@ -45,7 +43,7 @@ class Bench:
         return self.client.events(DAY, split="none")
 
     def stream(self, per_page: int) -> Iterator[bytes]:
-        """The bodies of all pages, as bare httpx gives them."""
+        """Give the bodies of all pages from bare httpx."""
         pages = self.pages * PAGE // per_page
         with httpx.Client(headers=self.headers, timeout=60) as http:
             for page in range(1, pages + 1):
@@ -54,31 +52,31 @@ class Bench:
                     yield b"".join(answer.iter_raw())
 
     def answers(self) -> Iterator[httpx.Response]:
-        """All pages, to be read while they are open."""
+        """Give all pages as open answers."""
         for page in range(1, self.pages + 1):
             query = {**RANGE, "page": str(page), "per_page": str(PAGE)}
             with self.bare.stream("GET", self.url + EVENTS_PATH, params=query) as answer:
                 yield answer
 
     def read_only(self) -> None:
-        """Throw every piece away, which is the least that reading can be."""
+        """Discard every piece, which is the cheapest way to read."""
         for answer in self.answers():
             for _ in answer.iter_raw():
                 pass
 
     def read_whole(self) -> None:
-        """Have each body in one piece, as `answer.read()` gives it."""
+        """Read each body in one piece, as `answer.read()` does."""
         for answer in self.answers():
             answer.read()
 
     def read_hourly(self) -> None:
-        """Have the body of each hour in one piece."""
+        """Read the body of each hour in one piece."""
         for hour in range(24):
             query: dict[str, str | int] = {**RANGE, "hour": hour, "per_page": PAGE}
             self.bare.get(self.url + EVENTS_PATH, params=query)
 
     def save(self) -> Path:
-        """Write the bodies to a file as they are, and bring it to the disk."""
+        """Write the bodies to a file unchanged, and sync it."""
         path = self.folder / "peer.json"
         with path.open("wb") as file:
             for answer in self.answers():
@@ -89,7 +87,7 @@ class Bench:
         return path
 
     def save_raw(self) -> Path:
-        """The same with a socket and a file alone, which is the least that a file can cost."""
+        """Do the same with only a socket and a file, which is the cheapest way to write a file."""
         path, buffer = self.folder / "raw.json", bytearray(256 * 1024)
         address = httpx.URL(self.url)
         with (
@@ -112,7 +110,7 @@ class Bench:
         return path
 
     def save_with_requests(self) -> Path:
-        """The loop that most programs begin with: a dict an event, a line a dict."""
+        """Run the loop that most programs begin with: a dict and a line for each event."""
         path = self.folder / "peer.jsonl"
         with requests.Session() as session, path.open("w") as file:
             session.headers.update(self.headers)
@@ -123,7 +121,7 @@ class Bench:
         return path
 
     def save_with_orjson(self) -> Path:
-        """Each hour for itself in four threads, with the fastest decoder there is."""
+        """Pull each hour separately in four threads, with the fastest decoder."""
 
         def lines(hour: int) -> bytes:
             query: dict[str, str | int] = {**RANGE, "hour": hour, "per_page": PAGE}
@@ -138,13 +136,13 @@ class Bench:
         return path
 
     def write_hourly(self) -> Path:
-        """The same hours, with as many requests in flight."""
+        """Pull the same hours with the client and as many requests in flight."""
         path = self.folder / "x.jsonl"
         self.client.events(DAY, concurrency=4).write(path)
         return path
 
     def arrays(self) -> list[bytes]:
-        """The JSON text of the list of each page."""
+        """Return the JSON text of each page's list."""
         return [body[body.index(b"[") : body.rindex(b"]", 0, -60) + 1] for body in self.bodies]
 
     def write(self, name: str) -> Path:

@@ -1,8 +1,8 @@
-"""What bulk exports cost, as ratios against the plainest way to write the same file.
+"""CPU time of bulk exports, as ratios against the simplest way to write the same file.
 
     python benchmarks/server_exports.py [EVENTS]
 
-Each ratio is CPU time of this process against CPU time of the named peer, in this run.
+Each ratio is the CPU time of this process against that of the named peer in the same run.
 """
 
 import csv
@@ -60,7 +60,7 @@ def resident_megabytes() -> float:
 
 
 def make_peer(folder: Path, store: PartnerStore) -> Path:
-    """Write the events into a table with a column per field, as a plain server would have it."""
+    """Write the events into a table with a column for each field, as a simple server would."""
     path = folder / "plain.db"
     marks = ", ".join("?" for _ in EVENT_FIELDS)
     with closing(sqlite3.connect(path)) as connection:
@@ -87,7 +87,7 @@ def plain_csv(database: Path, target: Path) -> None:
 
 
 def copy_and_hash(source: Path, target: Path) -> None:
-    """Copy a file and take its SHA-256, as an export has to: it is the ETag of a download."""
+    """Copy a file and compute its SHA-256, as an export must: it is the ETag of a download."""
     shutil.copyfile(source, target)
     digest(target)
 
@@ -98,7 +98,7 @@ def digest(source: Path) -> None:
 
 
 def main(events: int) -> None:
-    """Generate events over ten days and export them in every form."""
+    """Generate events over ten days and export them in every format."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         store = PartnerStore(folder / "1")
@@ -134,13 +134,13 @@ def main(events: int) -> None:
             lambda target: export(target, "parquet"),
         )
         say("rate of csv / csv.writer over sqlite rows", peer / in_csv, "at least 1.25")
-        # The digest is part of an export: it is its ETag, and clients compare it.
+        # The digest is part of an export: it is the ETag, and clients compare it.
         say("rate of jsonl / a copy of the file and its SHA-256", hashed / jsonl, "at least 0.5")
         without = "for information"
         say("rate of jsonl / shutil.copyfile, without a SHA-256", copy / jsonl, without)
-        # The kernel copies without handing the bytes out: the digest alone is slower than that.
+        # The kernel copies without passing the bytes to the program: the digest alone is slower.
         say("rate of the SHA-256 alone / shutil.copyfile", copy / digested, without)
-        say("megabytes the process grew for csv and jsonl", grown, "flat")
+        say("megabytes of growth for csv and jsonl", grown, "flat")
         say("rate of csv.gz / csv.writer", peer / gzipped, "for information")
         say("rate of parquet / csv.writer", peer / parquet, "for information")
         store.close()

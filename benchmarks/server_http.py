@@ -1,9 +1,8 @@
-"""What a page costs over HTTP, and what else the server can do meanwhile.
+"""CPU time of a page over HTTP, and the server's latency and memory meanwhile.
 
     python benchmarks/server_http.py [EVENTS]
 
-The server runs in a process of its own; it tells its CPU time,
-and its memory is read from /proc.
+The server runs in its own process. It reports its CPU time, and its memory is read from /proc.
 """
 
 import os
@@ -86,7 +85,7 @@ def pages(running: ServerProcess, http: httpx.Client, events: int) -> None:
 
 
 def liveness(running: ServerProcess, http: httpx.Client) -> None:
-    """Ask for /livez while four clients pull pages."""
+    """Request /livez while four clients pull pages."""
     waits = []
     with ThreadPoolExecutor(4) as pool:
         pulls = [pool.submit(pull, running.url, http.headers["authorization"]) for _ in range(4)]
@@ -102,7 +101,7 @@ def liveness(running: ServerProcess, http: httpx.Client) -> None:
 
 
 def pull(url: str, authorization: str) -> None:
-    """Pull pages by a program of its own, so that this one measures waits of the server only."""
+    """Pull pages in another process, so that this one measures only the server's waits."""
     program = (
         "import os, sys, httpx\n"
         "with httpx.Client(headers={'Authorization': os.environ['BENCH_KEY']}) as http:\n"
@@ -117,14 +116,14 @@ def pull(url: str, authorization: str) -> None:
 
 
 def exporting(running: ServerProcess, http: httpx.Client) -> None:
-    """Export everything in every form, then look at the most memory that was ever in use."""
+    """Export everything in every format, and print the peak memory."""
     query = range_query(1)
     for form in ("csv", "jsonl", "parquet"):
         body = {name: query[name] for name in ("start_date", "end_date")} | {"format": form}
         job = http.post(EXPORT_URL, json=body, timeout=600).json()
         while httpx.get(job["download_url"], headers={"Range": "bytes=0-0"}).status_code == 202:
             time.sleep(0.05)
-        say(f"megabytes resident at most, with {form}", running.megabytes(), "at most 250")
+        say(f"peak resident megabytes, with {form}", running.megabytes(), "at most 250")
 
 
 def main(events: int) -> None:
@@ -143,7 +142,7 @@ def main(events: int) -> None:
         ):
             pages(running, http, events)
             liveness(running, http)
-            say("megabytes resident at most, after pages", running.megabytes(), "at most 250")
+            say("peak resident megabytes, after pages", running.megabytes(), "at most 250")
             exporting(running, http)
 
 

@@ -1,9 +1,9 @@
-"""The memory a server has in use while it pages and exports, at two sizes of its data.
+"""Memory of the server while it serves pages and exports, at two sizes of its data.
 
     python benchmarks/server_memory.py [EVENTS]
 
-The server runs in a process of its own. Its events are cheap ones, alike but for their ids: to
-generate ten million realistic ones would take longer than all that is measured.
+The server runs in its own process. Its events differ only in their ids and times: generating ten
+million realistic ones would take longer than all the measurements.
 """
 
 import sys
@@ -38,7 +38,7 @@ TEMPLATE = (
 
 
 def cheap_events(day: date, events: int) -> Iterator[Record]:
-    """Give so many events of a day, in order."""
+    """Give that many events of a day, in order."""
     begin = int(datetime.combine(day, datetime.min.time(), UTC).timestamp() * 1000)
     for number in range(events):
         at = begin + number * 86_400_000 // events
@@ -59,7 +59,7 @@ def cheap_events(day: date, events: int) -> Iterator[Record]:
 
 
 def fill(folder: Path, events: int) -> str:
-    """Put events into a fresh folder and return a key for it."""
+    """Store events in a new folder and return a key for it."""
     sample = Sample(start=START - timedelta(days=1), events_per_day=1)
     with LocalServer(data=folder, sample=sample, rate_limit=0) as local:
         key = local.api_key
@@ -83,7 +83,7 @@ def paging(http: httpx.Client, events: int) -> None:
 
 
 def exporting(http: httpx.Client, form: str, events: int) -> None:
-    """Export everything in one form, and download it."""
+    """Export everything in one format, and download it."""
     job = http.post(EXPORT_URL, json={**dates(), "format": form}).json()
     while True:
         with httpx.stream("GET", job["download_url"], timeout=60) as answer:
@@ -105,7 +105,7 @@ def dates() -> dict[str, str]:
 
 
 def measure(events: int) -> dict[str, float]:
-    """Return megabytes resident at most, after each kind of work, on so many events."""
+    """Return the peak resident megabytes after each kind of work on that many events."""
     with TemporaryDirectory() as name:
         key = fill(Path(name), events)
         with server(Path(name)) as running:
@@ -125,11 +125,11 @@ def _measured(running: ServerProcess, key: str, events: int) -> dict[str, float]
 
 
 def main(events: int) -> None:
-    """Measure at 200,000 events and at the number that is asked for."""
+    """Measure with 200,000 events and with the number on the command line."""
     few, many = measure(SMALL), measure(events)
-    print(f"{events:,} events over {DAYS} days, against {SMALL:,}")
+    print(f"{events:,} events over {DAYS} days, compared with {SMALL:,}")
     for what, megabytes in many.items():
-        say(f"megabytes resident at most, after {what}", megabytes, BYTES_LIMIT)
+        say(f"peak resident megabytes, after {what}", megabytes, BYTES_LIMIT)
         say(f"  / with {SMALL:,} events", megabytes / few[what], "flat")
 
 

@@ -1,4 +1,4 @@
-"""A server of a folder in a process of its own, which tells its CPU time and its memory."""
+"""A server in its own process that reports its CPU time and its memory."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ class ServerProcess:
 
 @contextmanager
 def server(folder: Path, *, requests_an_hour: int = 0) -> Iterator[ServerProcess]:
-    """Serve a folder until the end of the block; without a limit of requests by default."""
+    """Serve a folder until the end of the block; by default without a request limit."""
     program = str(Path(__file__).with_name("http_server.py"))
     command = [sys.executable, program, str(folder), str(requests_an_hour)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -38,7 +38,7 @@ def server(folder: Path, *, requests_an_hour: int = 0) -> Iterator[ServerProcess
 
 
 def most_megabytes(process: str = "self") -> float:
-    """The most memory of a process that was ever resident; of this one by default."""
+    """Return the peak resident megabytes of a process, by default of this one."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     (line,) = [line for line in lines if line.startswith("VmHWM:")]
     return int(line.split()[1]) / 1024

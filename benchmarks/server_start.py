@@ -1,9 +1,9 @@
-"""How soon a server inside a test answers, stops, and brings everything back.
+"""Wall time until a server inside a test answers, stops, and is reset.
 
     python benchmarks/server_start.py
 
-Wall time, after imports; the best of some runs, because the rest of the machine is in it. A stop is
-set against one of bare uvicorn with the smallest application there is, in turns.
+Time counts after the imports. The best of several runs counts, because other work on the machine
+can only delay one. Stops alternate with those of bare uvicorn with the smallest application.
 """
 
 import statistics
@@ -25,7 +25,7 @@ def say(what: str, milliseconds: float, limit: str) -> None:
 
 
 def milliseconds_of(work: Callable[[], object]) -> float:
-    """Return the time of the fastest of some runs."""
+    """Return the time of the fastest of several runs."""
     took = []
     for _ in range(RUNS):
         began = time.perf_counter()
@@ -35,7 +35,7 @@ def milliseconds_of(work: Callable[[], object]) -> float:
 
 
 async def smallest_app(_scope: Scope, receive: Receive, send: Send) -> None:
-    """Start and end, and nothing in between."""
+    """Start up and shut down, and nothing in between."""
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()
@@ -67,11 +67,11 @@ def compare_stops() -> None:
     ours = statistics.median(our for our, _ in pairs) * 1000
     ratio = statistics.median(our / peer for our, peer in pairs)
     say("milliseconds of a stop", ours, "for information")
-    say("a stop, as a share of one of bare uvicorn", ratio, "at most 0.20")
+    say("a stop / a stop of bare uvicorn", ratio, "at most 0.20")
 
 
 def main() -> None:
-    """Start servers and ask each of them once, stop some, then reset one again and again."""
+    """Start servers and request something from each, stop some, then reset one repeatedly."""
     took = []
     with httpx.Client() as http:
         for _ in range(RUNS):
@@ -79,7 +79,7 @@ def main() -> None:
             with LocalServer() as server:
                 http.get(f"{server.url}/livez").raise_for_status()
                 took.append(time.perf_counter() - began)
-        say("milliseconds from nothing to a first answer", min(took) * 1000, "at most 60")
+        say("milliseconds from start to the first answer", min(took) * 1000, "at most 60")
         compare_stops()
         with LocalServer(sample=Sample()) as server:
             headers = {"Authorization": f"Bearer {server.api_key}"}

@@ -1,8 +1,8 @@
-"""What storing and serving events costs, as ratios against the plainest way to do the same.
+"""CPU time of storing and serving events, as ratios against the simplest way to do the same.
 
     python benchmarks/server_store.py [EVENTS]
 
-Each ratio is CPU time of one process against CPU time of the named peer, in this run.
+Each ratio is the CPU time of this process against that of the named peer in the same run.
 """
 
 import os
@@ -29,7 +29,7 @@ PER_PAGE = 10_000
 
 
 def cpu_seconds(work: Callable[[], object], *, repeats: int = 1) -> float:
-    """Return the CPU time of the fastest of some runs."""
+    """Return the CPU time of the fastest of several runs."""
     times = []
     for _ in range(repeats):
         before = time.process_time()
@@ -43,7 +43,7 @@ def say(what: str, ratio: float, limit: str) -> None:
 
 
 def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
-    """Load the same records into an empty store, against executemany of the same bodies."""
+    """Load records into an empty store, and compare with executemany of the same bodies."""
     spans = read_spans(store, days)
     bodies = read_page(store, days, page=1, per_page=min(100_000, sum(s.n for s in spans)))
     records = []
@@ -81,7 +81,7 @@ def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
 
 
 def paging(store: PartnerStore, days: DayRange) -> None:
-    """Read a page at the end of the range, against the first one."""
+    """Compare a page at the end of the range with the first one."""
     total = sum(span.n for span in read_spans(store, days))
     last = total // PER_PAGE
     first = cpu_seconds(lambda: read_page(store, days, page=1, per_page=PER_PAGE), repeats=9)
@@ -90,7 +90,7 @@ def paging(store: PartnerStore, days: DayRange) -> None:
 
 
 def summing(store: PartnerStore, small: PartnerStore, days: DayRange) -> None:
-    """Summarise all days, against the same days with a tenth of the events."""
+    """Summarise all days, and compare with a tenth of the events."""
     for group_by in ("day", "campaign", "demand_tag"):
 
         def summary(of: PartnerStore, group_by: str = group_by) -> None:
@@ -103,7 +103,7 @@ def summing(store: PartnerStore, small: PartnerStore, days: DayRange) -> None:
 
 
 def fill(store: PartnerStore, events: int) -> None:
-    """Generate so many events over ten days."""
+    """Generate that many events over ten days."""
     generate(
         store,
         partner_id="acme",

@@ -1,4 +1,4 @@
-"""Pull yesterday into a file and say what it cost.
+"""Pull yesterday into a file, and print how many requests are left.
 
     ADANALYTICS_BASE_URL=... ADANALYTICS_API_KEY=... ADANALYTICS_PARTNER=... \
         python examples/pull_a_day.py [YYYY-MM-DD] [FILE]
