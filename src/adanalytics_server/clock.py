@@ -17,11 +17,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock:
     """UTC time in milliseconds since 1970, which can be moved and stopped.
 
-    >>> clock = Clock()
-    >>> clock.freeze(1_700_000_000_000)
-    >>> clock.advance(seconds=3600)
-    >>> clock.now()
-    1700003600000
+    Examples:
+        >>> clock = Clock()
+        >>> clock.freeze(1_700_000_000_000)
+        >>> clock.advance(seconds=3600)
+        >>> clock.now()
+        1700003600000
     """
 
     def __init__(self) -> None:
