@@ -1,4 +1,4 @@
-"""What a shell is told when Tab is pressed."""
+"""The completions that a shell gets when Tab is pressed."""
 
 import os
 import shutil

@@ -8,7 +8,7 @@ from adanalytics_cli.core import heap
 
 
 class Library:
-    """A C library that notes what it is told."""
+    """A C library that notes the settings it gets."""
 
     def __init__(self) -> None:
         self.told: list[tuple[int, int]] = []

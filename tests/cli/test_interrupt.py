@@ -49,7 +49,7 @@ def test_ctrl_c_of_a_sync_says_how_to_go_on(
     assert asked.wait(TIMEOUT)
     process.send_signal(signal.SIGINT)
     again = f"adanalytics --base-url {url} sync 2026-01-15 2026-01-15 --to {folder}"
-    said = "Error: interrupted; the missing hours are not known yet\n"
+    said = "Error: Interrupted; the missing hours are not known yet\n"
     said += f"Continue with: {again}\n"
     assert finish(process) == (130, "", said)
 

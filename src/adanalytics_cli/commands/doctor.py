@@ -106,7 +106,7 @@ def _keyring() -> Check:
         get_secret("")
     except CommandError as error:
         # Not even a warning: a private file is enough, and servers have no keyring.
-        return Check("ok", "keyring", f"{error} Secrets are kept in a private file.")
+        return Check("ok", "keyring", f"{error} Secrets go to a private file.")
     return Check("ok", "keyring", "answers")
 
 

@@ -67,7 +67,7 @@ def run(
             report = dataset.sync(client, first, last, via=via, repull=repull, expect=expect)
         except (UsedUp, QuotaExceeded, RateLimited, KeyboardInterrupt) as stopped:
             ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
-            why = getattr(stopped, "message", str(stopped)).rstrip(".") or "interrupted"
+            why = getattr(stopped, "message", str(stopped)).rstrip(".") or "Interrupted"
             raise ended(
                 f"{why}; {_extent(dataset.report)}",
                 remedy=f"Continue with: {again}",

@@ -18,7 +18,7 @@ FIRST, SECOND = "2026-01-15", "2026-01-16"
 
 
 def answer(operation: str, body: str, **when: Any) -> Fault:
-    """Answers of an operation that are whole, and not what the service has."""
+    """Complete answers of an operation that differ from the data of the service."""
     return Fault(
         effect="status",
         operation=operation,
