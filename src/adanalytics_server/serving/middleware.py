@@ -35,7 +35,7 @@ def log_failure(request: Request, error: Exception) -> None:
     """
     reason = str(error)
     if is_no_room(error):
-        reason += "; free some space, the server needs no restart"
+        reason += "; free some space (no restart needed)"
     _failures.error(
         "request %s failed: %s %s: %s",
         request_id_of(request),

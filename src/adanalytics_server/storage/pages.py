@@ -1,7 +1,7 @@
 """Pages of events, at a cost that does not depend on their depth.
 
 The ledger has the number of rows of each hour. Walking those counts finds the first row of a page,
-which is then read as ranges of keys, without OFFSET. Their sum is the total.
+which is then read as ranges of keys, without OFFSET. The sum of the counts is the total.
 """
 
 import sqlite3
