@@ -95,6 +95,7 @@ def test_the_recording_shows_the_tutorial() -> None:
     blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     # The picture breaks long lines. `make docs-recording` renews both.
     assert "".join(shown.split()) == "".join("".join(blocks).split())
+    assert blocks[2] in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
