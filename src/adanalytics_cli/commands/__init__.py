@@ -1,1 +1,1 @@
-"""The commands that talk to the service, one a file, imported only to run."""
+"""The commands that talk to the service, one per file, imported only to run."""

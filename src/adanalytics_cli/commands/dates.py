@@ -34,7 +34,7 @@ def run(
     output: Path | None,
     chart: bool,
 ) -> None:
-    """Ask for the days and write those of the period."""
+    """Get the days and write those of the period."""
     if chart:
         check_chart(chosen_format, output)
     form = "table" if chart else pick_format(chosen_format, output, piped="csv")

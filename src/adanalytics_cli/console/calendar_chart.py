@@ -1,4 +1,4 @@
-"""A calendar of covered days as lines of text: a month a row, a day a mark."""
+"""A calendar of covered days as lines of text: one row per month, one mark per day."""
 
 import calendar
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ class Marks:
     levels: tuple[str, str, str, str, str]
 
     def of(self, hours: int) -> str:
-        """The mark of a day with so many hours."""
+        """The mark of a day that has data in `hours` of its hours."""
         return self.levels[level_of(hours)]
 
 
@@ -41,7 +41,7 @@ def level_of(hours: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many hours, 0 to 24, of the days from `first` to `last` have data.
+    """The number of hours with data, 0 to 24, of each day from `first` to `last`.
 
     A day that is not in `hours` has none. `by_hour` is false where only days are known, as from
     the service; they are drawn without shades.

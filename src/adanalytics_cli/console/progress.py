@@ -34,7 +34,7 @@ _TICK_SECONDS = 1.0
 
 
 class Progress(Observer):
-    """An observer that displays: one live line on a terminal, or with `-v` a line a step.
+    """An observer that displays: one live line on a terminal, or with `-v` one line per step.
 
     Its methods are called from the threads that fetch, so the counts are kept under a lock.
     `clock` gives seconds that only grow; `quota_left` is asked whenever the line is drawn.
@@ -215,7 +215,7 @@ class Observers(Observer):
 
 @contextmanager
 def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
-    """Progress on stderr: a live line on a terminal, with `-v` a line a step, else long waits."""
+    """Progress on stderr: a live line on a terminal, lines with `-v`, else only long waits."""
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     line = None
     if live and terminal.interactive and not (invocation.quiet or invocation.verbose):

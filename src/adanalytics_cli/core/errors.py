@@ -52,7 +52,7 @@ class NoCredential(CommandError):
 
 
 class UnsafeFile(CommandError):
-    """A file with secrets is not as private as it must be."""
+    """A file with secrets is not private enough."""
 
     code = ExitCode.NOT_SIGNED_IN
 

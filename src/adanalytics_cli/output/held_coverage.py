@@ -15,7 +15,7 @@ from adanalytics_cli.core.settings import Place
 def held_coverage(
     folder: Path, place: Place, asked: tuple[date, date] | None, damaged: Callable[[str], None]
 ) -> Coverage | None:
-    """The hours that the dataset in `folder` holds, in all its days or those asked for.
+    """The hours in the dataset in `folder`, for all its days or for the period `asked`.
 
     None where `folder` is not a dataset, belongs to another partner or service than the settings
     name, or has no days yet and none are asked for. An empty hour counts as held, except on a day

@@ -44,7 +44,7 @@ LETTERS = Ink("#", "", "~")
 
 
 def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
-    """One line a bar, not wider than `width` cells unless the values need it.
+    """One line per bar, not wider than `width` cells unless the values need it.
 
     The longest bar fills what names and values leave. Names give way first, values never.
 
@@ -77,7 +77,7 @@ def _bar(value: Decimal | int | None, largest: Decimal | int, length: int, ink: 
     steps = len(ink.parts) + 1
     whole, part = divmod(int(Decimal(value) * length * steps / Decimal(largest)), steps)
     drawn = ink.whole * whole + (ink.parts[part - 1] if part else "")
-    # A little is not nothing.
+    # A small value must not look like zero.
     return drawn or (ink.parts or ink.whole)[0]
 
 
