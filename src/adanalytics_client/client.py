@@ -155,7 +155,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             split: `hourly` asks for each hour by itself, as the service advises for large days;
                 `daily` for each day; `none` for the whole range at once; `auto` begins with the
                 range and asks for days or hours instead where those are too many pages.
-            per_page: events a page, 1 to 10,000; by default that of the token of `resume`, else
+            per_page: events per page, 1 to 10,000; by default that of the token of `resume`, else
                 10,000, or `max_events` where that is less.
             concurrency: requests in flight, 1 to 64.
             ordered: keep the order of the plan; False gives pages as they arrive.

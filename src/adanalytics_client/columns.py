@@ -93,7 +93,7 @@ class Columns:
             if self._first and name in self._missing:
                 known = ", ".join(self._first)
                 raise ConfigurationError(
-                    f"columns: no event of this pull has '{name}'. There are: {known}."
+                    f"columns: no event of this pull has '{name}'. Columns: {known}."
                 )
 
     def _see_near(self) -> None:
@@ -102,7 +102,7 @@ class Columns:
             if name in self._missing and near:
                 raise ConfigurationError(
                     f"columns: no event so far has '{name}'. Did you mean '{near[0]}'? "
-                    "To wait for it, leave columns out: all columns come then, late ones, too."
+                    "If it may appear later, leave columns out to get all columns."
                 )
 
 
@@ -111,9 +111,7 @@ def _names(chosen: object) -> list[str]:
     if isinstance(chosen, Iterable) and not isinstance(chosen, str):
         names = list(chosen)
         if not names:
-            raise ConfigurationError(
-                "columns: no name is in it; name at least one, or pass None for all."
-            )
+            raise ConfigurationError("columns is empty; name at least one, or pass None for all.")
         if all(isinstance(each, str) for each in names):
             return names
     raise ConfigurationError(

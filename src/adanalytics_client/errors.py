@@ -349,7 +349,7 @@ class DownloadError(AdAnalyticsError):
     Where the service failed after some of it had arrived, its error is the cause (`__cause__`).
 
     Attributes:
-        part: where what has arrived is kept; the same download goes on from there. None when
+        part: where what has arrived is kept; the same download resumes from there. None when
             nothing of it can be used.
 
     Examples:

@@ -186,14 +186,14 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
     priced = {price.way: price for price in found}
     hourly, auto, export = priced["hourly"], priced["auto"], priced["export"]
     if estimate.events is None:
-        return Choice("auto", "the number of events is unknown; auto learns it on its way")
+        return Choice("auto", "the number of events is unknown; auto finds it out as it reads")
     if not estimate.events:
         return Choice("auto", "no day of the range has data")
     pages = min(auto, hourly, key=lambda price: price.requests)
     if export.seconds is not None and pages.waits > export.seconds:
         return Choice("export", "its pages would wait for quota longer than an export takes")
     if pages is hourly:
-        return Choice("hourly", "every day is so large that auto would ask by the hour as well")
+        return Choice("hourly", "every day is so large that auto would also ask by the hour")
     requests = counted(auto.requests, "request")
     return Choice("auto", f"{requests} instead of {hourly.requests:,}")
 

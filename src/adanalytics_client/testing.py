@@ -212,7 +212,7 @@ def _new_server(
             raise ConfigurationError(f"{name}={value!r}: pass a whole number, at least {least}.")
     for name, text in (("partner", partner), ("dialect", dialect)):
         if not isinstance(text, str):
-            raise ConfigurationError(f"{name}={text!r}: pass a text.")
+            raise ConfigurationError(f"{name}={text!r}: pass a str.")
     if isinstance(faults, str) or not _is_list_of_text(faults):
         raise ConfigurationError(f"faults={faults!r}: pass a list of faults, such as ['503 once'].")
     if not isinstance(clock, MovableClock | None):

@@ -28,7 +28,7 @@ class Service:
     Attributes:
         hours: events of each hour, from the first day on.
         says: how a page is wrapped: `total`, `pages`, `more`, `next` or `nothing`.
-        largest: the most events a page gets, whatever is asked for.
+        largest: the most events per page gets, whatever is asked for.
         counts: the summary by day: `right`, `less` (half is filtered), `foreign`, `empty`, `none`.
     """
 

@@ -113,7 +113,7 @@ def test_no_redirect_is_followed_once_the_budget_is_over(
     stand_in.script = slow
     with pytest.raises(errors.RequestTimeout) as caught:
         open_world(retry=TWO_SECONDS).call("dates")
-    assert "RetryPolicy(budget=2) was over before a request" in caught.value.message
+    assert "RetryPolicy(budget=2) passed before the request" in caught.value.message
     assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
 
 
@@ -138,7 +138,7 @@ def test_a_login_counts_and_its_request_is_not_sent_too_late(
 
     stand_in.script = slow
     world = open_world(email="a@b.example", password="pass-word", retry=TWO_SECONDS)
-    with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) was over") as caught:
+    with pytest.raises(errors.RequestTimeout, match=r"RetryPolicy\(budget=2\) passed") as caught:
         world.call("dates")
     assert caught.value.attempts == attempts
     assert [asked.path.rpartition("/")[2] for asked in stand_in.asked] == sent
@@ -162,8 +162,12 @@ def test_what_is_sent_in_time_has_a_second(
 @pytest.mark.parametrize(
     ("own", "budget", "told"),
     [
-        (None, 20.0, "within RetryPolicy(budget=20). Try later, or allow more."),
-        (9.0, 9.5, "within timeout=9. Try later, or allow more. RetryPolicy(budget=9.5) leaves no"),
+        (None, 20.0, "within RetryPolicy(budget=20). Try later, or allow more time."),
+        (
+            9.0,
+            9.5,
+            "within timeout=9. Try later, or allow more time. RetryPolicy(budget=9.5) leaves no",
+        ),
     ],
 )
 def test_the_setting_that_ended_it_is_told(
@@ -228,7 +232,7 @@ def test_a_wait_does_not_outlast_its_timeout_for_the_login_of_another(
         world, stand_in, world.client.dates, lambda: job.wait(timeout=0.2), held
     )
     assert isinstance(found, errors.RequestTimeout)
-    assert "another call began is not done within wait(timeout=0.2)" in found.message
+    assert "another call started did not finish within wait(timeout=0.2)" in found.message
     assert isinstance(dates, list)
 
 

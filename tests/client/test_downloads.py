@@ -194,7 +194,7 @@ def test_an_empty_file_of_an_export_with_events_is_a_download_error(
             f_csv=[Say(b"", headers=CSV)],
         )
         if rows:
-            with pytest.raises(errors.DownloadError, match="empty, of an export of 20 events"):
+            with pytest.raises(errors.DownloadError, match="empty, but the export has 20 events"):
                 fetch(world, tmp_path / "out.csv")
             assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
         else:
@@ -209,9 +209,7 @@ def test_an_answer_without_a_file_is_asked_for_again(
     offer(stand_in, Say(status=status), Say(FILE, headers=CSV))
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
     offer(stand_in, Say(status=status))
-    with pytest.raises(
-        errors.DownloadError, match=rf"csv file did not come, .*\(status {status}\)"
-    ):
+    with pytest.raises(errors.DownloadError, match=rf"\(status {status}\), not the csv file"):
         fetch(world, tmp_path / "out.csv")
 
 
@@ -219,7 +217,9 @@ def test_an_encoding_that_cannot_be_undone_says_what_to_do(
     world: World, stand_in: StandIn, tmp_path: Path
 ) -> None:
     offer(stand_in, Say(FILE, headers={"Content-Encoding": "br", **CSV}))
-    with pytest.raises(errors.DownloadError, match=r"'br', which was not asked for\. Have the"):
+    with pytest.raises(
+        errors.DownloadError, match=r"'br', which was not requested\. Configure the"
+    ):
         fetch(world, tmp_path / "out.csv")
 
 
@@ -248,7 +248,7 @@ def test_an_impossible_path_is_an_error_before_anything_is_sent(
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(errors.ConfigurationError, match="is a device or a pipe"):
         fetch(open_world(), tmp_path / "pipe")
-    with pytest.raises(errors.ConfigurationError, match="zero character"):
+    with pytest.raises(errors.ConfigurationError, match="NUL character"):
         fetch(open_world(), tmp_path / "a\0b.csv")
     assert stand_in.asked == []
 
@@ -494,7 +494,7 @@ def test_the_error_names_the_kept_part_whatever_ended_the_download(
     assert isinstance(error.__cause__, kind)
     assert "broke off after 100 bytes" in str(error)
     assert expected in str(error)
-    assert f"kept in {part}, and the same call goes on from there" in str(error)
+    assert f"kept in {part}, and the same call resumes from there" in str(error)
     assert "s3cret" not in str(error)
     # Nothing arrives this time, and what is there stays.
     with pytest.raises(errors.DownloadError) as caught:

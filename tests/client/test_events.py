@@ -143,8 +143,8 @@ def test_a_repeated_page_is_an_error_and_not_a_loop(
         ({"data": {"stuff": []}}, "data.stuff"),
         ({"values": [1, 2]}, "No list of records"),
         (5, "not an object"),
-        ({"error": "database down", "events": []}, "no records but an error: database down"),
-        ({"data": {"events": [], "error": {"message": "busy"}}}, "but an error: busy"),
+        ({"error": "database down", "events": []}, "an error instead of records: database down"),
+        ({"data": {"events": [], "error": {"message": "busy"}}}, "instead of records: busy"),
     ],
 )
 def test_a_shape_that_fits_nothing_is_named(
@@ -279,7 +279,9 @@ def test_a_typed_dict_that_pydantic_cannot_work_with(world: World) -> None:
     class Mine(TypedDict):
         event_id: str
 
-    with pytest.raises(ConfigurationError, match=r"model=Mine: .*that of typing_extensions"):
+    with pytest.raises(
+        ConfigurationError, match=r"model=Mine: .*the TypedDict of typing_extensions"
+    ):
         world.client.events(DAY, model=Mine)
 
 

@@ -289,9 +289,9 @@ def test_an_error_beside_the_file_goes_to_the_observer_and_the_log(
 @pytest.mark.parametrize(
     ("measures", "expected"),
     [
-        ({"size_bytes": 10006}, "10005 bytes and 10006 were"),
-        ({"sha256": "sha256:" + "0" * 64}, "sha256 is not"),
-        ({"sha256": "A" * 64}, "sha256 is not"),
+        ({"size_bytes": 10006}, "10005 bytes, but 10006 were"),
+        ({"sha256": "sha256:" + "0" * 64}, "sha256 differs"),
+        ({"sha256": "A" * 64}, "sha256 differs"),
     ],
 )
 def test_size_and_checksum_are_verified(
@@ -398,12 +398,12 @@ def test_the_order_follows_the_suffix(
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
-        ("x.csv", {"format": "jsonl"}, r"ends in \.csv, and format='jsonl' is something else"),
+        ("x.csv", {"format": "jsonl"}, r"ends in \.csv, and format='jsonl' says otherwise"),
         ("x.parquet", {"format": "csv"}, "format='csv'"),
         ("x.csv.gz", {"format": "parquet"}, "format='parquet'"),
         ("x.csv.gz", {"compression": "none"}, r"ends in \.gz, and compression='none'"),
         ("x.csv", {"compression": "gzip"}, r"ends in \.csv, and compression='gzip'"),
-        ("x.parquet.gz", {}, "compressed inside"),
+        ("x.parquet.gz", {}, "compressed internally"),
     ],
 )
 def test_a_contradiction_is_an_error_before_anything_is_sent(

@@ -252,7 +252,7 @@ def test_a_page_that_stays_is_raised_at_the_end_of_the_wait(
     )
     job = world.call("start_export", "2026-01-01")
     started = clock.now
-    with pytest.raises(errors.ProtocolError, match="HTML page came"):
+    with pytest.raises(errors.ProtocolError, match="is an HTML page"):
         world.on(job, "wait", timeout=60)
     assert 59 < clock.now - started < 62
     assert job.last_status.word == "running"
@@ -564,7 +564,7 @@ def test_an_answer_that_stays_cut_short_is_raised_with_its_length(
         st=[Say(b'{"status": "proc', headers=typed("text/plain"))],
     )
     job = world.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ProtocolError, match="16 bytes of text/plain came that are not JSON"):
+    with pytest.raises(errors.ProtocolError, match="16 bytes of text/plain are not JSON"):
         world.on(job, "status")
 
 

@@ -121,11 +121,11 @@ def test_an_error_does_not_say_the_same_twice(
             {"hang_up": True},
             r"The connection to .* broke before an answer came: .*[^.]\. Try later",
         ),
-        ({"body": DATES, "cut": 3}, r"The answer of .* was cut short: .*[^.]\. Try later"),
-        ({"body": b" "}, "Status 200, but an empty body came instead of JSON"),
+        ({"body": DATES, "cut": 3}, r"The answer from .* was cut short: .*[^.]\. Try later"),
+        ({"body": b" "}, "Status 200, but the body is empty instead of JSON"),
         (
             {"body": b"<p>", "headers": {"Content-Type": "text/html"}},
-            "an HTML page came instead of JSON. Check base_url",
+            "the body is an HTML page instead of JSON. Check base_url",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_what_is_not_a_date_is_a_protocol_error(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"dates": ["2026-01-15", 5]}))
-    with pytest.raises(errors.ProtocolError, match="something else"):
+    with pytest.raises(errors.ProtocolError, match="invalid entry"):
         world.call("dates")
 
 
@@ -233,7 +233,7 @@ def test_a_summary_without_rows_names_its_keys(
     with pytest.raises(errors.ProtocolError) as caught:
         world.call("summary", "2026-01-15")
     assert caught.value.message == (
-        "No list of records was found: summary is an object, where a list of objects belongs. "
+        "No list of records was found: summary is an object, not a list of objects. "
         "Keys seen: summary, summary.revenue."
     )
 

@@ -159,14 +159,14 @@ def test_a_hook_may_have_read_the_response(
 def test_an_object_of_another_kind_is_refused() -> None:
     wrong: Any = object()
     for kind in (Client, AsyncClient):
-        with pytest.raises(errors.ConfigurationError, match="http= takes"):
+        with pytest.raises(errors.ConfigurationError, match="http=: pass"):
             kind("http://x.example", api_key="k", http=wrong)
 
 
 def test_a_closed_client_is_refused() -> None:
     http = httpx.Client()
     http.close()
-    with pytest.raises(errors.ConfigurationError, match="closed already"):
+    with pytest.raises(errors.ConfigurationError, match="already closed"):
         Client("http://x.example", api_key="k", http=http)
 
 
@@ -180,7 +180,7 @@ def test_one_that_its_owner_has_closed_is_not_used(
     world.on(http, "aclose" if isinstance(http, httpx.AsyncClient) else "close")
     before = world.client.quota
     for call in (lambda: world.call("dates"), lambda: world.rows("2026-01-15")):
-        with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+        with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
             call()
     assert (len(stand_in.asked), world.client.quota) == (1, before)
 
@@ -203,6 +203,6 @@ def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(open_with: Open
 
     transport = httpx.MockTransport(answer)
     world, http = open_with(transport=transport, client={"observer": Closing()})
-    with pytest.raises(errors.ConfigurationError, match="http= is closed already"):
+    with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
         world.call("dates")
     assert len(asked) == 1

@@ -89,7 +89,7 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
     ("body", "told"),
     [
         (b"[" * 100_000, "it is nested too deeply"),
-        (b"9" * 5000, "it holds a number of too many digits"),
+        (b"9" * 5000, "it holds a number with too many digits"),
     ],
 )
 def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, told: str) -> None:
@@ -198,7 +198,7 @@ def test_an_event_that_is_not_json_is_named(number: int, good: bytes, bad: bytes
 
 
 def test_a_comma_that_is_missing_between_events_is_named() -> None:
-    with pytest.raises(BrokenEvent, match="a comma is missing behind it") as caught:
+    with pytest.raises(BrokenEvent, match="a comma is missing after it") as caught:
         read_page(b'[{"a":1},{"a":2} {"a":3}]')
     assert caught.value.number == 2
 

@@ -88,7 +88,10 @@ def test_no_frame_shows_an_answer_that_echoes_the_credential(
 @pytest.mark.parametrize("echo", [SIGNED, KEY])
 @pytest.mark.parametrize(
     ("headers", "message"),
-    [({"Content-Type": "application/json"}, "cannot serve"), ({}, "does not begin as a csv file")],
+    [
+        ({"Content-Type": "application/json"}, "cannot serve"),
+        ({}, "does not begin like a csv file"),
+    ],
 )
 def test_no_frame_shows_an_answer_in_place_of_a_file(
     open_world: OpenWorld,

@@ -86,7 +86,7 @@ def test_on_drift_warn_takes_what_came(
     query = world.client.events(DAY, **PAGED, on_drift="warn")
     assert world.on(query, "write", tmp_path / "day.jsonl") == 11_300
     assert (drifts.found[-1].distinct, drifts.found[-1].total) == (11_300, 12_700)
-    assert "the service counts 12,700 events and 11,300 came" in caplog.text
+    assert "the service counts 12,700 events, but 11,300 arrived" in caplog.text
     assert len(large.journal.entries()) == 24
 
 
@@ -129,7 +129,7 @@ def test_pages_without_a_new_event_are_an_error(
         return say({"events": found, "has_more": True})
 
     stand_in.script = script
-    with pytest.raises(ProtocolError, match=r"(hold no new event|are the same)"):
+    with pytest.raises(ProtocolError, match=r"(contain no new event|are the same)"):
         world.rows(DAY, split="none", on_drift=on_drift)
     assert len(stand_in.asked) <= 5
 
@@ -145,7 +145,7 @@ def test_events_without_an_id_that_come_in_another_order_end_a_slice(
         return say({"events": found, "total": 20, "has_more": True})
 
     stand_in.script = script
-    with pytest.raises(ProtocolError, match="Pages 2 to 4 of 2026-01-15 hold no new event"):
+    with pytest.raises(ProtocolError, match="Pages 2 to 4 of 2026-01-15 contain no new event"):
         world.rows(DAY, split="none")
     assert len(stand_in.asked) == 4
 
@@ -295,7 +295,7 @@ def test_a_total_beside_no_body_counts(
     stand_in.says(say(**empty, headers={"X-Total-Count": f"{total}"}))
     query = world.client.events(DAY, split="none")
     if total:
-        with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 has no body, twice"):
+        with pytest.raises(ProtocolError, match="page 1 of 2026-01-15 has no body, on the second"):
             world.on(query, "write", tmp_path / "day.jsonl")
         assert list(tmp_path.iterdir()) == []
     else:
@@ -310,7 +310,7 @@ def test_a_later_page_without_a_body_is_an_error(
 ) -> None:
     first = {"events": rows(*"abc"), **beside}
     stand_in.script = lambda asked: say(first) if asked.query["page"] == "1" else say(**empty)
-    with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 has no body, twice"):
+    with pytest.raises(ProtocolError, match="page 2 of 2026-01-15 has no body, on the second"):
         world.rows(DAY, split="none")
     assert len(stand_in.asked) == 3
 
@@ -340,7 +340,9 @@ def test_a_slice_is_asked_three_times_at_most(
     world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(say({"events": rows("a"), "total": 2, "has_more": False}))
-    with pytest.raises(ProtocolError, match="counts 2 events in 2026-01-15 and 1 came") as caught:
+    with pytest.raises(
+        ProtocolError, match="counts 2 events in 2026-01-15, but 1 arrived"
+    ) as caught:
         world.rows(DAY, split="none")
     assert 'on_drift="warn"' in str(caught.value)
     assert len(stand_in.asked) == 3
@@ -358,7 +360,7 @@ def test_no_advice_to_pull_again_while_that_happens(
     stand_in.script = script
     drifts = Drifts()
     assert open_world(observer=drifts).rows(DAY, split="none") == rows(*"ab")
-    assert [each.split(",")[0] for each in caplog.messages] == ["Asking 2026-01-15 again"]
+    assert [each.split(":")[0] for each in caplog.messages] == ["Requesting 2026-01-15 again"]
     assert drifts.found == []
 
 
@@ -366,10 +368,10 @@ def test_a_slice_without_ids_is_not_asked_again(
     world: World, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.says(say({"events": [{"n": 1}], "total": 2, "has_more": False}))
-    with pytest.raises(ProtocolError, match="which of them are missing is not known"):
+    with pytest.raises(ProtocolError, match="not known which are missing"):
         world.rows(DAY, split="none")
     assert len(stand_in.asked) == 1
-    assert "Page 1 of 2026-01-15 is the last, but" in caplog.text
+    assert "Page 1 of 2026-01-15 is the last;" in caplog.text
 
 
 def test_pages_of_a_slice_that_is_asked_again_go_on_from_their_tokens(

@@ -192,7 +192,7 @@ def test_an_unknown_format_is_told_before_anything_is_sent(
     for neither in (5, None, b"out.csv"):
         with pytest.raises(errors.ConfigurationError, match="Pass a path"):
             write(open_world(), neither)
-    with pytest.raises(errors.ConfigurationError, match="zero character"):
+    with pytest.raises(errors.ConfigurationError, match="NUL character"):
         write(open_world(), tmp_path / "a\0b.csv")
     with pytest.raises(errors.ConfigurationError, match="writing bytes"):
         write(open_world(), io.StringIO(), format="csv")
@@ -256,7 +256,7 @@ def test_a_chosen_column_that_nobody_knows(
     """It is told after the first page where it is almost a known one, else at the end."""
     for column, told, requests in (
         ("revenu", "so far has 'revenu'. Did you mean 'revenue'", 1),
-        ("late", "no event of this pull has 'late'. There are: event_id, .*, key_values, a", 2),
+        ("late", "no event of this pull has 'late'. Columns: event_id, .*, key_values, a", 2),
     ):
         stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
         stand_in.asked.clear()
@@ -340,7 +340,7 @@ def test_no_column_at_all_is_told_before_anything_is_sent(
     world: World, stand_in: StandIn, tmp_path: Path, none: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
-        with pytest.raises(errors.ConfigurationError, match="columns: no name is in it"):
+        with pytest.raises(errors.ConfigurationError, match="columns is empty"):
             write(world, tmp_path / name, columns=none)
     with pytest.raises(errors.ConfigurationError, match="or pass None for all"):
         world.on(world.client.events(DAY), "to_arrow", columns=none)

@@ -81,7 +81,7 @@ def test_max_events_counts_over_all_runs(
         ({"end": "2026-01-16"}, "2026-01-15..2026-01-16"),
         ({"hour": 3}, "hour 3"),
         ({"split": "daily"}, "daily"),
-        ({"per_page": 3}, "3 events a page"),
+        ({"per_page": 3}, "3 events per page"),
     ],
 )
 def test_a_token_of_another_query_is_refused(
@@ -115,7 +115,7 @@ def test_a_damaged_token_is_refused(
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
         "earlier": token.replace("-2.", "-1."),
     }
-    with pytest.raises(ConfigurationError, match="no resume token of this version"):
+    with pytest.raises(ConfigurationError, match="not a resume token of this version"):
         world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
 
 
@@ -340,7 +340,7 @@ def test_a_cut_page_that_moved_meanwhile(
         stored[2:2] = [{name: "late"}]
     else:
         del stored[2]
-    with pytest.raises(ProtocolError, match="does not begin any more with the 5 events"):
+    with pytest.raises(ProtocolError, match="no longer begins with the 5 events"):
         world.rows(DATE, resume=token, **HOUR)
     rest = world.rows(DATE, resume=token, on_drift="warn", **HOUR)
     assert rest == stored[5:]
@@ -357,6 +357,6 @@ def test_a_resumed_slice_that_is_short_is_an_error(
     stored[0:0] = numbered(28)[25:]
     del stored[:6]
     stand_in.asked.clear()
-    with pytest.raises(ProtocolError, match="which of them are missing is not known"):
+    with pytest.raises(ProtocolError, match="not known which are missing"):
         world.rows(DATE, resume=token, **HOUR)
     assert len(stand_in.asked) == 2

@@ -296,8 +296,8 @@ def test_a_last_page_that_says_that_others_follow_is_reported(
     drift = PageDrift(DAY, number, 0, distinct, None, last=True, contradicted=True)
     assert drifts.found == [drift] == [came[-1].drift]
     text = (
-        f"Page {number} of 2026-01-15 is taken as the last, but the service also says that pages "
-        "follow it. Compare 2026-01-15 with its summary, or pull it with another split."
+        f"Page {number} of 2026-01-15 was taken as the last page, but the service also says that "
+        "more follow. Compare 2026-01-15 with its summary, or pull it with another split."
     )
     assert caplog.messages == [text]
 

@@ -360,7 +360,7 @@ def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(
     stand_in.script = script
     try:
         if cuts:
-            with pytest.raises(errors.DownloadError, match="broke off"):
+            with pytest.raises(errors.DownloadError, match="ended after"):
                 open_world(retry=ONCE).call("export", *DAYS, to=tmp_path / "out.csv")
         open_world().call("export", *DAYS, to=tmp_path / "out.csv")
         open_world().call("export", *DAYS, to=tmp_path / "out.csv")
@@ -400,7 +400,7 @@ def test_more_files_than_can_be_open_are_an_error_before_a_fetch(
         return world.call("start_export", *DAYS)
 
     job = ordered(2000)
-    expected = r"2000 files, .* may have \d+ .* `ulimit -n \d+`"
+    expected = r"2000 files, .* may open only \d+.* `ulimit -n \d+`"
     with _few_descriptors(50), pytest.raises(errors.ConfigurationError, match=expected):
         world.on(job, "download", tmp_path)
     assert len(stand_in.asked) == 1

@@ -44,7 +44,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
     monkeypatch.setenv("HTTP_PROXY", f"http://user:s3cret@{address}")
     with pytest.raises(errors.TransportError) as caught:
         open_world("http://stats.example").call("dates")
-    told = f"connect to stats.example through the proxy http://{address} of the environment: Conn"
+    told = f"connect to stats.example through the proxy http://{address} from the environment: Conn"
     assert told in caught.value.message
     assert "s3cret" not in f"{caught.value!r}{vars(caught.value)}"
 
@@ -79,12 +79,12 @@ def test_a_proxy_that_asks_for_a_login(
     ("proxy", "told"),
     [
         ("socks5://127.0.0.1:9", r"needs socksio; install it with: pip install 'httpx\[socks\]'"),
-        ("gopher://user:s3cret@127.0.0.1:9", "is no address of a proxy"),
-        ("http://127.0.0.1:port", "is no address of a proxy"),
-        ("http://u:s3cret@127.0.0.1:99999", "ALL_PROXY is no address of a proxy"),
-        (":3128", "ALL_PROXY is no address of a proxy"),
-        ("http://", "ALL_PROXY is no address of a proxy"),
-        ("http://[::1", "ALL_PROXY is no address of a proxy"),
+        ("gopher://user:s3cret@127.0.0.1:9", "is not a proxy address"),
+        ("http://127.0.0.1:port", "is not a proxy address"),
+        ("http://u:s3cret@127.0.0.1:99999", "ALL_PROXY is not a proxy address"),
+        (":3128", "ALL_PROXY is not a proxy address"),
+        ("http://", "ALL_PROXY is not a proxy address"),
+        ("http://[::1", "ALL_PROXY is not a proxy address"),
         ("http://user:12#s3cret@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
         ("user:s3cret/t@127.0.0.1:9", "ALL_PROXY holds a /, .* write it as %2F"),
     ],
@@ -106,7 +106,7 @@ def test_exceptions_that_are_no_hosts_are_a_wrong_setting(
     open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "[::1")
-    with pytest.raises(errors.ConfigurationError, match="NO_PROXY is no list of hosts"):
+    with pytest.raises(errors.ConfigurationError, match="NO_PROXY is not a list of hosts"):
         open_world("http://stats.example")
 
 

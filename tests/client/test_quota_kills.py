@@ -136,7 +136,7 @@ def test_children_count_with_their_parent_which_sends_meanwhile(tmp_path: Path) 
 
 def test_a_full_disk_loses_no_count(tmp_path: Path) -> None:
     output, error = started(FULL_DISK, tmp_path).communicate()
-    assert "requests are counted by this client alone" in error
+    assert "this client counts its requests alone" in error
     assert output == "3000\n"
 
 

@@ -148,7 +148,7 @@ def test_without_a_folder_the_client_counts_alone_and_says_so_once(
     assert world.client.quota.remaining == 1
     (told,) = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert "cannot be used" in told
-    assert "counted by this client alone" in told
+    assert "client counts its requests alone" in told
     assert "used up" not in told
 
 
@@ -164,7 +164,7 @@ def test_a_failure_that_may_pass_sends_nothing_and_is_tried_again(
         os.close(free)
         resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, before[1]))
         try:
-            with pytest.raises(errors.TransportError, match=r"for the moment: .*try later"):
+            with pytest.raises(errors.TransportError, match=r"at the moment: .*try later"):
                 client.dates()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -249,6 +249,4 @@ def test_without_a_home_folder_the_client_counts_alone(
     monkeypatch.setattr(Path, "home", homeless)
     with Client(stand_in.url, api_key="k", partner="acme") as client:
         assert client.quota.remaining == 1000
-    assert caplog.messages == [
-        "No home folder is known; requests are counted by this client alone."
-    ]
+    assert caplog.messages == ["No home folder is known; this client counts its requests alone."]

@@ -186,10 +186,10 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("no HTTP, and an empty line", "of HTTP: illegal status line. Check the address"),
-        ("a header without end", "of HTTP: Receive buffer too long. Check"),
-        ("two lengths", "of HTTP: conflicting Content-Length headers. Check"),
-        ("a zero in a header", "of HTTP: illegal header line. Check"),
+        ("no HTTP, and an empty line", "valid HTTP: illegal status line. Check the address"),
+        ("a header without end", "valid HTTP: Receive buffer too long. Check"),
+        ("two lengths", "valid HTTP: conflicting Content-Length headers. Check"),
+        ("a zero in a header", "valid HTTP: illegal header line. Check"),
         ("no size of a chunk", "was cut short: illegal chunk header. Try later"),
         ("nothing", "broke before an answer came"),
         ("half a head", "broke before an answer came"),

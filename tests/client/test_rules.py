@@ -114,5 +114,5 @@ def test_a_secret_has_no_readable_form() -> None:
     assert "hidden" not in f"{secret} {secret!r}"
     assert secret.redact("a hidden thing") == "a *** thing"
     assert Secret("th").redact("a hidden thing") == "a hidden thing"
-    with pytest.raises(TypeError, match="not pickled"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(secret)

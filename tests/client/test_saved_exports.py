@@ -126,7 +126,9 @@ def test_a_service_is_known_however_its_address_is_spelled(
     if same:
         assert kind.from_json(world.client, text).last_status.files
     else:
-        with pytest.raises(errors.ConfigurationError, match="saved export is of partner 'acme'"):
+        with pytest.raises(
+            errors.ConfigurationError, match="saved export belongs to partner 'acme'"
+        ):
             kind.from_json(world.client, text)
 
 

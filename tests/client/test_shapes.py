@@ -61,10 +61,10 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
     [
         (DEEP, "found; name it with rows_key=, such as 'response.body.events'. Keys seen: resp"),
         ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'. Keys seen: data, "),
-        ({"events": [ROWS[0], None]}, "events is a list with null in it, where a list of objects"),
-        ({"events": None, "total": 0}, "events is null, where a list of objects belongs. Keys"),
-        ({"rows": [["a"], ["b"]]}, "rows is a list with a list in it, where"),
-        ({"result": {"items": "none"}}, "result.items is a text, where"),
+        ({"events": [ROWS[0], None]}, "events is a list with null in it, not a list of objects"),
+        ({"events": None, "total": 0}, "events is null, not a list of objects. Keys"),
+        ({"rows": [["a"], ["b"]]}, "rows is a list with a list in it, not"),
+        ({"result": {"items": "none"}}, "result.items is a text, not"),
         ({"status": "processing"}, "No list of records was found. Keys seen: status."),
         ({}, "No list of records was found. Keys seen: none."),
         (None, "The answer is null, not an object or"),
@@ -84,7 +84,7 @@ def test_a_shape_that_does_not_fit_is_described(
 
 def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: type[Say]) -> None:
     stand_in.says(say({"events": {f"id-{number}": ROWS[0] for number in range(5000)}}))
-    with pytest.raises(ProtocolError, match=r"events is an object, where .* and 4981 more") as one:
+    with pytest.raises(ProtocolError, match=r"events is an object, not .* and 4981 more") as one:
         world.rows(DAY)
     assert len(str(one.value)) < 1500
     stand_in.says(say({"k" * 5000: 1}))
@@ -126,7 +126,7 @@ def test_a_summary_of_another_shape_is_described(
     with pytest.raises(ProtocolError) as caught:
         world.call("summary", DAY)
     assert caught.value.message == (
-        "No list of records was found; there is by_day, which is none of the usual names. "
+        "No list of records was found; the answer has by_day, which is not one of the usual names. "
         "Keys seen: by_day."
     )
 

@@ -47,15 +47,15 @@ def test_an_error_beside_no_data_is_not_taken_for_no_data(
     headers = {"X-Request-Id": "r-17"}
     for body in ({"events": [], **sign}, {"data": {"items": [], **sign}}, sign):
         stand_in.says(say(body, headers=headers))
-        with pytest.raises(ProtocolError, match="no records but an error") as caught:
+        with pytest.raises(ProtocolError, match="an error instead of records") as caught:
             world.rows(DAY)
         assert words in caught.value.message
         assert caught.value.request_id == "r-17"
     stand_in.says(say({"summary": [], **sign}, headers=headers))
-    with pytest.raises(ProtocolError, match="no records but an error"):
+    with pytest.raises(ProtocolError, match="an error instead of records"):
         world.call("summary", DAY)
     stand_in.says(say({"dates": [], **sign}, headers=headers))
-    with pytest.raises(ProtocolError, match="no dates but an error") as caught:
+    with pytest.raises(ProtocolError, match="an error instead of dates") as caught:
         world.call("dates")
     assert words in caught.value.message
 

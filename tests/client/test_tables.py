@@ -73,7 +73,7 @@ def outcome(make: Callable[[], pa.RecordBatch]) -> tuple[Any, ...]:
     ("line", "told"),
     [
         (b'{"event_id":', "^An event is not JSON: "),
-        (b"[1]", r"^An event is \[1\], which is no JSON object"),
+        (b"[1]", r"^An event is \[1\], which is not a JSON object"),
         (b'{"event_id":"a","key_values":[]}', r"^key_values of event a is \[\], which a column of"),
     ],
 )

@@ -82,7 +82,7 @@ class FailureKind(Enum):
     PROXY_LOGIN = "a proxy asks for a login"
     TIMEOUT = "no answer in time"
     BROKEN = "the connection broke before an answer"
-    MALFORMED = "what came is no proper answer of HTTP"
+    MALFORMED = "the reply is not valid HTTP"
     TRUNCATED = "the body ended too early"
     TOO_LARGE = "the body is too large for memory"
     UNREADABLE = "the encoding of the body is damaged or unknown"

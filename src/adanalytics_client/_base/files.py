@@ -40,7 +40,7 @@ def check_place(path: Path) -> None:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
     if not (folder := real_path(path).parent).is_dir():
-        raise ConfigurationError(f"The folder {folder} does not exist; make it first.")
+        raise ConfigurationError(f"The folder {folder} does not exist; create it first.")
 
 
 def check_name(path: Path) -> None:
@@ -50,14 +50,14 @@ def check_name(path: Path) -> None:
         ConfigurationError: when it is too long, leads in a circle, or holds a zero character.
     """
     if "\0" in str(path):
-        raise ConfigurationError(f"{path!r} holds a zero character, which no name of a file can.")
+        raise ConfigurationError(f"{path!r} contains a NUL character, which no file name can.")
     try:
         path.stat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes in its name,"
+            shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
             raise ConfigurationError(
-                f"{shown} is longer than the file system takes; choose a shorter name."
+                f"{shown} is too long for the file system; choose a shorter name."
             ) from None
         if error.errno == errno.ELOOP:
             raise ConfigurationError(

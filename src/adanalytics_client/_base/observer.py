@@ -143,7 +143,7 @@ class PageDrift:
 
     Examples:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
-        Page 3 of 2026-01-15 repeats 2 events, which are left out; the data changed meanwhile. ...
+        Page 3 of 2026-01-15 repeats 2 events, which were left out; the data changed meanwhile. ...
     """
 
     slice: str
@@ -159,18 +159,18 @@ class PageDrift:
         text = f"Page {self.number} of {self.slice}"
         if self.contradicted and not self.repeated and self.total is None:
             return (
-                f"{text} is taken as the last, but the service also says that pages follow it. "
+                f"{text} was taken as the last page, but the service also says that more follow. "
                 f"Compare {self.slice} with its summary, or pull it with another split."
             )
         if self.repeated:
             events = "an event" if self.repeated == 1 else f"{self.repeated} events"
-            text += f" repeats {events}, which are left out;"
+            text += f" repeats {events}, which were left out;"
         if self.last and self.total is not None and self.total != self.distinct:
             total = counted(self.total, "event")
-            compared = f"the service counts {total} and {self.distinct:,} came"
-            text += f" is the last, but {compared};" if not self.repeated else f" {compared};"
+            compared = f"the service counts {total}, but {self.distinct:,} arrived"
+            text += f" is the last; {compared};" if not self.repeated else f" {compared};"
         elif not self.repeated:
-            text += " no longer begins with the events that an earlier run handed out;"
+            text += " no longer begins with the events that an earlier run delivered;"
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 
@@ -185,7 +185,7 @@ class PartialAnswer:
 
     Examples:
         >>> print(PartialAnswer("https://stats.example/dates", "shard 3 timed out", "r-1"))
-        The answer holds data beside an error, so some may be missing: shard 3 timed out. ...
+        The answer contains both data and an error, so some data may be missing: shard 3 ...
     """
 
     url: str
@@ -196,8 +196,8 @@ class PartialAnswer:
         exchange = f"request id {self.request_id}, {self.url}" if self.request_id else self.url
         reason = self.reason.rstrip(".")
         return (
-            f"The answer holds data beside an error, so some may be missing: {reason}. "
-            f"Ask again to be sure. ({exchange})"
+            f"The answer contains both data and an error, so some data may be missing: {reason}. "
+            f"Repeat the request to be sure. ({exchange})"
         )
 
 
@@ -266,5 +266,5 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
         hear(info)
     except (StopIteration, StopAsyncIteration) as error:
         raise RuntimeError(
-            f"The observer raised {type(error).__name__}; catch what its next() raises."
+            f"The observer raised {type(error).__name__}; catch exceptions in its next()."
         ) from error

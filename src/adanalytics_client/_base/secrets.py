@@ -38,7 +38,7 @@ class Secret:
         return "Secret('***')"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("A secret is not pickled; read it again where it is needed.")
+        raise TypeError("A secret cannot be pickled; read it again where it is needed.")
 
     def __bool__(self) -> bool:
         return bool(self._value)

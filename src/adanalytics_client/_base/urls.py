@@ -124,7 +124,7 @@ def absolute_url(base: str, reference: str) -> str:
     try:
         return reference if origin_of(reference) else urljoin(base, reference)
     except ValueError:
-        raise ProtocolError("The service gave an address that cannot be read.") from None
+        raise ProtocolError("The service gave an invalid address.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,9 @@ class BaseUrl:
             )
         parts = urlsplit(address)
         if parts.query or parts.fragment:
-            raise ConfigurationError("base_url must end at the path, before any ? or #.")
+            raise ConfigurationError(
+                "base_url must have no query or fragment; leave out everything from ? or # on."
+            )
         path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")
         return cls(urlunsplit((parts.scheme, parts.netloc, path, "", "")), origin)
 
@@ -193,7 +195,7 @@ class BaseUrl:
             )
         # A dot segment survives quoting and every HTTP library then folds the path.
         if partner in {".", ".."}:
-            raise ConfigurationError(f"{partner!r} cannot be a partner id.")
+            raise ConfigurationError(f"{partner!r} is not a valid partner id.")
         return self.at(f"/api/partners/{quote(partner, safe='')}/ad-analytics/{resource}")
 
     def counts(self, url: str) -> bool:

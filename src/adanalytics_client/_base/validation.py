@@ -50,9 +50,7 @@ def check_observer(observer: object) -> None:
     """
     if observer is not None and not isinstance(observer, Observer):
         shown = getattr(observer, "__name__", type(observer).__name__)
-        raise ConfigurationError(
-            f"observer={shown}: pass an instance of a class that is derived from Observer."
-        )
+        raise ConfigurationError(f"observer={shown}: pass an instance of a subclass of Observer.")
 
 
 def import_extra(module: str, *, extra: str) -> ModuleType:

@@ -132,7 +132,7 @@ def bearer_secret(given: Secret, name: str) -> Secret:
     secret = given.trimmed()
     if not secret.fits_header:
         raise ConfigurationError(
-            f"{name} holds a space, line break or other illegal character; copy it anew."
+            f"{name} contains a space, line break or other illegal character; copy it again."
         )
     return secret
 

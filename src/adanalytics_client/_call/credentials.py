@@ -44,11 +44,13 @@ def token_of(content: Json) -> Secret:
     # An error report shows what the frames it passed through still hold.
     del content, token
     if issued is None:
-        raise ProtocolError("The login answered without a token.")
+        raise ProtocolError("The login answer has no token.")
     try:
         return bearer_secret(issued, "token")
     except ConfigurationError:
-        raise ProtocolError("The login answered with a token that no header can carry.") from None
+        raise ProtocolError(
+            "The login answer has a token with characters that a header cannot contain."
+        ) from None
 
 
 # A request that was sent with one of these may still be under way; each lives for days.
@@ -104,7 +106,7 @@ class Credentials:
         if isinstance(self._source, Login):
             return "Check the e-mail and password."
         if self._source.kind == "token":
-            return "Log in again: a token lives 7 days."
+            return "Log in again: a token is valid for 7 days."
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
     def current(self, log_in: LogIn) -> Operation[Pass]:
@@ -154,8 +156,8 @@ class Credentials:
         outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
         if hurry is not None and isinstance(outcome, Failure):
             raise RequestTimeout(
-                f"A login that another call began is not done within {hurry.name}. "
-                "Try later, or allow more."
+                f"A login that another call started did not finish within {hurry.name}. "
+                "Try later, or allow more time."
             )
 
     def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:

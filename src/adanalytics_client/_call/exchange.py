@@ -115,13 +115,13 @@ def exchange(
         if head is None or not _is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = _redirected(session.config.base, request, head, carry=ask.carry)
-    raise ProtocolError("The service redirects in circles.", url=redact_url(request.url))
+    raise ProtocolError("The service redirects in a loop.", url=redact_url(request.url))
 
 
 def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
     return RequestTimeout(
-        f"{deadline.name} was over before a request to {host_of(url)}, which was not sent. "
-        "Try later, or allow more.",
+        f"{deadline.name} passed before the request to {host_of(url)} was sent. "
+        "Try later, or allow more time.",
         url=redact_url(url),
         attempts=int(sent),
     )

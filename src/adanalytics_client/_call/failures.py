@@ -26,7 +26,7 @@ from adanalytics_client.errors import (
 _UNPROCESSED = frozenset({408, 425, 429})
 _LONGEST_REASON = 500
 _AWAY = (
-    "This address is not on the origin of base_url, so the credential did not go there; "
+    "This address is not on the origin of base_url, so the credential was not sent; "
     "if the service has moved, set base_url to its new address."
 )
 
@@ -67,10 +67,12 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
     """
     host, detail = host_of(url), failure.detail.rstrip(".")
     if failure.proxy is not None:
-        host += f" through the proxy {failure.proxy} of the environment"
+        host += f" through the proxy {failure.proxy} from the environment"
     because = f": {detail}" if detail else ""
     again = repeatable or not failure.arrived
-    time, more = (f"within {within}", "allow more") if within else ("in time", "raise timeout=")
+    time, more = (
+        (f"within {within}", "allow more time") if within else ("in time", "raise timeout=")
+    )
     error: AdAnalyticsError
     match failure.kind:
         case FailureKind.UNREACHABLE:
@@ -80,8 +82,8 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
             )
         case FailureKind.UNTRUSTED:
             error = TransportError(
-                f"The certificate of {host} is not trusted{because}. Check the address; of an "
-                "authority of your own, name the file of certificates in SSL_CERT_FILE."
+                f"The certificate of {host} is not trusted{because}. Check the address; for a "
+                "private authority, set SSL_CERT_FILE to its file of certificates."
             )
             again = False
         case FailureKind.PROXY_LOGIN:
@@ -97,17 +99,17 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
         case FailureKind.TOO_LARGE:
             size = LARGEST_BODY // (1024 * 1024)
             error = ProtocolError(
-                f"The answer of {host} is larger than {size} MiB, the most that is held in memory. "
+                f"The answer from {host} is larger than {size} MiB, the limit in memory. "
                 "Ask for less with per_page=, or export to a file."
             )
             again = False
         case FailureKind.UNREADABLE:
-            error = ProtocolError(f"The answer of {host} cannot be read{because}.")
+            error = ProtocolError(f"The answer from {host} cannot be read{because}.")
         case FailureKind.TRUNCATED:
-            error = TransportError(f"The answer of {host} was cut short{because}. Try later.")
+            error = TransportError(f"The answer from {host} was cut short{because}. Try later.")
         case FailureKind.MALFORMED:
             error = TransportError(
-                f"What came from {host} is no proper answer of HTTP{because}. "
+                f"The reply from {host} is not valid HTTP{because}. "
                 "Check the address, and any proxy on the way to it."
             )
         case FailureKind.BROKEN:
@@ -126,7 +128,8 @@ def status_problem(
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
         when = f"in {asked:.0f} s" if asked else "later"
         limited = RateLimited(
-            f"The service limits the rate of requests{_in_brackets(status, reason)}. Go on {when}.",
+            f"The service limits the rate of requests{_in_brackets(status, reason)}. "
+            f"Try again {when}.",
             status=status,
             reason=reason,
             retry_after=asked,
@@ -142,11 +145,11 @@ def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Pro
     """The problem of a success whose body is not JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
-        came = "an HTML page came instead of JSON"
+        came = "the body is an HTML page instead of JSON"
     elif not (reply.body.strip() or error.size):
-        came = "an empty body came instead of JSON"
+        came = "the body is empty instead of JSON"
     else:
-        came = f"{error.size or len(reply.body)} bytes of {kind} came that are not JSON: {error}"
+        came = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
     problem = ProtocolError(f"Status {reply.status}, but {came}. Check base_url, or try later.")
     problem.unreadable = True
     return Problem(problem, repeatable)
@@ -196,7 +199,7 @@ def _in_brackets(status: int, reason: str) -> str:
 def _status_error(status: int, reason: str, advice: str) -> StatusError:
     detail = _in_brackets(status, reason)
     if status == 401:
-        refused = "A credential is asked for" if advice is _AWAY else "The credential was refused"
+        refused = "A credential is required" if advice is _AWAY else "The credential was refused"
         return AuthenticationError(f"{refused}{detail}. {advice}", status=status, reason=reason)
     if status == 403:
         advice = _AWAY if advice is _AWAY else "Ask an admin for access to this partner."

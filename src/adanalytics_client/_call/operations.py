@@ -107,7 +107,7 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
     listed = content.get("dates") if isinstance(content, dict) else None
     error = stated_error([content]) if isinstance(content, dict) else ""
     if error and not listed:
-        raise ProtocolError(f"The answer holds no dates but an error: {error}")
+        raise ProtocolError(f"The answer contains an error instead of dates: {error}")
     if not isinstance(listed, list):
         seen = isinstance(content, dict) and "dates" in content
         came = f"dates is {kind_of(listed)}" if seen else f"The answer is {outlined(content)}"
@@ -117,7 +117,7 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
     try:
         return [to_day(each, "dates") for each in listed], error
     except ConfigurationError as problem:
-        raise ProtocolError(f"The list of dates holds something else: {problem}") from None
+        raise ProtocolError(f"The list of dates has an invalid entry: {problem}") from None
 
 
 def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
@@ -155,5 +155,5 @@ def _content(answer: Answer[Json]) -> Json:
         ProtocolError: for an answer without a body.
     """
     if answer.reply.status == NO_CONTENT:
-        raise ProtocolError("The answer has no body (204), where an object belongs.")
+        raise ProtocolError("The answer has no body (204) instead of an object.")
     return answer.value

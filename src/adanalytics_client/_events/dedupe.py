@@ -182,7 +182,7 @@ def check_seen(seen: object) -> None:
     """
     if seen is not None and not isinstance(seen, SeenEvents):
         raise ConfigurationError(
-            f"seen={type(seen).__name__}: pass a SeenEvents; SeenEvents(ids) makes one of ids."
+            f"seen={type(seen).__name__}: pass a SeenEvents, such as SeenEvents(ids)."
         )
 
 

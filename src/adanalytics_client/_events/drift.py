@@ -130,8 +130,8 @@ class SliceHistory:
             raise page.rows.origin.sign(
                 ProtocolError(
                     f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
-                    "service ignores the page number, or as many events as a page has arrived "
-                    "meanwhile. Pull it once more."
+                    "service ignores the page number, or a full page of new events arrived in "
+                    "between. Pull it again."
                 )
             )
         self._marks.append(self.mark)
@@ -143,8 +143,8 @@ class SliceHistory:
             first = cursor.number - MOST_STALE + 1
             raise page.rows.origin.sign(
                 ProtocolError(
-                    f"Pages {first} to {cursor.number} of {cursor.slice} hold no new event: the "
-                    "service repeats its pages. Pull it with another split."
+                    f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: "
+                    "the service repeats its pages. Pull it with another split."
                 )
             )
         if keys is ids:

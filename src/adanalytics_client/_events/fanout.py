@@ -271,7 +271,7 @@ class Fanout:
 
 def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
     """Return to the first page of a slice with missing events."""
-    text = "Asking %s again, as the service counts %s there and %s came."
+    text = "Requesting %s again: the service counts %s, but %s arrived."
     total = counted(history.total or 0, "event")
     _LOG.warning(text, cursor.slice, total, f"{history.distinct:,}")
     history.begin_attempt()
@@ -286,21 +286,21 @@ def _inside(cursor: Cursor, page: FetchedPage, handed: int) -> Cursor:
 
 def _moved(cursor: Cursor) -> ProtocolError:
     return ProtocolError(
-        f"Page {cursor.number} of {cursor.slice} does not begin any more with the {cursor.handed} "
-        "events that an earlier run handed out of it. Pull the range again without resume=, or "
-        'pass on_drift="warn" to go on behind as many events.'
+        f"Page {cursor.number} of {cursor.slice} no longer begins with the {cursor.handed} "
+        "events that an earlier run delivered from it. Pull the range again without resume=, or "
+        'pass on_drift="warn" to skip that many events and go on.'
     )
 
 
 def _short(cursor: Cursor, history: SliceHistory) -> ProtocolError:
     total = counted(history.total or 0, "event")
-    counts = f"The service counts {total} in {cursor.slice} and {history.distinct:,} came"
+    counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
     if cursor.attempt:
         return ProtocolError(
-            f"{counts}, also when it was asked {cursor.attempt + 1} times. Pull it later, or pass "
-            'on_drift="warn" to take what came.'
+            f"{counts}, after {cursor.attempt + 1} attempts. Pull it later, or pass "
+            'on_drift="warn" to accept those.'
         )
     return ProtocolError(
-        f"{counts}; which of them are missing is not known. Pull it again from its first page, by "
-        'the hour where it is large, or pass on_drift="warn" to take what came.'
+        f"{counts}; it is not known which are missing. Pull it again from its first page, by "
+        'the hour if it is large, or pass on_drift="warn" to accept those that arrived.'
     )

@@ -124,7 +124,7 @@ Split = Literal["hourly", "daily", "none", "auto"]
 """How a range is cut: a query an hour, a day, one for all, or what costs the fewest requests."""
 
 LARGEST_PAGE = 10_000
-"""The most events a page may hold; the service's own bound on `per_page`."""
+"""The most events per page may hold; the service's own bound on `per_page`."""
 
 _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "auto": "whole"}
 
@@ -228,8 +228,8 @@ class Plan:
         facts = {
             "days": str(Slice(self.start, self.end, self.hour)),
             "split": self.split,
-            "requests, at least": self.least_requests,
-            "events a page": self.per_page,
+            "requests (at least)": self.least_requests,
+            "events per page": self.per_page,
         }
         rows = "".join(f"<tr><th>{name}</th><td>{fact}</td></tr>" for name, fact in facts.items())
         return f"<table>{rows}</table>"

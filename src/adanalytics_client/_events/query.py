@@ -94,7 +94,8 @@ class Pull(Generic[M]):
         """
         if self.position:
             raise ConfigurationError(
-                "only_days: the token of resume= knows the days of its pull; leave only_days out."
+                "only_days: the token of resume= already holds the days of its pull; "
+                "leave only_days out."
             )
         return replace(self, plan=self.plan.only_days(days))
 
@@ -243,10 +244,10 @@ def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
     except ProtocolError as error:
         raise origin.sign(error) from None
     except RecursionError:
-        problem = f"An event of {origin.page} is nested too deeply to be written so."
+        problem = f"An event of {origin.page} is nested too deeply for this format."
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])
-        problem = f"An event of {origin.page} holds {text}, which is no character of UTF-8."
+        problem = f"An event of {origin.page} holds {text}, which UTF-8 cannot encode."
     raise origin.sign(ProtocolError(f"{problem} Write jsonl without columns=, which keeps it."))
 
 

@@ -127,7 +127,7 @@ class PageReader:
             stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
             if stated or not cursor.untouched or self._is_counted(cursor.slice):
                 raise ProtocolError(
-                    f"The answer to {cursor} has no body, twice, where events are expected. "
+                    f"The answer to {cursor} has no body, on the second try too. "
                     "Pull it again, and report it to the service."
                 )
             return _Read(RawRows(), Signals())

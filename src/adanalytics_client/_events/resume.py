@@ -95,7 +95,7 @@ def _query(plan: Plan, partner: str | None) -> list[Any]:
 def _in_words(query: list[Any]) -> str:
     partner, start, end, hour, split, per_page = query
     hours = "" if hour is None else f" hour {hour}"
-    return f"partner {partner}, {start}..{end}{hours}, {split}, {per_page} events a page"
+    return f"partner {partner}, {start}..{end}{hours}, {split}, {per_page} events per page"
 
 
 def _checksum(text: bytes) -> bytes:
@@ -114,8 +114,8 @@ def _content(token: object) -> dict[str, Any]:
             content: dict[str, Any] = json.loads(raw[6:])
             return content
     raise ConfigurationError(
-        "resume: this is no resume token of this version; pass the token of a Page as it was, "
-        "or leave resume= out to begin again."
+        "resume: this is not a resume token of this version; pass the token of a Page unchanged, "
+        "or leave resume= out to start over."
     )
 
 

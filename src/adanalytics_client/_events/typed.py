@@ -99,7 +99,7 @@ def _unfit(error: "ValidationError", events: RawRows) -> str:
     event = events.before + int(index) + 1
     shown = ascii(error.errors()[0]["input"])
     return (
-        f"Event {event} of {events.origin.page} has {shown}, of which no model is made; use rows()."
+        f"Event {event} of {events.origin.page} has {shown}, which no model can hold; use rows()."
     )
 
 
@@ -108,7 +108,7 @@ def _refusal(model: object, why: str) -> ConfigurationError:
     if len(shown) > _LONGEST_NAME:
         shown = f"{type(model).__name__}(...)"
     if why == "typed-dict-version":
-        why = "before Python 3.12 that of typing_extensions, with which pydantic can work"
+        why = "before Python 3.12, pydantic needs the TypedDict of typing_extensions"
     return ConfigurationError(
         f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({why})."
     )

@@ -127,8 +127,9 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
     addresses = {tuple(each and each.url for each in files) for files in candidates.values()}
     if len(addresses) > 1:
         raise ProtocolError(
-            f"The export is done, but {', '.join(candidates)} name different files. Nothing is "
-            "downloaded, as it might not be all; ask the service which of them is the export."
+            f"The export is done, but {', '.join(candidates)} name different files. Nothing "
+            "was downloaded, as it might be incomplete; "
+            "ask the service which of them is the export."
         )
     # An entry of a list describes its file; any other name only gives the address.
     found = [*candidates.values()][-1]
@@ -136,8 +137,8 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
     if len(files) < len(found):
         raise ProtocolError(
             f"The export is done and has {len(found)} files, but {len(found) - len(files)} of them "
-            "without an address. Nothing is downloaded, as it would not be all; start the export "
-            "again, or ask for less."
+            "without an address. Nothing was downloaded, because it would be incomplete; "
+            "start the export again, or ask for less."
         )
     return files or ((ExportFile(header),) if header else ())
 

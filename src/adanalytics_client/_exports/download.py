@@ -68,7 +68,7 @@ def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
     """See that an exported file can be written to `to` in time, before anything is sent."""
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
-        raise ConfigurationError(f"to={to!r}: pass the path of the file to make.")
+        raise ConfigurationError(f"to={to!r}: pass the path of the file to create.")
     check_arrival(Path(to))
 
 
@@ -122,7 +122,7 @@ class Delivery:
         if events and not any(each.received for each in transfers):
             stated = counted(events, "event")
             raise DownloadError(
-                f"The file came empty, of an export of {stated}; download it again."
+                f"The file is empty, but the export has {stated}; download it again."
             )
 
     def _keep(self, status: ExportStatus) -> None:
@@ -144,8 +144,8 @@ class Delivery:
         # The other half is for connections and for the rest of the program.
         if most != resource.RLIM_INFINITY and len(files) > most // 2:
             raise ConfigurationError(
-                f"The export has {len(files)} files, which stay open until all have arrived, and "
-                f"this process may have {most} open. Start it after `ulimit -n {2 * len(files)}`, "
+                f"The export has {len(files)} files, which stay open until all have arrived, but "
+                f"this process may open only {most}. Run `ulimit -n {2 * len(files)}` first, "
                 "or ask for fewer days at once."
             )
         return paths_in(path, files)
@@ -246,7 +246,9 @@ class Delivery:
         if 200 <= reply.status < 400:
             reason = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
-            text = f"The {form} file did not come, but {kind} ({reason}); try the download later."
+            text = (
+                f"The service sent {kind} ({reason}), not the {form} file; try the download later."
+            )
             return Problem(DownloadError(text), again=True)
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         gone = {403, 404, 410} | ({401} if signed else set())
@@ -367,7 +369,7 @@ def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) ->
 def _short(transfer: Transfer) -> DownloadError:
     total = f" of {transfer.total}" if transfer.total is not None else ""
     return DownloadError(
-        f"The file broke off after {transfer.received}{total} bytes; download it again."
+        f"The file ended after {transfer.received}{total} bytes; download it again."
     )
 
 
@@ -380,7 +382,7 @@ def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
 def _broken_off(error: StatusError | TransportError, kept: str, received: int) -> DownloadError:
     return DownloadError(
         f"The download broke off after {received} bytes: {error.message} "
-        f"What arrived is kept in {kept}, and the same call goes on from there.",
+        f"What arrived is kept in {kept}, and the same call resumes from there.",
         part=kept,
         request_id=error.request_id,
         attempts=error.attempts,

@@ -28,7 +28,9 @@ def named_format(
     suffix, packed = ("", False) if path.is_dir() else suffix_of(path)
     named = SUFFIXES.get(suffix)
     if packed and named in _COMPRESSED_INSIDE:
-        raise ConfigurationError(f"{named} files are compressed inside; leave .gz out of the name.")
+        raise ConfigurationError(
+            f"{named} files are compressed internally; leave .gz out of the name."
+        )
     if named and file_format is not None and SUFFIXES.get(f".{file_format.lower()}") != named:
         raise _contradiction(path, suffix, f"format={file_format!r}")
     is_gzip = None if compression is None else compression.lower() == "gzip"
@@ -42,7 +44,7 @@ def named_format(
 
 def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{path.name} ends in {ending}, and {given} is something else. Leave out one of them."
+        f"{path.name} ends in {ending}, and {given} says otherwise. Leave out one of them."
     )
 
 

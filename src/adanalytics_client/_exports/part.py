@@ -219,7 +219,7 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
         except BlockingIOError:
             file.close()
             raise DownloadError(
-                f"Another process is downloading to {path}; wait for it or take another name."
+                f"Another process is downloading to {path}; wait for it or choose another name."
             ) from None
         except BaseException:
             file.close()
@@ -230,7 +230,7 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
 def _open_regular(path: Path, mode: int) -> int:
     if path.is_symlink():
         raise ConfigurationError(
-            f"{path} is a link, and a download would overwrite what it leads to; remove it."
+            f"{path} is a link, and a download would overwrite its target; remove the link."
         )
     opened = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
     if not stat.S_ISREG(os.fstat(opened).st_mode):

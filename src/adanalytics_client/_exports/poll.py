@@ -106,7 +106,7 @@ def _repeat_order(
     if named and not same and fresh.phase is ExportPhase.WORKING:
         raise ProtocolError(
             f"The repeated order started another export ({fresh.export_id} beside "
-            f"{known.export_id}), and no answer says where to ask for the first one. "
+            f"{known.export_id}), and no answer gives the address of the first one. "
             "Ask the service for its address, or ask for fewer days at once.",
             url=redact_url(session.address("bulk-export")),
         )
@@ -200,7 +200,7 @@ def _absent(
     if error.status in {404, 410} or (of_file and error.status == 403):
         named = f" {known.export_id}" if known.export_id else ""
         expired = ExportExpired(
-            f"The service knows no export{named} at the address that it gave for it "
+            f"The service has no export{named} at the address that it gave "
             f"({error.status}). Start it again.",
             request_id=error.request_id,
             attempts=error.attempts,
@@ -359,7 +359,7 @@ def _finished(known: ExportStatus) -> ExportStatus:
         raise ProtocolError(
             "The export is done, but the answer names no file to download. "
             f"Keys seen: {', '.join(known.keys) or 'none'}. The whole answer is last_status.answer "
-            "of the job that start_export gives: fetch the file from the address that it holds, or "
-            "ask the service where its address is."
+            "of the job that start_export returns: fetch the file from an address in it, or ask "
+            "the service for the address."
         )
     return known

@@ -54,8 +54,8 @@ class SavedExport:
         """Refuse a client of another service or partner."""
         if self.partner != config.partner or not config.base.is_at(self.base_url):
             raise ConfigurationError(
-                f"The saved export is of partner {self.partner!r} of {self.base_url}; "
-                "make the client for these."
+                f"The saved export belongs to partner {self.partner!r} of {self.base_url}; "
+                "use a client for that partner and service."
             )
         return self
 
@@ -65,7 +65,9 @@ def read_saved(text: str) -> SavedExport:
     try:
         content = parse(text.encode())
         if content["form"] != _FORM:
-            raise ConfigurationError("The saved export is of a newer version; update adanalytics.")
+            raise ConfigurationError(
+                "The saved export was made by a newer version; update adanalytics."
+            )
         order = content["order"]
         return SavedExport(
             str(content["base_url"]),
@@ -80,7 +82,7 @@ def read_saved(text: str) -> SavedExport:
         )
     except (NotJson, KeyError, TypeError, ValueError, AttributeError):
         raise ConfigurationError(
-            "This is no saved export; pass what to_json() of an export job gave."
+            "This is not a saved export; pass the text that to_json() of an export job returned."
         ) from None
 
 
@@ -157,7 +159,7 @@ class SavedJob(Generic[D]):
     def _client(self) -> tuple[Session, D]:
         if self._bound is None:
             raise ConfigurationError(
-                "This job was unpickled, which leaves its client behind; go on with "
+                "This job was unpickled without its client; continue with "
                 f"{type(self).__name__}.from_json(client, job.to_json())."
             )
         return self._bound

@@ -106,20 +106,22 @@ class Transfer:
             if sha256 is None:
                 check_gzip(self._file)
         except DamagedBody as error:
-            raise DownloadError(f"The file is not whole ({error}); download it again.") from None
+            raise DownloadError(f"The file is incomplete ({error}); download it again.") from None
         if size is not None and size not in self._sizes():
             raise DownloadError(
-                f"The file has {self._sizes()[-1]} bytes and {size} were announced; "
+                f"The file has {self._sizes()[-1]} bytes, but {size} were announced; "
                 "download it again."
             )
         unpacked = self._decoding.sha256 if self._decoding else None
         if sha256 not in (None, unpacked, self._digest()):
-            raise ChecksumMismatch("The file's sha256 is not the one announced; download it again.")
+            raise ChecksumMismatch(
+                "The file's sha256 differs from the announced one; download it again."
+            )
         form = self._expected.form
         if size is None and sha256 is None and not is_like(form, self._file):
             # Its bytes are not shown: they may echo a credential.
             raise DownloadError(
-                f"What came does not begin as a {form} file does. Try the download later, or "
+                f"The file does not begin like a {form} file. Try the download later, or "
                 "open its address in a browser to see what the service says."
             )
 
@@ -173,8 +175,8 @@ class Transfer:
         if (encoding := encoding_of(head)) is not None:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
-                    f"The file came in the encoding {encoding!r}, which was not asked for. Have "
-                    "the service, or a proxy on the way, send files as they are, or with gzip."
+                    f"The file has the encoding {encoding!r}, which was not requested. Configure "
+                    "the service, or the proxy on the way, to send files unencoded or with gzip."
                 )
             # Ranges count encoded bytes, and decoded ones may lie here: nothing can be resumed.
             self._decoding = Decoding(to_packed=self._expected.packed)

@@ -95,8 +95,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
                 if self._home == _here():
                     raise
                 raise ConfigurationError(
-                    "The client was used in another event loop, where its connections are; "
-                    "close it there, such as with `async with` inside one asyncio.run."
+                    "The client was used in another event loop, which holds its connections; "
+                    "close it there, for example with `async with` inside one asyncio.run."
                 ) from None
 
     async def run(self, operation: Operation[T]) -> T:
@@ -174,8 +174,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         here = _here()
         if self._home not in {None, here}:
             raise ConfigurationError(
-                "The client was used in another event loop or process, where its connections are; "
-                "make one for each, such as inside each asyncio.run."
+                "The client was used in another event loop or process, which holds its "
+                "connections; make a client for each, such as inside each asyncio.run."
             )
         self._home = here
 

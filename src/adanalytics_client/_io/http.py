@@ -121,7 +121,7 @@ class BaseDriver(Generic[C]):
         if http is None:
             return
         if not isinstance(http, kind):
-            raise ConfigurationError(f"http= takes an httpx.{kind.__name__}; pass one of these.")
+            raise ConfigurationError(f"http=: pass an httpx.{kind.__name__}.")
         self._check_open()
         # Sending stores cookies in the client that sends, and the caller's must not change.
         self._http = copy.copy(http)
@@ -136,7 +136,7 @@ class BaseDriver(Generic[C]):
     def _check_open(self) -> None:
         # The copy that sends does not notice when its owner closes the caller's client.
         if self._callers is not None and self._callers.is_closed:
-            raise ConfigurationError("http= is closed already; pass an open client.")
+            raise ConfigurationError("http= is already closed; pass an open client.")
 
     def _left(self, deadline: float | None) -> float | None:
         """Seconds until a deadline; None is without end."""
@@ -242,7 +242,7 @@ def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
 
 def given_up() -> TransportError:
     """The error of work in flight when the client is closed or nobody wants its result."""
-    return TransportError("The work was given up while it was under way.")
+    return TransportError("The request was cancelled while it was under way.")
 
 
 def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:

@@ -17,7 +17,7 @@ from adanalytics_client.errors import ConfigurationError
 T = TypeVar("T")
 
 _SCHEMES = ("http", "https", "all")
-_NO_ADDRESS = "is no address of a proxy such as http://proxy.example:3128"
+_NO_ADDRESS = "is not a proxy address such as http://proxy.example:3128"
 _NO_SOCKS = "names a SOCKS proxy, which needs socksio; install it with: pip install 'httpx[socks]'"
 _NOT_QUOTED = "holds a /, ? or # in its user or password; write it as %2F, %3F or %23"
 
@@ -77,7 +77,7 @@ class Proxies:
                 httpx.URL(_pattern_of(host))
         except httpx.InvalidURL:
             raise ConfigurationError(
-                "NO_PROXY is no list of hosts such as .internal.example,127.0.0.1."
+                "NO_PROXY is not a list of hosts such as .internal.example,127.0.0.1."
             ) from None
 
     def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:

@@ -138,8 +138,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
             while not fanout.finished:
                 if os.getpid() != process:
                     raise ConfigurationError(
-                        "This reading began in another process, where its requests are; "
-                        "read the events anew here."
+                        "This iteration began in another process, which holds its requests; "
+                        "start a new one here."
                     )
                 while (cursor := fanout.start()) is not None:
                     in_flight += 1

@@ -99,4 +99,4 @@ def refusing() -> Iterator[None]:
         raise NotJson(str(error)) from None
     except ValueError:
         # Python refuses to make an int of them.
-        raise NotJson("it holds a number of too many digits") from None
+        raise NotJson("it holds a number with too many digits") from None

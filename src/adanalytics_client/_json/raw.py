@@ -261,7 +261,7 @@ def _check_names(text: bytes, members: dict[str, msgspec.Raw]) -> None:
     if members and text[at - 1 : at] != b"}":
         name = text[at : _end_of(_NAME, text, at)].decode().strip(" \t\n\r:")
         raise ProtocolError(
-            f"The answer names {name} twice in one object, so that one of the two would be lost. "
+            f"The answer has {name} twice in one object, so one of the two would be lost. "
             "Report it to the service."
         )
 
@@ -290,7 +290,7 @@ def _find_broken_event(text: str) -> None:
             if text[at : at + 1] == "]":
                 break
             if text[at : at + 1] != ",":
-                raise BrokenEvent(number, "a comma is missing behind it")
+                raise BrokenEvent(number, "a comma is missing after it")
             at = _end_of(_SPACE, text, at + 1)
 
 
@@ -315,4 +315,4 @@ def _decoded_to(text: str, at: int) -> int:
     try:
         return DECODER.raw_decode(text, at)[1]
     except json.JSONDecodeError as error:
-        raise NotJson(f"{error.msg} at its character {error.pos - at + 1}") from None
+        raise NotJson(f"{error.msg} at character {error.pos - at + 1}") from None

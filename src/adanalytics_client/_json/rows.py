@@ -82,12 +82,12 @@ def _unclear(
         wrong = _wrong(content, names, paths)
         likely = [path for path, each in paths.items() if len(each) or not wrong]
         text = f"No list of {wanted}"
-        text += f": {wrong}, where a list of objects belongs" if wrong else ""
+        text += f": {wrong}, not a list of objects" if wrong else ""
     if likely and settable:
         best = max(likely, key=lambda path: len(paths[path]))
         text += f"; name it with rows_key=, such as {best!r}"
     elif likely and not fitting:
-        text += f"; there is {_joined(likely)}, which is none of the usual names"
+        text += f"; the answer has {_joined(likely)}, which is not one of the usual names"
     return f"{text}. Keys seen: {_keys(content)}."
 
 
@@ -181,7 +181,7 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
     around = found[0].around if len(found) == 1 else (content, *_inner(content, WRAPPERS))
     error = stated_error(around)
     if error and not any(map(len, found)):
-        raise ProtocolError(f"The answer holds no records but an error: {error}")
+        raise ProtocolError(f"The answer contains an error instead of records: {error}")
     if len(found) != 1:
         raise ProtocolError(
             _unclear(

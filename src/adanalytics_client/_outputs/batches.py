@@ -138,7 +138,7 @@ class ArrowRows:
             of = f" of event {event}" if isinstance(event, str) else ""
             raise ProtocolError(
                 f"{name}{of} is {_shown(unfit.value)}, which a column of {kind.value} cannot hold "
-                "exactly. Rows keep every value as it was sent, and so do jsonl and csv of events."
+                "exactly. Rows, and jsonl and csv files of events, keep every value as sent."
             ) from None
 
 
@@ -148,7 +148,7 @@ def _row(line: bytes) -> Row:
     except NotJson as error:
         raise ProtocolError(f"An event is not JSON: {error}.") from None
     if not isinstance(row, dict):
-        raise ProtocolError(f"An event is {_shown(row)}, which is no JSON object.")
+        raise ProtocolError(f"An event is {_shown(row)}, which is not a JSON object.")
     return row
 
 

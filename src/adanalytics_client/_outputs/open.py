@@ -56,7 +56,9 @@ def open_output(
     given = f"format={wanted!r}" if wanted else _described(path, suffix)
     form = _format(wanted or SUFFIXES.get(suffix), given)
     if packed and form in {"parquet", "arrow"}:
-        raise ConfigurationError(f"{form} files are compressed inside; leave .gz out of the name.")
+        raise ConfigurationError(
+            f"{form} files are compressed internally; leave .gz out of the name."
+        )
     make = _maker(form, columns)
     check_name(path)
     special = path.exists() and not path.is_file() and not path.is_dir()
@@ -95,7 +97,7 @@ def _path(to: str | os.PathLike[str]) -> Path:
     if not os.fspath(to):
         raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
     if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
-        raise ConfigurationError(f"{os.fspath(to)!r} ends as a folder does; name a file.")
+        raise ConfigurationError(f"{os.fspath(to)!r} ends like a folder; name a file.")
     return Path(to)
 
 

@@ -52,7 +52,7 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
     if where == "shared":
         folder = _shared_folder(environment)
         if folder is None:
-            _LOG.warning("No home folder is known; requests are counted by this client alone.")
+            _LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(where, os.PathLike):
         folder = Path(where).absolute()
     elif where != "memory":
@@ -150,8 +150,8 @@ class Store:
         if _may_pass(error, path):
             self._close()
             raise TransportError(
-                f"The quota log {path} cannot be used for the moment: {problem}. "
-                "So nothing is sent; close files, or try later."
+                f"The quota log {path} cannot be used at the moment: {problem}. "
+                "No request was sent; close files, or try later."
             ) from None
         if isinstance(error, sqlite3.OperationalError | OSError):
             self._count_alone(path, problem)
@@ -178,12 +178,12 @@ class Store:
                 connection.backup(memory)
                 unread = False
         text = (
-            "The quota log %s cannot be used (%s); requests are counted by this client alone, "
-            "others that use the same key do not see them."
+            "The quota log %s cannot be used (%s); this client counts its requests alone, "
+            "and other programs with the same key do not see them."
         )
         if unread:
             memory.execute(_FILL)
-            text += " Its sends cannot be read: all requests of this hour count as used up."
+            text += " It cannot be read: all requests of this hour count as used up."
         self._path, self._connection = None, memory
         _LOG.warning(text, path, problem)
 
