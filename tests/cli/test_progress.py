@@ -181,6 +181,14 @@ def test_a_window_made_narrower_leaves_no_rest(clock: Clock, screen: io.StringIO
     assert screen.getvalue() == f"\r\x1b[2K{'x' * 40}\r\x1b[1A\x1b[J{'y' * 19}\r\x1b[2K"
 
 
+def test_a_late_report_draws_no_line_after_the_end(clock: Clock, screen: io.StringIO) -> None:
+    line = LiveLine(screen, width=lambda: 80, clock=clock)
+    line.show("one")
+    line.erase()
+    line.show("two", at_once=True)
+    assert drawn(screen)[-1] == ""
+
+
 def test_steps(clock: Clock) -> None:
     steps: list[str] = []
     progress = Progress(line=None, say_step=steps.append, clock=clock)

@@ -56,6 +56,7 @@ class LiveLine:
         self._drawn_at: float | None = None
         self._drawn = ""
         self._held_back: str | None = None
+        self._ended = False
 
     def show(self, text: str, *, at_once: bool = False, keep_end: bool = False) -> None:
         """Draw `text`; a moment later if the last drawing is too recent, unless `at_once`.
@@ -66,6 +67,9 @@ class LiveLine:
         if len(text) > room:
             text = f"..{text[len(text) - room + 2 :]}" if keep_end else text[:room]
         with self._lock:
+            if self._ended:
+                # A thread that still worked when the run ended reports too late.
+                return
             now = self._clock()
             recent = self._drawn_at is not None and now - self._drawn_at < SECONDS_BETWEEN
             if not recent or at_once:
@@ -93,14 +97,12 @@ class LiveLine:
         return f"\r\x1b[{above}A\x1b[J" if above else _ERASE
 
     def erase(self) -> None:
-        """Leave an empty line, if anything was drawn."""
+        """Leave an empty line, if anything was drawn, and draw nothing more."""
         with self._lock:
-            self._held_back = None
-            if self._drawn_at is None:
-                return
-            self._drawn_at = None
-            self._stream.write(self._back())
-            self._stream.flush()
+            self._ended, self._held_back = True, None
+            if self._drawn_at is not None:
+                self._stream.write(self._back())
+                self._stream.flush()
 
 
 @contextmanager
