@@ -327,6 +327,6 @@ def _check_place(store: Store) -> None:
         return
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
     raise UnsuitablePlace(
-        f"{store.place} is no dataset and holds {others[0]}{more}.",
+        f"{store.place} is not a dataset and holds {others[0]}{more}.",
         remedy=f"Name a new or an empty folder, such as {store.place.rstrip('/')}/events",
     )

@@ -56,7 +56,7 @@ def unseal(content: bytes) -> dict[str, Any]:
         raise Damaged("it is not an object")
     claimed = record.pop(_CHECKSUM, None)
     if claimed != _digest(record):
-        raise Damaged("its checksum does not fit")
+        raise Damaged("its checksum does not match")
     return record
 
 
@@ -89,7 +89,7 @@ class Identity:
         try:
             record = unseal(content)
             if record["form"] not in get_args(PartFormat):
-                raise Damaged(f"{record['form']!r} is no format")
+                raise Damaged(f"{record['form']!r} is not a format")
             form = cast("PartFormat", record["form"])
             return cls(str(record["partner"]), str(record["origin"]), form)
         except (KeyError, ValueError) as error:

@@ -438,10 +438,10 @@ class Sync:
                 raise _Drift(error.message) from error
             if total is not None and total != partition.rows:
                 came = counted(partition.rows, "event")
-                raise _Drift(f"{came} came where the service counts {total:,}")
+                raise _Drift(f"{came} arrived where the service counts {total:,}")
             finished = self._finish(partition, query.wanted)
         if repeated := sum(each.repeated for each in finished):
-            raise _Drift(f"{counted(repeated, 'event')} came twice")
+            raise _Drift(f"{counted(repeated, 'event')} arrived twice")
         return finished
 
     def _partition_export(self, query: Query, job: ExportJob, spool: Spool) -> list[FinishedHour]:

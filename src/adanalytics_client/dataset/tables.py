@@ -97,7 +97,9 @@ class EventTables:
         try:
             pairs = [pairs_array(chunk) for chunk in table[_PAIRS].chunks]
         except ValueError as error:
-            raise ProtocolError(f"An event has {_PAIRS} that are no JSON object: {error}") from None
+            raise ProtocolError(
+                f"An event has {_PAIRS} that are not a JSON object: {error}"
+            ) from None
         column = pa.chunked_array(pairs, field.type)
         return table.set_column(table.schema.get_field_index(_PAIRS), field, column)
 

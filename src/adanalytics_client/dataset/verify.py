@@ -108,9 +108,9 @@ class Verification:
             return
         self._totals[hour.day] = totals
         if rows != record.rows:
-            yield f"its file has {counted(rows, 'event')}, and {record.rows:,} were written"
+            yield f"its file has {counted(rows, 'event')}, but {record.rows:,} were written"
         if repeated := ids.repeated():
-            yield f"{repeated:,} of its events are there twice"
+            yield f"{repeated:,} of its events appear twice"
         if strange:
             yield "its file holds events of other hours"
 
@@ -196,10 +196,10 @@ def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
 def _difference(mine: Table, theirs: Table) -> str:
     """Describe how two sets of events differ, whatever their order; empty when they do not."""
     if mine.num_rows != theirs.num_rows:
-        return f"has {counted(mine.num_rows, 'event')}, and the export {theirs.num_rows:,}"
+        return f"has {counted(mine.num_rows, 'event')}, but the export has {theirs.num_rows:,}"
     mine, theirs = mine.sort_by("event_id"), theirs.sort_by("event_id")
     names = [name for name in mine.column_names if not _is_same(mine[name], theirs[name])]
-    return f"its events are not those of the export: {', '.join(names)}" if names else ""
+    return f"its events differ from the export: {', '.join(names)}" if names else ""
 
 
 def _is_same(mine: Table, theirs: Table) -> bool:

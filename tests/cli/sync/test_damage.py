@@ -262,7 +262,7 @@ def test_a_deep_look_compares_every_event_with_an_export(shop: Shop, dataset: Pa
     shop.load([{**row, "os": "plan9"} for row in nine], dataset.parent, replace=True)
     result = shop.run("verify", dataset, "--deep")
     assert result.exit_code == 7
-    assert result.stdout == "2026-01-16T09  its events are not those of the export: os\n"
+    assert result.stdout == "2026-01-16T09  its events differ from the export: os\n"
 
 
 def test_a_broken_identity_is_told_with_a_way_out(shop: Shop, dataset: Path, held: Held) -> None:

@@ -26,7 +26,7 @@ def test_a_folder_with_other_files_is_left_alone(shop: Shop, folder: Path, name:
     result = shop.sync("--to", folder)
     assert result.exit_code == 2
     assert result.stderr == (
-        f"Error: {folder} is no dataset and holds {name.partition('/')[0]}.\n"
+        f"Error: {folder} is not a dataset and holds {name.partition('/')[0]}.\n"
         f"Name a new or an empty folder, such as {folder}/events\n"
     )
     assert everything_in(folder) == before
@@ -84,7 +84,7 @@ def test_an_address_with_other_objects_is_left_alone(shop: Shop) -> None:
     try:
         result = shop.sync("--to", "memory://elsewhere")
         assert result.exit_code == 2
-        assert "memory://elsewhere is no dataset and holds thesis.txt." in result.stderr
+        assert "memory://elsewhere is not a dataset and holds thesis.txt." in result.stderr
         assert files.find("/elsewhere") == ["/elsewhere/thesis.txt"]
         assert shop.sync("--to", "memory://elsewhere/events").exit_code == 0
     finally:
