@@ -187,7 +187,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
             ("2026-01-15", "--job", "JOB", "--no-wait"),
             "already holds an export. To fetch it, leave out --no-wait.",
         ),
-        (("--job", "BAD"), "This is no saved export"),
+        (("--job", "BAD"), "This is not a saved export"),
         (("--job", "NONE"), "holds no export yet. Give START"),
         (("--job", "JOB", "-o", "x.csv.gz"), "holds another export"),
         (("--no-wait",), "No period. Give START"),
