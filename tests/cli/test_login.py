@@ -263,9 +263,21 @@ def test_only_what_was_wrong_is_asked_for_again(
         "Error: The credential was refused (401: Unauthorized). Check the e-mail and password.",
         "Error: Not found (404). Check the partner and the address.",
     ]
-    questions = ("Address of the service: ", "Partner: ", "E-mail (", "Password of ")
+    questions = ("Address of the service: ", "Partner: ", "E-mail ", "Password of ")
     assert [done.stderr.count(each) for each in questions] == [3, 2, 2, 2]
     assert at.password not in done.output
+
+
+def test_a_refused_email_is_the_default_of_the_next_question(
+    run: Run, at_terminal: LocalServer, logins: Path
+) -> None:
+    at = at_terminal
+    typed = [at.email, "wrong", "", at.password]
+    place = ["--base-url", at.url, "--partner", "acme"]
+    done = run("login", *place, stdin="".join(f"{line}\n" for line in typed))
+    assert done.exit_code == 0, done.stderr
+    assert f"\nE-mail [{at.email}]: " in done.stderr
+    assert json.loads(logins.read_text())["logins"]["default"]["email"] == at.email
 
 
 def test_the_way_of_the_last_login_is_offered(run: Run, at_terminal: LocalServer) -> None:

@@ -61,6 +61,7 @@ def run(
         place = replace(place, base_url=Setting(address, "prompt"))
     base_url = base_url_of(place)
     account: Credential | None = None
+    refused_email: str | None = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     outcome: tuple[StoredLogin, str] | None = None
     while outcome is None:
@@ -73,6 +74,7 @@ def run(
             password_stdin=password_stdin,
             api_key_stdin=api_key_stdin,
             key_first=key_first,
+            refused_email=refused_email,
         )
         invocation.secrets.add(account.secret)
         try:
@@ -85,7 +87,8 @@ def run(
             if account.source != "prompt":
                 raise
             click.echo(f"Error: {_for_people(error)}", err=True)
-            key_first, account = account.kind == "api_key", None
+            key_first, refused_email = account.kind == "api_key", account.email
+            account = None
         except (NotFound, PermissionDenied) as error:
             if place.partner is None or place.partner.source != "prompt":
                 raise
@@ -134,6 +137,7 @@ def _read_account(
     password_stdin: bool,
     api_key_stdin: bool,
     key_first: bool,
+    refused_email: str | None,
 ) -> Credential:
     """The credential from stdin, else from the environment, else from a prompt."""
     if api_key_stdin and (password_stdin or email):
@@ -146,13 +150,18 @@ def _read_account(
             raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
         return Credential("password", secret_from_stdin("password"), "stdin", known)
     found = in_environment(place, os.environ) if email is None else None
-    return found or _ask_account(known, fixed=bool(email), key_first=key_first)
+    return found or _ask_account(
+        known, fixed=bool(email), key_first=key_first, refused_email=refused_email
+    )
 
 
-def _ask_account(known: str, *, fixed: bool, key_first: bool) -> Credential:
+def _ask_account(
+    known: str, *, fixed: bool, key_first: bool, refused_email: str | None
+) -> Credential:
     """Ask for an API key or a password, first for the kind that the last login used.
 
-    `known` is an e-mail or empty; when it is `fixed`, ask only for its password.
+    `known` is an e-mail or empty; when it is `fixed`, ask only for its password. One that was
+    just refused is the default of the question.
     """
     if not can_ask():
         raise click.UsageError(
@@ -163,7 +172,9 @@ def _ask_account(known: str, *, fixed: bool, key_first: bool) -> Credential:
         if key := ask_secret("API key (leave empty to use an e-mail)", optional=True):
             return Credential("api_key", key, "prompt")
         known, fixed = known or ask("E-mail"), True
-    who = known or ask("E-mail (leave empty to use an API key)", optional=True)
+    if refused_email:
+        known = known or ask("E-mail", default=refused_email)
+    who = known or ask("E-mail (leave empty to use an API key)", default="")
     fixed = fixed or not known
     other = "" if fixed else " (leave empty to use an API key)"
     password = who and ask_secret(f"Password of {who}{other}", optional=not fixed)

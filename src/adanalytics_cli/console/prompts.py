@@ -12,14 +12,15 @@ def can_ask() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
-def ask(question: str, *, optional: bool = False, check: Callable[[str], str] | None = None) -> str:
-    """Ask for a line; it is empty only if `optional`.
+def ask(
+    question: str, *, default: str | None = None, check: Callable[[str], str] | None = None
+) -> str:
+    """Ask for a line; an empty one means the `default`, and is asked again where there is none.
 
     `check` returns the accepted answer, or raises click.UsageError to ask again.
     """
-    default = "" if optional else None
     answer: str = click.prompt(
-        question, default=default, show_default=False, value_proc=check, err=True
+        question, default=default, show_default=bool(default), value_proc=check, err=True
     )
     return answer.strip()
 
