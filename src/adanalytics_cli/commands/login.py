@@ -127,7 +127,8 @@ def _check_address(address: str, *, try_it: bool) -> str:
 
 
 def _for_people(error: "AdAnalyticsError") -> str:
-    return visible(error.message.replace("base_url", "the address"))
+    text = visible(error.message.replace("base_url", "the address"))
+    return text[0].upper() + text[1:]
 
 
 def _read_account(
