@@ -173,6 +173,16 @@ def test_status_as_json(
     }
 
 
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_status_shows_no_password_of_an_address(
+    run: Run, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", "http://ada:hunter2@stats.example")
+    shown = run("status", "-f", form)
+    assert "http://[hidden]@stats.example" in shown.stdout
+    assert "hunter2" not in shown.output
+
+
 def test_status_as_json_without_anything(run: Run) -> None:
     shown = run("status", "-f", "json")
     assert shown.exit_code == 4

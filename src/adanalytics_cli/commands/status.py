@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.console.quantities import counted
+from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
@@ -50,7 +51,7 @@ def run(context: click.Context, chosen_format: str | None) -> None:
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
     place = find_place(invocation, os.environ)
-    found = _Found(place, read_profiles(settings_file(os.environ)))
+    found = _Found(_redacted(place), read_profiles(settings_file(os.environ)))
     try:
         try:
             base_url, partner = base_url_of(place), partner_of(place)
@@ -64,6 +65,12 @@ def run(context: click.Context, chosen_format: str | None) -> None:
         _show(found, form, now)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {place.login_command}")
+
+
+def _redacted(place: Place) -> Place:
+    """The settings without the password that somebody may have written into the address."""
+    at = place.base_url
+    return replace(place, base_url=at and replace(at, value=redact(at.value, ())))
 
 
 def _show(found: _Found, form: Format, now: datetime) -> None:
