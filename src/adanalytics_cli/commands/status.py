@@ -80,7 +80,7 @@ def _show(found: _Found, form: Format, now: datetime) -> None:
         return
     if form == "csv":
         click.echo(csv_line(("setting", "value", "source")), nl=False)
-    for name, setting in _lines(found, now):
+    for name, setting in _lines(found, form, now):
         value, source = (setting.value, setting.source) if setting else ("-", "not set")
         if form == "csv":
             click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
@@ -88,7 +88,7 @@ def _show(found: _Found, form: Format, now: datetime) -> None:
             click.echo(visible(f"{name:<14}{value}" + (f"  ({source})" if source else "")))
 
 
-def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]:
+def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Setting | None]]:
     place, profiles, credential = found.place, found.profiles, found.credential
     yield from (("profile", place.profile), ("base url", place.base_url))
     yield "partner", place.partner
@@ -98,7 +98,7 @@ def _lines(found: _Found, now: datetime) -> Iterator[tuple[str, Setting | None]]
         yield "signed in as", Setting(credential.email or "an API key", credential.source)
         yield "until", _until(credential, now)
     if found.quota:
-        yield "quota left", _left(found.quota)
+        yield "quota left", _left(found.quota, form)
 
 
 def _record(found: _Found) -> dict[str, object]:
@@ -122,19 +122,20 @@ def _record(found: _Found) -> dict[str, object]:
     }
 
 
-def _left(quota: "QuotaState") -> Setting:
+def _left(quota: "QuotaState", form: Format) -> Setting:
     if quota.remaining is None:
         return Setting("not counted", "")
     # Without the limit: the service may allow fewer requests than the client counts.
     source = "counted on this machine"
     if quota.resumes_at is not None:
         source += f"; resuming at {quota.resumes_at:%H:%M:%S} UTC"
-    return Setting(counted(quota.remaining, "request"), source)
+    left = str(quota.remaining) if form == "csv" else counted(quota.remaining, "request")
+    return Setting(left, source)
 
 
 def _until(found: Credential, now: datetime) -> Setting:
     if found.kind == "api_key":
-        return Setting("it is deleted", "an API key does not expire")
+        return Setting("no end", "an API key does not expire")
     if found.until is None:
         return Setting("the command ends", "a password is not stored")
     moment = f"{found.until:%Y-%m-%d %H:%M} UTC"
