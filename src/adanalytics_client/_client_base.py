@@ -1,6 +1,6 @@
 """The base of both clients: their arguments, and other clients on the same connections.
 
-The arguments are described where people look, at the clients.
+`Client` and `AsyncClient` describe the arguments, because people look there.
 """
 
 import copy
@@ -58,7 +58,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         jitter: Callable[[], float] = random.random,
     ) -> None:
         given = GivenCredential.of(api_key=api_key, token=token, email=email, password=password)
-        # An error report shows what the frames it passed through still hold.
+        # Error reports show the local variables of every frame in the traceback.
         del api_key, token, password
         if isinstance(base_url, str):
             base_url = Address(base_url)
@@ -161,8 +161,8 @@ class ClientBase(ABC, Generic[Http, Driving]):
     ) -> Self:
         """A client with other options on the same connections, login and quota.
 
-        An option that is left out stays as it is. Only the client that made the connections closes
-        them, and with them all clients that share them; closing one of those closes nothing.
+        An omitted option keeps its value. The connections belong to the client that opened them:
+        closing it closes all clients that share them, and closing one of those closes nothing.
 
         Raises:
             ConfigurationError: naming the option that is wrong.
@@ -187,7 +187,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
     def for_partner(self, partner: str) -> Self:
         """A client for another partner on the same connections, login and quota.
 
-        It closes like one of `with_options`.
+        Closing it closes nothing, as with a client from `with_options`.
 
         Raises:
             ConfigurationError: for anything but a text.
@@ -214,16 +214,16 @@ class ClientBase(ABC, Generic[Http, Driving]):
 
     def __repr__(self) -> str:
         if not hasattr(self, "_session"):
-            # An error report may show a client that could not be made.
+            # An error report may show a client whose constructor failed.
             return f"{type(self).__name__}()"
         config = self._session.config
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
 
     @property
     def quota(self) -> QuotaState:
-        """How many requests may still be sent this hour; asking sends none."""
+        """The requests that may still be sent this hour; reading it sends none."""
         return self._driver.atomic(self._session.quota_state)
 
     @abstractmethod
     def _drive(self, http: Http | None) -> Driving:
-        """The driver for this world, with a ready HTTP client or one of our own."""
+        """The driver of this client, with the HTTP client of the caller or its own."""

@@ -24,17 +24,17 @@ from adanalytics_client._call.session import Session
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Before this many seconds a rate says little.
+# Before this many seconds a rate means little.
 _SETTLED = 0.5
-# Seconds between two drawings: bytes come in hundreds of pieces a second.
+# Seconds between two redraws: bytes arrive in hundreds of pieces a second.
 _FRAME = 0.1
 
 
 @contextmanager
 def displayed(session: Session, *, progress: bool = True) -> Iterator[Session]:
-    """The session with a live display on stderr; as it is where nobody can see one.
+    """The session with a live display on stderr; unchanged where nobody can see one.
 
-    rich needs 60 ms to be imported, so it is imported only here.
+    rich takes 60 ms to import, so it is imported only here.
     """
     if not progress:
         yield session
@@ -51,7 +51,7 @@ def displayed(session: Session, *, progress: bool = True) -> Iterator[Session]:
         with Progress(SpinnerColumn(), text, TimeElapsedColumn(), console=console) as live:
             yield replace(session, observer=_Display(session, live, live.refresh))
         return
-    # rich would draw into a widget, which needs ipywidgets and is gone when the notebook is saved.
+    # rich would draw a widget, which needs ipywidgets and is lost when the notebook is saved.
     from IPython.display import display
 
     live = Progress(text, TimeElapsedColumn(), console=console)
@@ -64,7 +64,7 @@ def displayed(session: Session, *, progress: bool = True) -> Iterator[Session]:
 
 
 class _Display(Observer):
-    """Shows events or bytes, their rate and the reason of a wait; passes all on to an observer."""
+    """Shows events or bytes, their rate and the reason for a wait; forwards all to an observer."""
 
     def __init__(self, session: Session, live: "Progress", draw: Callable[[], None]) -> None:
         self._observer = session.observer
@@ -72,7 +72,7 @@ class _Display(Observer):
         self._start = self._now()
         self._lock = threading.Lock()
         self._events = 0
-        # The download under way: its bytes so far, those it began with, and when.
+        # The current download: its bytes so far, its bytes at the start, and the start time.
         self._received, self._had, self._began = 0, 0, 0.0
         self._live = live
         self._draw = draw

@@ -11,7 +11,7 @@ from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io import AsyncHttpClient
 from adanalytics_client._io.async_driver import AsyncDriver
 
-# What orders or reads something is imported where that begins: most programs do one of them.
+# Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
     from adanalytics_client._events import M, OnDrift, SeenEvents, Split
     from adanalytics_client.aevents import AsyncEventQuery
@@ -88,7 +88,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
     ) -> "AsyncEventQuery[M]":
-        """As `Client.events`; not awaited itself, as nothing is sent before its query is read.
+        """As `Client.events`; not awaited, because nothing is sent until its query is read.
 
         Examples:
             >>> events = [event async for event in client.events("2026-01-15")]

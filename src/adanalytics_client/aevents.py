@@ -1,4 +1,4 @@
-"""A pull of events for asyncio programs; `events` describes the names."""
+"""A query for events in asyncio programs; `events` describes the names."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.frames import pandas_frames, polars_frames
 from adanalytics_client._progress import displayed
 
-# Outputs and tables are imported where they are made: they need the models, and so pydantic.
+# Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Seconds between two tries to open a pipe that nobody reads yet.
+# Seconds between attempts to open a pipe that has no reader yet.
 _PIPE_CHECK = 0.05
 
 
@@ -49,7 +49,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     """
 
     async def __aiter__(self) -> AsyncGenerator[M, None]:
-        """Events as models, as iterating an `EventQuery` gives them."""
+        """Events as models, as an `EventQuery` yields them."""
         async with aclosing(self._converted(self._pull.models())) as pages:
             async for events in pages:
                 for event in self._each_scrubbed(events):
@@ -157,7 +157,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
 async def _open_output(
     to: str | os.PathLike[str] | BinaryIO, wanted: str | None, columns: Sequence[str] | None
 ) -> "Output":
-    """Open an output, a pipe once somebody reads it, without blocking the event loop.
+    """Open an output without blocking the event loop; a pipe once it has a reader.
 
     A pipe is polled: a thread that opens it would wait for a reader even after its task was
     cancelled. A file opened in a thread would stay open after a cancellation.

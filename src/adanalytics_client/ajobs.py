@@ -1,4 +1,4 @@
-"""A bulk export under way, for the asynchronous world; the same names as in `jobs`."""
+"""A bulk export under way, for asyncio programs; the same names as in `jobs`."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AsyncExportJob(SavedJob[AsyncDriver]):
-    """An ordered export, as `AsyncClient.start_export` gives it: ask its status, wait, download.
+    """A bulk export that `AsyncClient.start_export` started: ask for its status, wait, download.
 
     Examples:
         >>> job = await client.start_export("2026-01-01", "2026-01-31", format="csv")

@@ -10,7 +10,7 @@ from adanalytics_client._call import operations as _operations
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io import HttpClient, SyncDriver
 
-# What orders or reads something is imported where that begins: most programs do one of them.
+# Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
     from adanalytics_client._events import M, OnDrift, SeenEvents, Split
     from adanalytics_client.events import EventQuery
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Client(ClientBase[HttpClient, SyncDriver]):
     """A connection to the service for one partner; thread-safe, and a context manager.
 
-    A forked child may go on with it, over connections of its own.
+    A forked child may go on using it, over its own connections.
 
     Args:
         base_url: where the service is, such as `https://stats.example`, with any path prefix.
@@ -30,23 +30,23 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         password: its password; or
         token: a token from an earlier login. Exactly one of the three.
         partner: whose data to read; needed by every method.
-        timeout: seconds without a byte that end a request; by default those of `http`, or 60.
+        timeout: seconds without a byte after which a request fails; by default as in `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
-        limit: requests an hour that the service allows this key, or None for no count.
-        reserve: how many of them to leave for people and programs that use the same key.
-        on_limit: `wait` for the hour to go on, or `raise` QuotaExceeded or RateLimited.
-        max_wait: seconds; a longer wait for requests raises instead. By default two hours: the
-            hour of the limit can take longer when others are quicker, or were killed.
-        quota_log: where sends are counted: `shared` by all processes of this user, in
+        limit: requests an hour that the service allows this key, or None for no limit.
+        reserve: requests of the limit to leave for people and programs that use the same key.
+        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited.
+        max_wait: seconds; a longer wait for requests raises instead. By default two hours: a wait
+            can exceed the hour of the limit when other processes send first, or were killed.
+        quota_log: where sent requests are counted: `shared` by all processes of this user, in
             `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
             another folder to share.
-        observer: hears of requests, repeats, waits, pages and bytes; see `Observer`.
-        http: a ready `httpx.Client` to send with, neither changed nor closed. Its
-            transport, proxies, TLS settings, hooks and timeouts count, and its headers on the
-            service's own origin; never its cookies, `Authorization`, auth, base_url or params.
-            A forked child needs another one: it would read its parent's answers through this one.
-        clock: where time comes from; for tests.
-        jitter: numbers from 0 to 1 that spread repeats; for tests.
+        observer: is notified of requests, retries, waits, pages and bytes; see `Observer`.
+        http: an `httpx.Client` to send with, neither changed nor closed. Its transport, proxies,
+            TLS settings, hooks and timeouts apply, and its headers on the service's own origin; its
+            cookies, `Authorization`, auth, base_url and params never do. A forked child needs
+            another one: with this one it would read its parent's responses.
+        clock: the source of the time; for tests.
+        jitter: returns numbers from 0 to 1 that spread retries; for tests.
 
     Raises:
         ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
@@ -69,9 +69,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         self.close()
 
     def close(self) -> None:
-        """Give up what is under way and close the connections; `http=` is left open.
+        """Abandon running requests and close the connections; `http=` is left open.
 
-        A client of `with_options` or `for_partner` closes nothing.
+        A client from `with_options` or `for_partner` closes nothing.
 
         Examples:
             >>> client.close()
@@ -81,11 +81,11 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             self._session.quota.store.close()
 
     def log_in(self) -> str:
-        """Log in, unless that is done, and give the token: good as `token=` for 7 days.
+        """Log in if necessary, and return the token, which `token=` accepts for 7 days.
 
         Raises:
             ConfigurationError: when the client was not made with `email` and `password`.
-            AdAnalyticsError: when the service cannot be reached or refuses.
+            AdAnalyticsError: when the service cannot be reached or refuses the login.
 
         Examples:
             >>> about = {"base_url": "https://stats.example", "partner": "acme"}
@@ -98,7 +98,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         """The days that have data.
 
         Raises:
-            AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+            AdAnalyticsError: when the service cannot be reached, refuses, or sends something else.
 
         Examples:
             >>> client.dates()
@@ -118,7 +118,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
-            AdAnalyticsError: when the service cannot be reached, refuses, or answers otherwise.
+            AdAnalyticsError: when the service cannot be reached, refuses, or sends something else.
 
         Examples:
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
@@ -144,33 +144,32 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
     ) -> "EventQuery[M]":
-        """Log-level events of the days from `start` to `end`, both included; lazy.
+        """Log-level events of the days from `start` to `end`, both included; fetched lazily.
 
         Args:
             start: a date, `YYYY-MM-DD`, `today`, `yesterday`, a month such as `2026-01`, or a
                 number of days ago such as `-7d`; in UTC, by the client's clock.
-            end: the same, a month meaning its last day. By default the end of `start`; `-7d`
-                without an end means the last seven days, with today.
+            end: the same, where a month means its last day. By default the end of `start`; `-7d`
+                without an end means the last seven days, including today.
             hour: only this hour, 0 to 23, of each day.
-            split: `hourly` asks for each hour by itself, as the service advises for large days;
-                `daily` for each day; `none` for the whole range at once; `auto` begins with the
-                range and asks for days or hours instead where those are too many pages.
-            per_page: events per page, 1 to 10,000; by default that of the token of `resume`, else
-                10,000, or `max_events` where that is less.
+            split: `hourly` queries each hour separately, as the service advises for large days;
+                `daily` each day; `none` the whole range at once; `auto` begins with the range and
+                turns to days or hours where the range has too many pages.
+            per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
+                10,000, or `max_events` if that is less.
             concurrency: requests in flight, 1 to 64.
             ordered: keep the order of the plan; False gives pages as they arrive.
             model: the type of an event, anything pydantic can validate; by default `Event`.
-            rows_key: the name of the list of events, or its path such as `report.body.events`,
-                where the service's answer leaves it open.
-            max_events: stop after so many; pages are then fetched one at a time, none in vain.
-            resume: the `token` of a page of the same query, to go on after that page.
-            seen: leaves out events of an earlier pull, by `event_id`, and learns of those of this
-                one.
-            on_drift: at the end of a query the events that came are compared with the total that
-                its pages state. Where some are missing, because pages moved meanwhile, `raise`
-                asks the query again, twice at most, hands out what is new, and raises
-                ProtocolError while some are still missing; `warn` takes what came and logs it.
-
+            rows_key: the name of the list of events, or its path such as `report.body.events`, for
+                responses that leave it unclear.
+            max_events: stop after this many; pages are then fetched one at a time, so none is
+                wasted.
+            resume: the `token` of a page of the same query; the pull continues after that page.
+            seen: the ids of events from earlier pulls, which are left out; this pull adds its own.
+            on_drift: at the end of a query, the number of received events is compared with the
+                total in its pages. If some are missing, because pages moved meanwhile, `raise`
+                repeats the query up to twice, yields the events that are new, and raises
+                ProtocolError if some are still missing; `warn` accepts what arrived and logs it.
         Raises:
             ConfigurationError: naming the argument that is wrong.
 
@@ -248,18 +247,18 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Args:
             start: as for `events`.
             end: as for `events`.
-            to: the file to make; one that exists is replaced only by a whole one.
-            format: as for `start_export`; by default after the suffix of `to`, such as `.csv`,
+            to: the file to write; an existing one is replaced only by a complete one.
+            format: as for `start_export`; by default from the suffix of `to`, such as `.csv`,
                 `.jsonl`, `.ndjson` or `.parquet`, else csv.
             compression: as for `start_export`; by default gzip where `to` ends in `.gz`.
-            timeout: seconds to wait for the export at most.
+            timeout: the most seconds to wait for the export.
             progress: show waits and bytes, in a terminal or a notebook.
 
         Raises:
             ConfigurationError: for a wrong day, path or timeout, or a format or compression that
                 the suffix of `to` contradicts; nothing is sent.
-            OSError: when `to` cannot be written; seen before anything is sent.
-            ExportError: when the export does not end well in time.
+            OSError: when `to` cannot be written; checked before anything is sent.
+            ExportError: when the export fails, expires or is not done in time.
             DownloadError, StatusError, TransportError: as for `ExportJob.download`.
 
         Examples:

@@ -1,4 +1,4 @@
-"""The columns of an output: those that were chosen, or all that are known or come along."""
+"""The columns of an output: the chosen ones, or all known ones and any others that appear."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
 
-# Repeated from the models, whose import takes a tenth of a second that a pull of raw events can do
-# without. A test compares both.
+# Repeated from the models: importing those takes a tenth of a second, and a pull of raw events does
+# not need them. A test compares both.
 EVENT_COLUMNS = (
     *("event_id", "event_time", "event_date", "event_hour", "received_at", "event_type"),
     *("auction_id", "partner_id", "supply_tag_id", "demand_tag_id", "campaign_id"),
@@ -26,22 +26,22 @@ SUMMARY_COLUMNS = (
 """The documented fields of a row of a summary, in their order."""
 
 
-# A name of at least five letters with one wrong has more in common with the right one.
+# A name of at least five letters with one wrong letter is more similar to the right one than this.
 _NEAR = 0.8
 
 
 class Columns:
-    """Chosen columns, checked against the events: a name that none of them has is a mistake.
+    """Chosen columns, checked against the events: a name that no event has is an error.
 
-    One that is almost the name of another column is taken for a mistake after the first events,
-    before a long pull is paid for; any other may still come, and is checked at the end.
+    A name that is almost another column's is an error right after the first events, before a long
+    pull is paid for; any other may still appear, and is checked at the end.
 
     Args:
         chosen: the names, in the order of the output.
         known: names that need not be in any event.
 
     Raises:
-        ConfigurationError: for something else than names, or none.
+        ConfigurationError: for anything but names, or no names.
 
     Attributes:
         names: the chosen names, each once.
@@ -58,11 +58,11 @@ class Columns:
         self._first: dict[str, None] = {}
 
     def choose(self, rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
-        """The chosen names; of the first rows it is checked that none is almost one of theirs.
+        """The chosen names, after a check that none is a near miss of a name in the first rows.
 
         Raises:
-            ConfigurationError: for a name that is neither documented nor in the first rows, but
-                almost is.
+            ConfigurationError: for a name that is neither documented nor in the first rows, but is
+                almost one that is.
 
         Examples:
             >>> Columns(["revnue"]).choose([{"event_id": "a"}])
@@ -78,10 +78,10 @@ class Columns:
         return self.names
 
     def check(self) -> None:
-        """See, after the last rows, that each name was documented or in one of them.
+        """Check, after the last rows, that each name is documented or was in a row.
 
         Raises:
-            ConfigurationError: for a name that was in none.
+            ConfigurationError: for a name that was in no row.
 
         Examples:
             >>> columns = Columns(["late"])
@@ -107,7 +107,7 @@ class Columns:
 
 
 def _names(chosen: object) -> list[str]:
-    """The names as a list; text is not taken for a list of letters."""
+    """The names as a list; a string is not a list of letters."""
     if isinstance(chosen, Iterable) and not isinstance(chosen, str):
         names = list(chosen)
         if not names:

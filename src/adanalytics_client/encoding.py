@@ -1,4 +1,4 @@
-"""Values as the text of JSON and of CSV, in which every number keeps its digits.
+"""Values as JSON and CSV text, in which every number keeps its digits.
 
 Everything that this package and the command line write goes through here.
 """
@@ -13,7 +13,7 @@ _SORTED = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
 ).encode
 
-# The classes that csv.writer writes rightly itself; bool is another class here.
+# The classes that csv.writer writes correctly itself; bool is not one of them.
 _PLAIN = frozenset({str, int, type(None)})
 
 
@@ -26,7 +26,7 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
 
     Raises:
         TypeError: for a value that JSON does not have.
-        ValueError: for a float that is no number.
+        ValueError: for a float that is NaN or infinite.
 
     Examples:
         >>> json_text({"revenue": Decimal("0.000001230"), "cost": Decimal("0E-9")})
@@ -36,14 +36,14 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
     try:
         return encode(value)
     except TypeError:
-        # The standard encoder has no exact numbers, so values that hold one are encoded here.
+        # The standard encoder has no exact numbers, so values that contain one are encoded here.
         return _exact(value, sort_keys=sort_keys)
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Values as `csv.writer` is to be given them: true and false, all digits, compact JSON.
+    """Values ready for `csv.writer`: true and false, all digits, compact JSON.
 
-    None, which is an empty cell, text and whole numbers stay what they are.
+    None, which becomes an empty cell, text and whole numbers are unchanged.
 
     Examples:
         >>> csv_cells([None, True, Decimal("1.50"), {"b": "2", "a": "1"}])
@@ -63,7 +63,7 @@ def digits(value: Decimal) -> str:
 
 
 def utf8(text: str) -> bytes:
-    r"""UTF-8 in which half a surrogate pair, which JSON has and UTF-8 has not, is its escape.
+    r"""Encode as UTF-8; half a surrogate pair, which JSON allows but UTF-8 does not, is escaped.
 
     Examples:
         >>> utf8('"\ud800"')

@@ -3,7 +3,7 @@
 ```
 AdAnalyticsError
 ├── ConfigurationError          an argument or setting is wrong; nothing was sent
-├── TransportError              no answer arrived
+├── TransportError              no response arrived
 │   └── RequestTimeout
 ├── StatusError                 the service answered with an error status
 │   ├── InvalidRequest          400, 413, 415, 422 and other 4xx
@@ -12,16 +12,16 @@ AdAnalyticsError
 │   ├── NotFound                404, 405, 410
 │   ├── RateLimited             429, or 403 with Retry-After
 │   └── ServerError             5xx
-├── ProtocolError               an answer arrived but is not what was promised
+├── ProtocolError               a response arrived but is not as promised
 ├── QuotaExceeded               no request may be sent now, and waiting is not allowed
 ├── ExportError
 │   ├── ExportFailed
 │   ├── ExportTimeout
 │   └── ExportExpired
-├── DownloadError               a file did not arrive whole
+├── DownloadError               a file did not arrive complete
 │   └── ChecksumMismatch
 └── DatasetError                a dataset cannot be read or written
-    ├── DatasetDamaged          its own notes are not what was written
+    ├── DatasetDamaged          its own records are not as written
     ├── DatasetInUse            another process works on it
     └── UnsuitablePlace         a place that cannot hold a dataset
 ```
@@ -35,7 +35,7 @@ class AdAnalyticsError(Exception):
 
     Attributes:
         message: what happened and what to do.
-        request_id: the service's `X-Request-Id` of the last answer, for its support.
+        request_id: the `X-Request-Id` of the last response, for the service's support.
         attempts: how many times the request was sent; 0 when nothing was.
         url: the address asked, without the values of a signed query.
 
@@ -107,7 +107,7 @@ class ConfigurationError(AdAnalyticsError):
 
 
 class TransportError(AdAnalyticsError):
-    """No complete answer arrived: refused, reset, cut short, or the name did not resolve.
+    """No complete response arrived: refused, reset, cut short, or the name did not resolve.
 
     Examples:
         >>> once = RetryPolicy(attempts=1)
@@ -239,10 +239,10 @@ class ServerError(StatusError):
 
 
 class ProtocolError(AdAnalyticsError):
-    """An answer arrived whole but is not what was promised, for example without rows.
+    """A complete response arrived but is not as promised, for example without rows.
 
     Attributes:
-        unreadable: whether it was no JSON at all, such as a proxy's page; asking later may help.
+        unreadable: whether it was not JSON at all, such as a proxy's page; a later try may help.
 
     Examples:
         >>> next(client.events("2026-01-15", rows_key="logs").rows())
@@ -322,7 +322,7 @@ class ExportFailed(ExportError):
 
 
 class ExportTimeout(ExportError):
-    """The export was not done within the time given; waiting again goes on with it.
+    """The export was not done within the given time; wait again to continue.
 
     Examples:
         >>> try:
@@ -333,7 +333,7 @@ class ExportTimeout(ExportError):
 
 
 class ExportExpired(ExportError):
-    """The exported file is no longer offered; start the export again.
+    """The exported file is no longer available; start the export again.
 
     Examples:
         >>> try:
@@ -344,13 +344,13 @@ class ExportExpired(ExportError):
 
 
 class DownloadError(AdAnalyticsError):
-    """A file did not arrive whole; an older file of the same name is untouched.
+    """A file did not arrive complete; an older file of the same name is untouched.
 
-    Where the service failed after some of it had arrived, its error is the cause (`__cause__`).
+    If the service failed after part of it had arrived, its error is the cause (`__cause__`).
 
     Attributes:
-        part: where what has arrived is kept; the same download resumes from there. None when
-            nothing of it can be used.
+        part: the file with the bytes kept; the same download resumes from it. None when no byte can
+            be used.
 
     Examples:
         >>> try:
@@ -373,7 +373,7 @@ class DownloadError(AdAnalyticsError):
 
 
 class ChecksumMismatch(DownloadError):
-    """A file arrived with the right length and other bytes than the service announced.
+    """A file arrived with the right length but not with the bytes that the service announced.
 
     Examples:
         >>> str(ChecksumMismatch("day.csv has another checksum.", part=None, attempts=2))
@@ -409,7 +409,7 @@ class DatasetError(AdAnalyticsError):
 
 
 class DatasetDamaged(DatasetError):
-    """A dataset does not say what it is a copy of: the file that does is damaged.
+    """A dataset does not say what it is a copy of: its identity file is damaged.
 
     Examples:
         >>> print(DatasetDamaged("dataset.json is damaged.", remedy="Delete this one file."))

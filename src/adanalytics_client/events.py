@@ -1,4 +1,4 @@
-"""A pull of events that is not started until it is read."""
+"""A query for events, which sends nothing until it is read."""
 
 import os
 from collections.abc import Callable, Generator, Sequence
@@ -22,7 +22,7 @@ from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.frames import pandas_frames, polars_frames
 from adanalytics_client._progress import displayed
 
-# Outputs and tables are imported where they are made: they need the models, and so pydantic.
+# Outputs and tables are imported where they are used: they need the models, and so pydantic.
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
@@ -36,8 +36,8 @@ T = TypeVar("T")
 class EventQuery(QueryBase[SyncDriver, M]):
     """The result of `Client.events`: iterate it for events, or ask for rows, pages or a file.
 
-    Nothing is sent until then, and each reading starts afresh. Leaving a loop early ends all of its
-    requests. Memory holds at most `2 * concurrency` pages.
+    Nothing is sent until then, and each read starts from the beginning. Leaving a loop early ends
+    all of its requests. Memory holds at most `2 * concurrency` pages.
 
     Examples:
         >>> query = client.events("2026-01-15")
@@ -51,14 +51,14 @@ class EventQuery(QueryBase[SyncDriver, M]):
         """Events as models, in the order of the plan unless `ordered=False`.
 
         Raises:
-            AdAnalyticsError: when a page cannot be had; events before it were given.
+            AdAnalyticsError: when a page cannot be fetched; the events before it were yielded.
         """
         with closing(self._converted(self._pull.models())) as pages:
             for events in pages:
                 yield from self._each_scrubbed(events)
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
-        """Events as plain dicts: JSON numbers with a fraction are Decimal, strings stay strings.
+        """Events as plain dicts: JSON numbers with a fraction become Decimal, strings stay strings.
 
         Examples:
             >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
@@ -79,7 +79,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(self._pull.page)
 
     def text_pages(self) -> Generator[TextPage, None, None]:
-        """Events page by page as the text they came as, for those who keep or read it otherwise.
+        """The text of each page as received, for callers that store or parse it themselves.
 
         Examples:
             >>> query = client.events("2026-01-15", split="none")
@@ -93,10 +93,10 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> "pa.Table":
         """All events as one Arrow table.
 
-        Known columns come first, in the order of `Event`, and are always there; money is
+        Known columns come first, in the order of `Event`, and are always present; money is
         `decimal128(18, 9)`, or `decimal128(38, 9)` where an amount needs it; times are
-        `timestamp[ms, UTC]`, days `date32`. Others follow as text: strings as they are, anything
-        else as JSON.
+        `timestamp[ms, UTC]`, days `date32`. Other columns follow as text: strings unchanged,
+        anything else as JSON.
 
         Args:
             columns: only these, in this order.
@@ -105,7 +105,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Raises:
             ConfigurationError: when pyarrow is not installed, or for an unknown column.
             ProtocolError: for a value that its column cannot hold exactly.
-            AdAnalyticsError: when a page cannot be had.
+            AdAnalyticsError: when a page cannot be fetched.
 
         Examples:
             >>> table = client.events("2026-01-15").to_arrow(columns=["event_type", "revenue"])
@@ -125,11 +125,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> Generator["pa.RecordBatch", None, None]:
-        """The same as one batch a page, in the memory of `2 * concurrency` pages and a batch.
+        """All events as Arrow batches, one for each page; otherwise as `to_arrow`.
 
-        There is at least one batch. A column that nobody knows and that first appears later is
-        at the end of the batches from then on, and one of money that needs `decimal128(38, 9)`
-        has it from then on.
+        There is at least one batch. Memory holds `2 * concurrency` pages and a batch. An unknown
+        column that first appears in a later page comes last from then on, and a money column that
+        needs `decimal128(38, 9)` keeps it from then on.
 
         Examples:
             >>> query = client.events("2026-01-15", "2026-01-16", split="daily")
@@ -181,13 +181,13 @@ class EventQuery(QueryBase[SyncDriver, M]):
         columns: Sequence[str] | None = None,
         progress: bool = False,
     ) -> int:
-        """Write all events and give their number.
+        """Write all events and return their number.
 
         Args:
-            to: a path, which appears once it is whole, or a binary stream, written as pages come.
-                A path that ends in `.gz` is packed.
+            to: a path, where the file appears once it is complete, or a binary stream, written as
+                pages arrive. A path that ends in `.gz` is compressed.
             format: `jsonl` (each event as the text the service sent), `csv`, `parquet` or `arrow`
-                (an IPC file); by default after the suffix.
+                (an IPC file); by default from the suffix.
             columns: only these, in this order.
             progress: show events and their rate, in a terminal or a notebook.
 
@@ -196,7 +196,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 library, before anything is sent; for a column that no event has, at the end.
             ProtocolError: for a value that a column of parquet or arrow cannot hold exactly, and
                 when events are missing, unless `on_drift="warn"`.
-            AdAnalyticsError: when a page cannot be had; a path is then left as it was.
+            AdAnalyticsError: when a page cannot be fetched; an existing file is then left
+                unchanged.
 
         Examples:
             >>> query = client.events("2026-01-15")
@@ -229,7 +230,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     ) -> Generator[T, None, None]:
         """Convert each page.
 
-        Callers that make one result of all pages pass their reading, and settle it afterwards.
+        Callers that build one result from all pages pass a reading, and settle it afterwards.
         """
         reading = whole or Reading(self._pull, self._session)
         with closing(self._driver.stream(reading.fanout, reading.fetch)) as pages:

@@ -1,4 +1,4 @@
-"""How a file is written beside its place, so that a kill leaves no half of it for long.
+"""Write a file beside its destination, so that a kill leaves no half-written one for long.
 
 For programs that write files of their own, as the command line does.
 """

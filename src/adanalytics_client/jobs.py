@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ExportJob(SavedJob[SyncDriver]):
-    """An ordered export, as `Client.start_export` gives it: ask for its status, wait, download.
+    """A bulk export that `Client.start_export` started: ask for its status, wait, download.
 
     Examples:
         >>> job = client.start_export("2026-01-01", "2026-01-31", format="csv")
@@ -32,7 +32,7 @@ class ExportJob(SavedJob[SyncDriver]):
 
     @classmethod
     def from_json(cls, client: "Client", text: str) -> Self:
-        """The job that `to_json` kept, also of another process; nothing is sent.
+        """The job that `to_json` described, even in another process; nothing is sent.
 
         Raises:
             ConfigurationError: for other text, or an export of another service or partner than the
@@ -47,10 +47,10 @@ class ExportJob(SavedJob[SyncDriver]):
         return cls(read_saved(text).check(session.config), (session, driver))
 
     def status(self) -> ExportStatus:
-        """Ask the service once; free when the export is known to have ended.
+        """Ask the service once; nothing is sent when the export is known to have ended.
 
         Raises:
-            ExportExpired: when its files are no longer offered.
+            ExportExpired: when its files are no longer available.
             AdAnalyticsError: when the service cannot be asked.
 
         Examples:
@@ -68,10 +68,10 @@ class ExportJob(SavedJob[SyncDriver]):
 
         Raises:
             ExportFailed: with the service's reason.
-            ExportExpired: when its files are no longer offered.
-            ExportTimeout: when it is not done in time; waiting again goes on.
+            ExportExpired: when its files are no longer available.
+            ExportTimeout: when it is not done in time; call it again to wait longer.
             ServerError, TransportError: when the service still fails at the end of that time.
-            ProtocolError: when its answers make no sense, or name no file in the end.
+            ProtocolError: when the responses make no sense, or the last one names no file.
 
         Examples:
             >>> job.wait(timeout=600).done
@@ -83,23 +83,24 @@ class ExportJob(SavedJob[SyncDriver]):
         return self._keep(driver.run(waiting))
 
     def download(self, path: str | os.PathLike[str]) -> Path:
-        """Fetch the exported file, after waiting for it if that was not done.
+        """Download the exported file, waiting for the export first if necessary.
 
-        What has arrived lies beside `path` with the suffix `.part`, and a download that broke off
-        goes on from there, also in another run and for a job made anew by the same order; a file
-        that is already there is replaced only by a whole one. An address that has expired is asked
-        for anew. An export of several files needs an existing folder.
+        Received bytes are kept beside `path` with the suffix `.part`. An interrupted download
+        continues from them, also in another run and for a new job with the same order; an existing
+        file is replaced only by a complete one. An expired address is renewed. An export of several
+        files needs an existing folder.
 
         Raises:
-            ConfigurationError: when `path` cannot be a file, or is none of a folder for several, or
-                when these are more files than the process may have open.
-            OSError: when `path` cannot be written; seen before it waits.
-            ExportError: when the export did not end well.
-            DownloadError: when the file does not arrive whole; `part` tells what is kept of it. Its
-                cause is the service's error where there was one, such as a 503 in the middle.
+            ConfigurationError: when `path` cannot be a file, or is not a folder for several, or
+                when there are more files than the process may have open.
+            OSError: when `path` cannot be written; checked before it waits.
+            ExportError: when the export fails, expires or is not done in time.
+            DownloadError: when the file does not arrive complete; `part` is the file with the bytes
+                kept. Its cause is the service's error if there was one, such as a 503 in the
+                middle.
             StatusError, TransportError: when the service fails or refuses and nothing is kept.
             AuthenticationError, QuotaExceeded, and RateLimited with `on_limit="raise"`: also when
-                something is kept, which the same call goes on from.
+                bytes are kept, from which the same call continues.
 
         Examples:
             >>> job.download("day.csv").stat().st_size

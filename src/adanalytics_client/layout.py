@@ -1,4 +1,4 @@
-"""How `split="auto"` lays out days as queries, given about how many events they have; no I/O.
+"""How `split="auto"` divides days into queries by their rough number of events; no I/O.
 
 For programs that plan pulls of their own, as `adanalytics sync` does.
 """

@@ -1,8 +1,8 @@
-"""What the service's answers become: open models that keep whatever they do not know.
+"""The models of the service's responses; they keep unknown fields.
 
 No field is required, unknown fields stay, and a value of an unexpected type stays as it was sent
-instead of raising: only the login, the parameters and the list of dates are documented by the
-service, so a model that insisted on more could refuse good data.
+instead of raising an error: the service documents only the login, the parameters and the list of
+dates, so a stricter model could refuse good data.
 
 A class's docstring is the one place that describes its fields; its JSON schema reads it there.
 """
@@ -62,7 +62,7 @@ def _holds_float(value: Json) -> bool:
 
 
 def _plain_digits(value: Json) -> Json:
-    """The value with text for each Decimal: str() of a zero may be "0E-9", which nobody expects."""
+    """The value with Decimals as text: str() of a zero may be "0E-9", which nobody expects."""
     if isinstance(value, Decimal):
         return digits(value)
     if isinstance(value, dict):
@@ -73,7 +73,7 @@ def _plain_digits(value: Json) -> Json:
 _IN_JSON = core_schema.plain_serializer_function_ser_schema(
     _plain_digits, when_used="json-unless-none"
 )
-# Only pydantic's own JSON reader makes floats; what Python code hands over is the caller's.
+# Only pydantic's own JSON reader makes floats; values from Python code are the caller's choice.
 _ANYTHING = core_schema.json_or_python_schema(
     json_schema=core_schema.with_info_plain_validator_function(_as_sent),
     python_schema=core_schema.any_schema(),
@@ -120,7 +120,7 @@ class _OrAsSent:
 _TEXT = core_schema.str_schema(strict=True)
 _WHOLE = core_schema.int_schema(strict=True)
 _AMOUNT = core_schema.decimal_schema()
-# An amount in JSON is text or a whole number; a fraction has become a float by then.
+# An amount in JSON is text or a whole number; a fraction is already a float by then.
 _MONEY = core_schema.json_or_python_schema(
     json_schema=core_schema.union_schema(
         [core_schema.chain_schema([each, _AMOUNT]) for each in (_TEXT, _WHOLE)],
@@ -128,7 +128,7 @@ _MONEY = core_schema.json_or_python_schema(
     ),
     python_schema=_AMOUNT,
 )
-# Other forms of a date stay text: made from a date again, the text would differ.
+# Other forms of a date stay text: converted to a date and back, the text would differ.
 _DAY_TEXT = core_schema.chain_schema(
     [
         core_schema.str_schema(strict=True, pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
@@ -157,7 +157,7 @@ _MOST_ROWS, _MOST_COLUMNS = 20, 8
 
 
 class _ShortHelp(ModelMetaclass):
-    """Leaves what every pydantic model has out of `help(Event)`, where it takes 400 lines."""
+    """Hides the attributes of all pydantic models in `help(Event)`, where they take 400 lines."""
 
     def __dir__(cls) -> list[str]:  # noqa: N805  # a class of classes
         own = {name for name in super().__dir__() if not name.startswith("__")} - _OF_EVERY_MODEL
@@ -179,7 +179,7 @@ _SHORT.maxstring = 40
 
 
 class _Verbatim(str):
-    """A text whose repr has no quotes."""
+    """A string whose repr has no quotes."""
 
     __slots__ = ()
 
@@ -198,7 +198,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", protected_namespaces=())
     _first: ClassVar[tuple[str, ...]] = ()
     if not TYPE_CHECKING:
-        # Type checkers take it for a field that must be given.
+        # Type checkers would take it for a required field.
         __pydantic_extra__: dict[str, Annotated[Any, _AsSent()]]
 
     @classmethod
@@ -210,7 +210,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The schema with the descriptions that the docstrings give."""
+        """The schema with the descriptions from the docstrings."""
         made = handler(schema)
         own = handler.resolve_ref_schema(made)
         if "description" in own:
@@ -228,10 +228,10 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         strict: bool | None = None,
         context: object = None,
     ) -> Self:
-        """The record in a JSON text; a number with a fraction becomes Decimal by its own digits.
+        """The record from a JSON text; a number with a fraction becomes an exact Decimal.
 
         Raises:
-            pydantic.ValidationError: for a text that is not JSON or no object.
+            pydantic.ValidationError: for a text that is not JSON, or not an object.
 
         Examples:
             >>> Event.model_validate_json('{"revenue": 0.10}').revenue
@@ -353,12 +353,12 @@ class Event(OpenModel):
 
     @property
     def time(self) -> datetime | None:
-        """`event_time` in UTC; None when it was not sent or is no ISO 8601 time."""
+        """`event_time` in UTC; None when it was not sent or is not an ISO 8601 time."""
         return _moment(self.event_time)
 
     @property
     def received(self) -> datetime | None:
-        """`received_at` in UTC; None when it was not sent or is no ISO 8601 time."""
+        """`received_at` in UTC; None when it was not sent or is not an ISO 8601 time."""
         return _moment(self.received_at)
 
 
@@ -449,8 +449,8 @@ class SummaryRow(OpenModel):
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, `totals` where it sends them.
 
-    Everything else the service sends beside the rows is kept as sent; a field `rows` that is not
-    the list is `summary["rows_"]`.
+    Everything else that the service sends beside the rows is kept as sent; a field `rows` that is
+    not the list of rows is `summary["rows_"]`.
 
     Attributes:
         rows (list[SummaryRow]): a row a group; one row when not grouped.

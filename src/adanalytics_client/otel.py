@@ -50,7 +50,7 @@ class TracingObserver(Observer):
 
     def request(self, info: RequestSent) -> None:
         """Record a finished request as a span of its duration."""
-        # Spans of one trace are compared with each other, so all take the machine's time.
+        # Spans of a trace are compared with each other, so all use the machine's time.
         ended = time.time_ns()
         span = self._tracer.start_span(
             info.method,
@@ -86,7 +86,7 @@ class TracingObserver(Observer):
         if parent.get_span_context().is_valid:
             parent.add_event(name, facts)
         else:
-            # An event without a span would be lost.
+            # An event without a span would be lost, so it becomes a span.
             self._tracer.start_span(name, attributes=facts).end()
 
 

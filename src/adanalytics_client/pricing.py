@@ -1,7 +1,7 @@
-"""Price the ways to pull a range in requests, bytes and time; pure arithmetic.
+"""Price the ways to pull a range, in requests, bytes and time; pure arithmetic.
 
-The service says nothing about its speed or the size of an event, so times and sizes rest on a
-`Pace`. Requests rest on counts by day alone.
+The service documents neither its speed nor the size of an event, so times and sizes rest on a
+`Pace`. The requests depend only on counts by day.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adanalytics_client.models import Summary
 
 Way = Literal["hourly", "auto", "export"]
-"""Pages of every hour, pages as `split="auto"` asks for them, or a bulk export."""
+"""Pages of every hour, pages as `split="auto"` fetches them, or a bulk export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Pace:
     """The supposed speed of the service and the line.
 
     Attributes:
-        answer: seconds from a request to its page, without the transfer.
+        answer: seconds until the response with a page begins.
         transfer: bytes a second.
-        export_rows: rows a second that a bulk export is written with.
-        event_bytes: bytes of an event in a page; 637 is what the reference server's take.
-        row_bytes: bytes of an event in a CSV export; there 273.
+        export_rows: rows a second that the service writes to a bulk export.
+        event_bytes: bytes of an event in a page; the reference server's take 637.
+        row_bytes: bytes of an event in a CSV export; the reference server's take 273.
 
     Examples:
         >>> slow_line = Pace(transfer=1e6)
@@ -57,13 +57,13 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """About how many events each day of a range has.
+    """The rough number of events on each day of a range.
 
     Attributes:
         start: the first day.
         end: the last day, included.
-        counts: events by day, None when they are not known.
-        known_days: days that have data, where nothing else is known.
+        counts: events by day; None when they are not known.
+        known_days: days that have data, when only these are known.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -80,7 +80,7 @@ class Estimate:
     def of(cls, summary: "Summary", start: date, end: date) -> "Estimate":
         """From `client.summary(start, end, group_by="day")`, which leaves filtered events out.
 
-        `counts` is None when the rows lack days or events; an answer without rows looks like one
+        `counts` is None when the rows lack days or events; a response without rows looks like one
         without data.
 
         Examples:
@@ -95,7 +95,7 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """All events, at least: what the summary filters is not among them."""
+        """All events, at least: the summary leaves filtered ones out."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
@@ -112,10 +112,10 @@ class Price:
 
     Attributes:
         way: the way.
-        requests: requests at least.
+        requests: the fewest requests that it takes.
         size: bytes.
-        seconds: all in all, with `waits`.
-        waits: seconds of it that pass until the quota lets the rest through.
+        seconds: in total, including `waits`.
+        waits: the seconds of it spent waiting for quota.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -175,7 +175,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """The way with the fewest requests, and an export where those would wait longer than it takes.
+    """The way with the fewest requests, or an export if their waits exceed its time.
 
     Examples:
         >>> day = date(2026, 1, 15)
@@ -199,7 +199,7 @@ def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
 
 
 def _auto_requests(estimate: Estimate) -> int:
-    """Count the pages of an auto pull, with the requests that its plan costs."""
+    """Count the pages of an auto pull, and the requests that its plan costs."""
     counts = estimate.counts
     if counts is None:
         return 1

@@ -1,7 +1,7 @@
 """Fixtures for pytest: a client of each kind on the server of the fixture `adanalytics`.
 
-pytest finds this module by its entry point in every project that has adanalytics installed. So
-it imports nothing but pytest until a test asks for a fixture.
+pytest finds this module by its entry point in every project that has adanalytics installed, so it
+imports nothing but pytest until a test requests a fixture.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def adanalytics_client(adanalytics: "LocalServer") -> "Iterator[Client]":
-    """A `Client` that is signed in to `adanalytics`, with a quota of its own in memory.
+    """A `Client` that is signed in to `adanalytics`, with its own quota in memory.
 
-    Both share one clock that stands until it is moved: a wait of the client moves it and is over
+    Both share one clock that stands still until it is moved: a wait of the client moves it and ends
     at once.
     """
     from adanalytics_client import Client

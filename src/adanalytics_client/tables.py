@@ -1,4 +1,4 @@
-"""Events and summaries, wherever they came from, as Arrow batches and tables."""
+"""Events and summaries from any source, as Arrow batches and tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def event_schema() -> "pa.Schema":
     """The documented columns of an event and their types, as `event_batch` makes them.
 
-    They are the same for any events, so that files that are written on different days have one
-    schema. `to_arrow` gives money 18 digits where they are enough, to calculate with.
+    They are the same for all events, so files written on different days have one schema. `to_arrow`
+    gives money 18 digits where they are enough, for calculations.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.
@@ -56,7 +56,7 @@ def event_batch(
 
 
 def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.RecordBatch":
-    """The same from JSON lines, several times as fast as from rows where values are as documented.
+    """As `event_batch`, from JSON lines: several times as fast where values are as documented.
 
     Args:
         lines: events in UTF-8, each with its line break.
@@ -79,13 +79,12 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 
 
 def pairs_array(texts: "pa.StringArray", behind: str = "") -> "pa.MapArray":
-    """The pairs in JSON objects, of which each different text is read once.
+    """The members of JSON objects as Arrow maps; each distinct text is parsed once.
 
-    Values become text as in any column of text; null stays null, a value as well as a set.
+    Values become text as in any text column; null stays null, as a value or in place of an object.
 
     Args:
-        texts: JSON, an object or null each; where there is no text, there are no pairs.
-        behind: the text behind the JSON in every text.
+        texts: JSON, each an object or null; a null text has no map.
 
     Raises:
         ConfigurationError: when pyarrow is not installed.

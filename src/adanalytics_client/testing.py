@@ -1,4 +1,4 @@
-"""A client on a reference server of its own, for tests of programs that use this library.
+"""A client with its own reference server, to test programs that use this library.
 
 The server listens on a free loopback port: real HTTP, real rules, no network. It needs the `server`
 extra.
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 FIRST_DAY = date(2026, 1, 15)
 
-# The server's own work behind a wait needs a moment of real time.
+# The server's own work during a wait needs a moment of real time.
 _LONGEST_PAUSE = 0.01
-# A wait of one request moves the clock for those in flight too, which must not end them.
+# One request's wait also moves the clock for those in flight, which must not time out.
 _PATIENT = RetryPolicy(budget=1e9)
 
 
 class MovableClock:
-    """One time for a client and its server; it stands until it is moved.
+    """One time for a client and its server; it stands still until it is moved.
 
-    A wait of the client, for quota or before a repeat, moves it by the length of the wait and is
-    over at once. Requests in flight then arrive later, and other waits move the clock too: where a
-    test asks for exact times, `concurrency=1` sends one request after the other.
+    A wait of the client, for quota or before a retry, moves it by the length of the wait and ends
+    at once. Requests in flight then arrive later, and other waits move the clock too: for exact
+    times, `concurrency=1` sends one request after the other.
 
     Args:
         now: the time to begin at, with a time zone; by default the present.
@@ -64,7 +64,7 @@ class MovableClock:
 
     @classmethod
     def of(cls, server: "LocalServer") -> Self:
-        """The clock of a running server, stopped where it is; `server.reset()` lets it go on.
+        """The clock of a running server, stopped at its time; `server.reset()` restarts it.
 
         Examples:
             >>> from adanalytics_server.local import LocalServer
@@ -81,11 +81,11 @@ class MovableClock:
 
     @property
     def now(self) -> datetime:
-        """The current moment of both, in UTC."""
+        """The current time of both, in UTC."""
         return datetime.fromtimestamp(self.time(), tz=UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move both by so many seconds.
+        """Move both by this many seconds.
 
         Examples:
             >>> clock = MovableClock(datetime(2026, 1, 20, tzinfo=UTC))
@@ -100,7 +100,7 @@ class MovableClock:
         return float(self.of_server.now()) / 1000
 
     def monotonic(self) -> float:
-        """The same; it goes back only when the server's clock is set back."""
+        """As `time`; it goes back only when the server's clock is set back."""
         return self.time()
 
     def sleeping(self, seconds: float) -> float:
@@ -111,7 +111,7 @@ class MovableClock:
             >>> clock.sleeping(3600) <= 0.01, clock.now.hour
             (True, 1)
         """
-        # The server counts in milliseconds; a shorter move might never end the wait.
+        # The server counts milliseconds; a shorter move might never end the wait.
         self.advance(ceil(seconds * 1000) / 1000)
         return min(seconds, _LONGEST_PAUSE)
 
@@ -129,18 +129,18 @@ def reference_client(
     dialect: str = "reference",
     clock: MovableClock | None = None,
 ) -> Iterator[Client]:
-    """A `Client` with an API key on a server that is filled with generated events.
+    """A `Client` with an API key for a server filled with generated events.
 
     Args:
         seed: the same seed gives the same events.
         start: the first day with data, as for `events`.
         days: the number of days with data; 0 starts empty.
-        events_per_day: events of each of them.
+        events_per_day: events on each of them.
         partner: the id of the partner.
-        limit: requests an hour that the server allows, and the client counts, in memory.
+        limit: requests an hour that the server allows and that the client counts in memory.
         faults: faults in a few words each, such as `503 once per hour`.
-        dialect: other answers to what the service leaves open, such as `modern`.
-        clock: the time of both, to be moved; by default each has the machine's.
+        dialect: other responses where the service's documentation is silent, such as `modern`.
+        clock: a movable time for both; by default each uses the machine's.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
@@ -172,7 +172,7 @@ async def async_reference_client(
     dialect: str = "reference",
     clock: MovableClock | None = None,
 ) -> AsyncIterator[AsyncClient]:
-    """An `AsyncClient` on such a server; see `reference_client`.
+    """An `AsyncClient` with such a server; see `reference_client`.
 
     Examples:
         >>> async with async_reference_client(seed=7) as client:
@@ -181,7 +181,7 @@ async def async_reference_client(
     """
     server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
     try:
-        # The server runs a loop of its own, so it must start outside the thread of this one.
+        # The server runs its own event loop, so it must start in another thread.
         await in_thread(partial(_start, server))
         async with AsyncClient(server.url, **_options(server, clock)) as client:
             yield client
@@ -200,7 +200,7 @@ def _new_server(
     dialect: str,
     clock: MovableClock | None,
 ) -> "LocalServer":
-    """A server that is not started yet.
+    """A server that is not started.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
@@ -239,7 +239,7 @@ def _is_list_of_text(values: object) -> bool:
 
 
 def _start(server: "LocalServer") -> None:
-    """Start the server, which checks the id of the partner only then."""
+    """Start the server, which checks the partner's id only then."""
     try:
         server.__enter__()
     except ValueError as error:
@@ -247,7 +247,7 @@ def _start(server: "LocalServer") -> None:
 
 
 def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any]:
-    """The arguments of a client of either world."""
+    """The arguments of both clients."""
     return {
         "api_key": server.api_key,
         "partner": server.partner,
