@@ -1,8 +1,8 @@
-"""The hours that a dataset holds, and the step in which an hour is replaced.
+"""The hours that a dataset holds, and the atomic replacement of an hour.
 
-A note with the checksum of the new file goes to the journal, then the file gets its name, then the
-manifest learns of it, once for each day. A process may be killed between any two of these: the next
-run finds the notes, looks which file is there, and brings the manifest in line.
+A journal entry with the checksum of the new file is written first, then the file is renamed into
+place, then the manifest is updated, once for each day. A process may be killed between any two of
+these steps: the next run reads the journal, checks which file is there, and corrects the manifest.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -32,20 +32,20 @@ from adanalytics_client.dataset.parts import FinishedHour, checksum, write_empty
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 
-# Where earlier versions kept the part without rows.
+# The hour under which earlier versions kept the part without rows.
 _FORMER_EMPTY = Hour(date(1970, 1, 1), 0)
 
 
 class Contents:
     """The parts and the manifest of a dataset whose lock is held; for one thread.
 
-    Most readers refuse a folder without files, and a part without rows has its columns in parquet
-    only. So in that format the first part appears before the first events, under the first hour
-    that is to be pulled, and the last events that go leave a part without rows in their place. It
-    is removed as soon as there is another part.
+    Most readers refuse a folder without files, and only in parquet does a part without rows have
+    columns. So in that format the first part is written before the first events, under the first
+    hour to pull, and removing the last events leaves a part without rows in their place. It is
+    removed as soon as there is another part.
 
     Args:
-        store: the place.
+        store: the storage.
         form: the format of the parts.
     """
 
@@ -62,12 +62,12 @@ class Contents:
 
     @property
     def is_readable(self) -> bool:
-        """Whether readers find a part with a true day, or the format has none without rows."""
+        """Whether readers find a part of a real day, or the format has no parts without rows."""
         return self._empty != _FORMER_EMPTY and (bool(self._parts) or self.form != "parquet")
 
     @contextmanager
     def writing(self) -> Iterator[Path]:
-        """Give a folder for unfinished files, and save the manifest at the end in any case."""
+        """Yield a folder for unfinished files, and save the manifest at the end in any case."""
         with self.store.scratch() as folder:
             self._scratch = folder
             try:
@@ -87,7 +87,7 @@ class Contents:
             if record is None or size == (record.size or None):
                 continue
             if size is None and not record.rows:
-                # Killed while the part without rows was removed.
+                # A run was killed while it removed the part without rows.
                 self.manifest.put({hour: replace(record, size=0, sha256="")})
                 continue
             is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
@@ -96,7 +96,7 @@ class Contents:
         return [*found.values()]
 
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
-        """Put an hour in place of what was there."""
+        """Replace the file and the record of an hour."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
         former = part_name(_FORMER_EMPTY, self.form)
         if finished.path is None and self.form == "parquet" and self._parts <= {name, former}:
@@ -123,9 +123,9 @@ class Contents:
             self._empty = hour
 
     def keep_readable(self, hour: Hour) -> None:
-        """Let a part without rows appear in the place of an hour, if there is no part at all.
+        """Write a part without rows for an hour, if there is no part at all.
 
-        The one of an earlier version goes, without another in a format that has none.
+        That of an earlier version is removed, and only parquet gets a new one.
         """
         if self.is_readable:
             return
@@ -138,7 +138,7 @@ class Contents:
         self.commit(empty, record.asked_at, record.fingerprint)
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
-        """Record without a request that hours have no events."""
+        """Record, without a request, that hours have no events."""
         for hour in hours:
             if part_name(hour, self.form) in self._parts:
                 self.commit(FinishedHour(hour, 0, totals=Totals()), asked_at, fingerprint)
@@ -146,7 +146,7 @@ class Contents:
                 self.manifest.put({hour: HourRecord(0, 0, "", asked_at, fingerprint)})
 
     def mark(self, hours: Iterable[Hour], fingerprint: str) -> None:
-        """Record that hours agree with another row of the summary, or with none."""
+        """Record that hours agree with a different row of the summary, or with none."""
         records = {hour: self.manifest.record(hour) for hour in hours}
         self.manifest.put(
             {
@@ -157,7 +157,7 @@ class Contents:
         )
 
     def save(self, days: Collection[date]) -> None:
-        """Write the manifest of days that changed, and drop the notes that it replaces."""
+        """Write the manifest of the changed days, and remove their journal entries."""
         if not self.manifest.unsaved.intersection(days):
             return
         self.store.flush()
@@ -167,7 +167,7 @@ class Contents:
             self._noted.discard(hour)
 
     def _recover(self) -> None:
-        """Bring the manifest in line with files that were exchanged just before a stop."""
+        """Correct the manifest for files that were replaced just before a stop."""
         notes = sorted(self.store.sizes(JOURNAL))
         for name in notes:
             try:
@@ -179,7 +179,7 @@ class Contents:
             if not record.size:
                 self.store.remove(part)
             elif checksum(self.store, part) != record.sha256:
-                # The part is the one before, and so is its record.
+                # The file is still the earlier part, and its record is still right.
                 continue
             self.manifest.put({hour: record})
         self.save(self.manifest.unsaved)
@@ -187,7 +187,7 @@ class Contents:
             self.store.remove(name)
 
     def _find_empty(self) -> Hour | None:
-        """Find the hour whose part has no rows; there is one only where there are no others."""
+        """Find the hour whose part has no rows; such a part is always the only one."""
         if part_name(_FORMER_EMPTY, self.form) in self._parts:
             return _FORMER_EMPTY
         for name in self._parts if len(self._parts) == 1 else ():

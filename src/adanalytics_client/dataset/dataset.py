@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from adanalytics_client.client import Client
     from adanalytics_client.dataset.sync import Sync
 
-# The root of a file system has it from the beginning.
+# The root of a file system always has this folder.
 _SYSTEM_FOLDERS = frozenset({"lost+found"})
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a dataset holds, by its own notes.
+    """What a dataset holds, according to its manifest.
 
     Attributes:
-        partner: whose events.
+        partner: the partner whose events it holds.
         origin: the address of the service.
         format: the format of the files.
-        hours: the number of hours that are known of each day; 0 for a day without events.
-        damaged: days whose notes cannot be read, and why.
+        hours: the number of pulled hours of each day; 0 for a day without events.
+        damaged: days whose records cannot be read, and why.
 
     Examples:
         >>> Holdings("acme", "https://stats.example", "parquet", {date(2026, 1, 15): 24}).hours
@@ -55,12 +55,12 @@ class Dataset:
 
     Args:
         place: a folder, or an fsspec address such as `s3://bucket/events`.
-        format: `parquet`, `jsonl` or `csv`. By default the format that the dataset has, and
-            parquet for a new one.
-        clock: gives the present moment in UTC; by default the clock of the client.
+        format: `parquet`, `jsonl` or `csv`. By default the format of the dataset, and parquet for a
+            new one.
+        clock: returns the current time in UTC; by default the clock of the client.
 
     Attributes:
-        report: the result of the last `sync`; also there when it raised.
+        report: the result of the last `sync`; available even when it raised an error.
 
     Raises:
         ConfigurationError: for an unknown format.
@@ -102,17 +102,17 @@ class Dataset:
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
-        An hour appears as a whole or not at all, and a sync that was stopped in any way is
-        continued by the next one. Events that are held are replaced only when the day then adds up
-        to the service's summary. Waits, pages and bytes are reported to the client's observer; what
-        that raises ends the sync, after the requests that are under way.
+        An hour appears complete or not at all, and the next sync continues one that was stopped in
+        any way. Events already held are replaced only if the day then adds up to the service's
+        summary. Waits, pages and bytes are reported to the client's observer; an error that it
+        raises ends the sync, after the requests under way.
 
         Args:
-            client: asks the service; the dataset belongs to its partner and service.
+            client: sends the requests; the dataset belongs to its partner and service.
             start: as for `Client.events`; by default everything that the service lists.
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
-            repull: pull the last so many days again, whatever the service says of them.
+            repull: pull this many of the last days again, whatever the service says about them.
             expect: called with the number of queries before they are sent.
 
         Returns:
@@ -122,7 +122,7 @@ class Dataset:
             ConfigurationError: for a wrong argument, or when pyarrow is not installed.
             DatasetError: when the dataset is in use, belongs to another partner or service, or
                 cannot be written; see its subclasses.
-            AdAnalyticsError: when the service cannot be asked which hours are needed, or refuses.
+            AdAnalyticsError: when the needed hours cannot be determined, or the service refuses.
 
         Examples:
             >>> report = Dataset("events").sync(client, "2026-01", via="pages")
@@ -144,10 +144,10 @@ class Dataset:
         via: Via = "auto",
         repull: int = 0,
     ) -> SyncPlan:
-        """Return what a sync would ask for, and its price; nothing is pulled or written.
+        """Return what a sync would pull, and its price; nothing is pulled or written.
 
         Args:
-            client: asks the service which days it has, and for a summary by day.
+            client: requests the days with data and a summary by day.
             start: as for `sync`.
             end: as for `sync`.
             via: as for `sync`.
@@ -169,7 +169,7 @@ class Dataset:
     def _check_range(
         self, client: "Client", start: Day | None, end: Day | None, via: Via, repull: int
     ) -> Period | None:
-        """Check the arguments of a sync before anything is touched; None is every day."""
+        """Check the arguments of a sync before it does anything; None is every day."""
         import_extra("pyarrow", extra="arrow")
         _check_choice("via", via, get_args(Via))
         if not is_whole(repull, 0):
@@ -198,7 +198,7 @@ class Dataset:
         opened, session = open_store(self._place), client._session  # noqa: SLF001  # of this package
         _check_place(opened)
         store = DryStore(opened) if dry else opened
-        # A view of its own, so that the end of this sync leaves the caller's client open.
+        # A separate view, so that the end of this sync leaves the caller's client open.
         driver = client._driver.branch()  # noqa: SLF001  # of this package
         with store.lock():
             identity = self._identity(client, store)
@@ -223,15 +223,15 @@ class Dataset:
     ) -> VerifyReport:
         """Check every file, id and hour, and compare the totals of each day with the summary.
 
-        The dataset is meant to hold what the service lists, from its own first day on, or from the
-        first day that a killed sync had begun to ask for. Hours of it are missing when they are
-        over and were not pulled since.
+        The dataset should hold everything that the service lists from the dataset's first day on,
+        or from the first day that a killed sync had begun to pull. An hour is missing when it is
+        over and was not pulled since.
 
         Args:
-            client: asks the service.
+            client: sends the requests.
             deep: compare every event with a bulk export as well.
-            until: the last day that the dataset is meant to hold. By default the last one that is
-                over, or a later one that the dataset holds something of.
+            until: the last day that the dataset should hold. By default the last one that is over,
+                or a later one of which the dataset holds something.
 
         Returns:
             The number of hours and events, and the problems.
@@ -240,7 +240,7 @@ class Dataset:
             ConfigurationError: for a wrong day, or when pyarrow is not installed.
             DatasetError: when there is no dataset, it is in use, or it belongs to another partner
                 or service.
-            AdAnalyticsError: when the service cannot be asked.
+            AdAnalyticsError: when the service cannot be reached or refuses.
 
         Examples:
             >>> dataset = Dataset("events")
@@ -268,10 +268,10 @@ class Dataset:
             return Verification(contents, now, last).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
-        """Return what the dataset holds, or None where there is no dataset; nothing is sent.
+        """Return the contents of the dataset, or None where there is no dataset; nothing is sent.
 
         Raises:
-            DatasetDamaged: when the dataset does not say what it is.
+            DatasetDamaged: when the identity of the dataset cannot be read.
 
         Examples:
             >>> Dataset("events").sync(client, "2026-01-15").events
@@ -316,10 +316,9 @@ def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def _check_place(store: Store) -> None:
-    """See that a dataset is there, or may be made there; nothing is written.
+    """Check that a dataset exists or can be created there; nothing is written.
 
-    Other files would be read as events together with ours, and a sync removes parts that it did
-    not commit.
+    Readers would take other files for events, and a sync removes parts that it did not commit.
     """
     names = store.names()
     others = sorted(name for name in names if name[0] != "." and name not in _SYSTEM_FOLDERS)

@@ -1,4 +1,4 @@
-"""What the service says about days, and which hours must be asked for; two requests a range."""
+"""What the service says about days, and which hours to pull; two requests a range."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 NO_DATA = "no data"
 """The fingerprint of a day without data."""
 
-# What a service may call the day of a row; the first is the reference server's name.
+# Names that a service may give the day of a row; the first is the reference server's.
 _DAY_NAMES = ("date", "day", "event_date")
 
 
 class Reason(Enum):
-    """Why an hour is asked for."""
+    """Why an hour is pulled."""
 
     MISSING = "missing"
     OPEN = "open when it was pulled"
@@ -34,11 +34,11 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DayState:
-    """What the service says about a day.
+    """The service's statements about a day.
 
     Attributes:
         day: the day.
-        fingerprint: of its row in the summary by day, `NO_DATA` for a day without any.
+        fingerprint: of its row in the summary by day; `NO_DATA` for a day without data.
         figures: the counts and money that the row states.
     """
 
@@ -56,9 +56,9 @@ class ServiceDays:
     """The days that have data, and what the summary says about each.
 
     Args:
-        client: asks `dates` and, where there are any, one summary by day.
+        client: requests `dates` and, if there are any, one summary by day.
         wanted: the range of interest, or None for everything that the service lists.
-        held: days that are in the dataset, whose data may have gone from the service.
+        held: days in the dataset; the service may no longer have their data.
 
     Attributes:
         span: the range; None where nothing is listed or held.
@@ -72,24 +72,24 @@ class ServiceDays:
         span = self.span
         days = sorted(day for day in listed if span and span.first <= day <= span.last)
         rows = _rows_by_day(client, days[0], days[-1]) if days else {}
-        # Where the summary has rows, a day without one has only events that it leaves out.
+        # If the summary has rows, a day without one has only events that the summary leaves out.
         without = NOTHING if rows else {}
         self.days = {day: _state(day, rows.get(day), without) for day in days}
 
     def state(self, day: date) -> DayState:
-        """Return what is said about a day."""
+        """Return the state of a day."""
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
 class DayNeed:
-    """What a day needs.
+    """The hours that a day needs.
 
     Attributes:
-        asked: the hours to ask for, and why.
-        empty: hours of a day without data, which need no request to be known as empty.
-        doubtful: hours that were pulled under another fingerprint, or whose day was not compared
-            with the summary yet. They are asked for only when the day does not add up to it.
+        asked: the hours to pull, and why.
+        empty: hours of a day without data; no request is needed to know that they are empty.
+        doubtful: hours that were pulled under another fingerprint, or whose day was not yet
+            compared with the summary. They are pulled only if the day does not add up to it.
     """
 
     asked: Mapping[Hour, Reason] = field(default_factory=dict)
@@ -100,13 +100,13 @@ class DayNeed:
 def find_need(
     record: DayRecord, state: DayState, now: datetime, *, force: Collection[Hour] = ()
 ) -> DayNeed:
-    """Compare the hours held of a day with what the service says about it.
+    """Compare the held hours of a day with what the service says about it.
 
     Args:
         record: the hours that are held.
-        state: what the service says.
-        now: the present moment, in UTC; an hour that has not begun is never asked for.
-        force: hours to ask for in any case, unless nobody has events of the day.
+        state: what the service says about the day.
+        now: the current time, in UTC; an hour that has not begun is never pulled.
+        force: hours to pull in any case, unless neither side has events of the day.
     """
     need = _difference(record, state, now)
     forced = [hour for hour in hours_of(state.day) if hour in force]
@@ -129,7 +129,7 @@ def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
     asked |= {hour: Reason.OPEN for hour in open_when_asked if hour in changed or hour.is_over(now)}
     doubtful = sorted(changed.difference(open_when_asked))
     if not missing and not open_when_asked:
-        # The summary changed, and nobody says for which of the hours.
+        # The summary changed, and nothing shows for which of the hours.
         restated = [h for h in doubtful if held[h].fingerprint != UNCONFIRMED]
         asked |= dict.fromkeys(restated, Reason.RESTATED)
     return DayNeed(asked, doubtful=tuple(hour for hour in doubtful if hour not in asked))

@@ -1,7 +1,7 @@
-"""The hours of a dataset, and where everything lies, as names with slashes below its root.
+"""The hours of a dataset, and the names of its files, with slashes, below its root.
 
-Only finished parts lie under `data`: readers disagree on which names they leave out, so everything
-else has a folder of its own beside it.
+`data` contains only finished parts, because readers disagree on which names to skip; everything
+else has its own folder beside it.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LATENESS = timedelta(hours=1)
 
 DATA = "data"
 OURS = "_adanalytics"
-"""The folder beside the data; where it is, there is a dataset, or one was begun."""
+"""The folder beside the data; it exists once a dataset was begun."""
 
 IDENTITY = f"{OURS}/dataset.json"
 LOCK = f"{OURS}/lock"
@@ -67,13 +67,13 @@ class Hour:
         return datetime(self.day.year, self.day.month, self.day.day, self.hour, tzinfo=UTC)
 
     def is_over(self, moment: datetime) -> bool:
-        """Return whether no more events were to come at a moment in UTC.
+        """Return whether no more events are expected at a moment in UTC.
 
         Examples:
             >>> Hour(date(2026, 3, 1), 13).is_over(datetime(2026, 3, 1, 14, 59, tzinfo=UTC))
             False
         """
-        # The end of the calendar's last hour cannot be written.
+        # The end of the calendar's last hour is not representable.
         return moment - LATENESS - timedelta(hours=1) >= self.start
 
 
@@ -97,5 +97,5 @@ def manifest_name(day: date) -> str:
 
 
 def journal_name(hour: Hour) -> str:
-    """Return the name of the note about an hour whose file is being replaced."""
+    """Return the name of the journal entry for an hour whose file is being replaced."""
     return f"{JOURNAL}/{hour}.json"

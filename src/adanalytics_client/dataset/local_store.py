@@ -1,4 +1,4 @@
-"""A dataset in a folder: files are written aside, brought to the disk, and renamed."""
+"""A dataset in a folder: files are written in a scratch folder, synced and renamed."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from adanalytics_client.errors import DatasetError, DatasetInUse
 
 @contextmanager
 def write_errors(place: str) -> Iterator[None]:
-    """Turn an error of the system into a DatasetError that names the place."""
+    """Turn a system error into a DatasetError that names the place."""
     try:
         yield
     except OSError as error:
@@ -26,17 +26,17 @@ def write_errors(place: str) -> Iterator[None]:
 class LocalStore:
     """Files below `root`; `place` is the root as the user wrote it.
 
-    The lock is flock(2) on a file, so it ends with the process that holds it, however that ends.
+    The lock is flock(2) on a file, so it ends with the process that holds it, in whatever way.
     """
 
     def __init__(self, root: Path, place: str) -> None:
         self._root = root
         self.place = place
-        # Folders with names that a loss of power could still take back.
+        # Folders whose names a loss of power could still undo.
         self._unsynced: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:
-        """Read a small file; None when there is none."""
+        """Read a small file; None when it does not exist."""
         try:
             return self._path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
@@ -56,8 +56,8 @@ class LocalStore:
         Args:
             name: its name.
             content: all of it.
-            lasting: make it survive a loss of power.
-            private: let nobody else read it.
+            lasting: sync it, so that it survives a loss of power.
+            private: make it readable for its owner only.
         """
         target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
         with write_errors(self.place):
@@ -77,10 +77,11 @@ class LocalStore:
                 _sync(folder)
 
     def move_in(self, local: Path, name: str) -> None:
-        """Put a finished file from the scratch folder under its name; `flush` makes it last.
+        """Move a finished file from the scratch folder to its name; `flush` makes that durable.
 
-        Readers look below `data` at any moment, and an empty folder is an error to some. So
-        missing folders appear in one step with the file inside; one thread at a time does this.
+        Readers look below `data` at any moment, and an empty folder is an error for some. So
+        missing folders appear in one step with the file inside; only one thread at a time does
+        this.
         """
         with write_errors(self.place):
             with local.open("rb") as file:
@@ -98,14 +99,14 @@ class LocalStore:
             local.replace(target)
 
     def flush(self) -> None:
-        """Bring the names of the files that were put in place to the disk."""
+        """Sync the names of the moved files to the disk."""
         for folder in self._unsynced:
             with write_errors(self.place), suppress(FileNotFoundError):
                 _sync(folder)
         self._unsynced.clear()
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there, and the folders that it leaves empty below the first."""
+        """Remove a file, if it exists, and the folders that this empties, except the first."""
         path = self._path(name)
         with write_errors(self.place):
             path.unlink(missing_ok=True)
@@ -133,7 +134,7 @@ class LocalStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder for files to `move_in`; leftovers of a kill go first."""
+        """Make a folder for files to `move_in`, after removing what a kill left there."""
         folder = self._path(SCRATCH)
         shutil.rmtree(folder, ignore_errors=True)
         with write_errors(self.place):
@@ -149,7 +150,7 @@ class LocalStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes away. Raises DatasetInUse."""
+        """Lock out other processes. Raises DatasetInUse."""
         path = self._path(LOCK)
         with write_errors(self.place):
             self._make_folder(path.parent)
@@ -168,7 +169,7 @@ class LocalStore:
         return self._root / name
 
     def _make_folder(self, folder: Path) -> list[Path]:
-        """Make a folder and those above it; return the folders that got a new name."""
+        """Make a folder and its parents; return the folders that got a new entry."""
         missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
         folder.mkdir(parents=True, exist_ok=True)
         return [each.parent for each in missing]

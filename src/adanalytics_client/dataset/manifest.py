@@ -1,4 +1,4 @@
-"""The notes of a dataset: its identity, and a file a day about each hour, with checksums."""
+"""The records of a dataset: its identity, and a file a day about its hours, with checksums."""
 
 import hashlib
 import json
@@ -23,14 +23,14 @@ UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-"""When an hour was asked for that was not: its file has no rows, and keeps the dataset readable."""
+"""The time recorded for an hour never requested: its empty file keeps the dataset readable."""
 
 _LAYOUT = 1
 _CHECKSUM = "sha256"
 
 
 class Damaged(ValueError):
-    """The content is not what was written."""
+    """The content differs from what was written."""
 
 
 def seal(record: Mapping[str, Any]) -> bytes:
@@ -46,7 +46,7 @@ def unseal(content: bytes) -> dict[str, Any]:
     """Decode a record.
 
     Raises:
-        Damaged: when it is not as it was written.
+        Damaged: when it differs from what was written.
     """
     try:
         record = json.loads(content)
@@ -70,7 +70,7 @@ def _text(record: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose events from which service a dataset holds, and the format of its files."""
+    """The partner and service of a dataset's events, and the format of its files."""
 
     partner: str
     origin: str
@@ -99,22 +99,22 @@ class Identity:
             ) from None
 
     def write(self, store: Store) -> None:
-        """Fix the identity for all later runs."""
+        """Write the identity, which all later runs keep."""
         store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
 
 
 @dataclass(frozen=True, slots=True)
 class HourRecord:
-    """An hour as it was committed.
+    """A committed hour.
 
     Attributes:
-        rows: events in it. An hour without events has no file, or one without rows, which keeps
-            a dataset without any events readable.
+        rows: its number of events. An hour without events has no file, or one without rows, which
+            keeps a dataset without any events readable.
         size: bytes of its file; 0 without a file.
         sha256: checksum of its file in hex; empty without a file.
-        asked_at: the moment before its first page was asked for, in UTC.
-        fingerprint: of the row of the summary that its day agrees with; see `UNCONFIRMED`.
-        totals: its counts and money; None where the events do not show them.
+        asked_at: the moment before its first page was requested, in UTC.
+        fingerprint: of the summary row with which its day agrees; see `UNCONFIRMED`.
+        totals: its counts and money; None if its events lack the fields to count them.
     """
 
     rows: int
@@ -125,14 +125,14 @@ class HourRecord:
     totals: Totals | None = field(default_factory=Totals)
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object for a sealed file."""
+        """Return the JSON object for a sealed file."""
         return {
             "rows": self.rows,
             "size": self.size,
             "sha256": self.sha256,
             "asked_at": self.asked_at.isoformat(),
             "fingerprint": self.fingerprint,
-            # The key that datasets on disks have already.
+            # Existing datasets have this key.
             "tally": self.totals.as_json() if self.totals else None,
         }
 
@@ -159,33 +159,33 @@ class HourRecord:
 
 @dataclass(frozen=True, slots=True)
 class DayRecord:
-    """The hours of a day that were committed, by hour."""
+    """The committed hours of a day, by hour."""
 
     day: date
     hours: Mapping[int, HourRecord] = field(default_factory=dict)
 
     def updated(self, fresh: Mapping[Hour, HourRecord]) -> "DayRecord":
-        """Return the day with other records of some hours."""
+        """Return the day with new records for some hours."""
         of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == self.day}
         return replace(self, hours=dict(sorted({**self.hours, **of_day}.items())))
 
     @property
     def rows(self) -> int:
-        """Events of all its hours."""
+        """The number of events in all its hours."""
         return sum(record.rows for record in self.hours.values())
 
     @property
     def totals(self) -> Totals | None:
-        """Counts and money of all its hours; None where some are not known."""
+        """The counts and money of all its hours; None if some are not known."""
         return Totals.sum(record.totals for record in self.hours.values())
 
     @property
     def is_settled(self) -> bool:
-        """Whether every hour of the day was asked for after it was over."""
+        """Whether every hour of the day was requested after it was over."""
         return all(map(self._is_final, hours_of(self.day)))
 
     def due(self, now: datetime) -> list[Hour]:
-        """List the hours that are over at a moment in UTC, and were not asked for since."""
+        """List the hours that are over at a moment in UTC and were not requested since."""
         hours = hours_of(self.day)
         return [hour for hour in hours if hour.is_over(now) and not self._is_final(hour)]
 
@@ -194,7 +194,7 @@ class DayRecord:
 
 
 class Manifest:
-    """The records of all days: read when first asked for, changed in memory, saved day by day."""
+    """The records of all days: loaded on first use, changed in memory, saved day by day."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -203,7 +203,7 @@ class Manifest:
         self.damaged: dict[date, str] = {}
 
     def day(self, day: date) -> DayRecord:
-        """Return the record of a day; a damaged file counts as no record, and is noted."""
+        """Return the record of a day; a damaged file is noted and counts as no record."""
         if day not in self._days:
             self._days[day] = self._load(day)
         return self._days[day]

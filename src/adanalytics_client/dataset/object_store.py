@@ -1,7 +1,7 @@
-"""A dataset in object storage, by fsspec: an object is put as a whole, which is all it takes.
+"""A dataset in object storage, through fsspec; all it needs is that a put is atomic.
 
-There is no rename and no lock of the system. A put makes the new object visible at once and as
-a whole; until then the old one is there.
+There are no renames and no system locks. A put makes the new object visible at once and complete;
+until then the old one is there.
 """
 
 import json
@@ -23,9 +23,9 @@ from adanalytics_client.dataset.local_store import write_errors
 from adanalytics_client.errors import DatasetError, DatasetInUse
 
 LEASE_SECONDS = 120.0
-"""How long a lease lasts that nobody renews, such as that of a process that was killed."""
+"""The lifetime of a lease that nobody renews, for example because its process was killed."""
 
-# Which extra brings the library of an address; users install others.
+# The extras that install the library of an address; users install the libraries of others.
 _EXTRAS = {"s3": "s3"}
 
 FileSystem = Any
@@ -35,7 +35,7 @@ FileSystem = Any
 class ObjectStore:
     """Objects below one address; `place` is the address as the user wrote it.
 
-    Unfinished files lie in a temporary folder of this machine until they are put.
+    Unfinished files are in a temporary folder of this machine until they are put.
     """
 
     def __init__(self, files: FileSystem, root: str, place: str) -> None:
@@ -44,7 +44,7 @@ class ObjectStore:
         self.place = place
 
     def read(self, name: str) -> bytes | None:
-        """Read a small object; None when there is none."""
+        """Read a small object; None when it does not exist."""
         try:
             with self._storage_errors():
                 content: bytes = self._files.cat_file(self._path(name))
@@ -77,7 +77,7 @@ class ObjectStore:
         local.unlink()
 
     def flush(self) -> None:
-        """Do nothing: an object lasts once it is put."""
+        """Do nothing: an object is durable once it is put."""
 
     def remove(self, name: str) -> None:
         """Remove an object, if it is there."""
@@ -87,7 +87,7 @@ class ObjectStore:
                 self._files.rm_file(path)
 
     def names(self) -> Collection[str]:
-        """List the first parts of the names of all objects."""
+        """List the first segments of the names of all objects."""
         try:
             with self._storage_errors():
                 found = self._files.ls(self._root, detail=False)
@@ -102,7 +102,7 @@ class ObjectStore:
                 found = self._files.find(self._path(folder), detail=True)
         except FileNotFoundError:
             return {}
-        # Some file systems give their paths with a leading slash and some without.
+        # Some file systems return paths with a leading slash and some without.
         cut = len(self._root.lstrip("/")) + 1
         return {path.lstrip("/")[cut:]: int(info["size"]) for path, info in found.items()}
 
@@ -117,7 +117,7 @@ class ObjectStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the dataset by an object that says so."""
+        """Hold the lock of the dataset, which is an object."""
         lease = Lease(self._files, self._path(LOCK), self.place)
         with self._storage_errors(), write_errors(self.place):
             lease.take()
@@ -126,7 +126,7 @@ class ObjectStore:
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
-        """Turn the error of a storage library, which may be of any class, into a DatasetError."""
+        """Turn an error of a storage library, which may be of any class, into a DatasetError."""
         try:
             yield
         except (DatasetError, FileNotFoundError):
@@ -143,11 +143,11 @@ class ObjectStore:
 
 
 class Lease:
-    """A lock as an object with an end, which a thread renews while it is held.
+    """A lock as an object that expires, which a thread renews while the lock is held.
 
-    It is put only where there is none, in one step where the storage can do that (S3 can). Two
-    processes that both take over an expired lease at the same moment may both go on; since every
-    object is put as a whole, that costs requests and no data.
+    It is put only if there is none, atomically where the storage supports that (S3 does). Two
+    processes that both take over an expired lease at the same moment may both continue; since every
+    object is put atomically, that costs requests but no data.
     """
 
     def __init__(self, files: FileSystem, path: str, place: str) -> None:
@@ -157,7 +157,7 @@ class Lease:
         self._token = token_hex(8)
 
     def take(self) -> None:
-        """Take it. Raises DatasetInUse while another process has it."""
+        """Take the lease. Raises DatasetInUse while another process has it."""
         try:
             self._files.pipe_file(self._path, self._content(), mode="create")
         except FileExistsError:
@@ -165,7 +165,7 @@ class Lease:
 
     @contextmanager
     def renewed(self) -> Iterator[None]:
-        """Renew a lease that was taken until the block ends; then give it up."""
+        """Renew a lease that was taken until the block ends, then release it."""
         done = threading.Event()
         renewing = threading.Thread(target=self._renew, args=(done,), daemon=True)
         renewing.start()
@@ -174,12 +174,12 @@ class Lease:
         finally:
             done.set()
             renewing.join()
-            # A lease that cannot be given up expires. Storage libraries raise any class.
+            # A lease that cannot be released expires. Storage libraries raise any class.
             with suppress(Exception):
                 self._files.rm_file(self._path)
 
     def _take_over(self) -> None:
-        """Take a lease that expired, or whose process on this machine has ended."""
+        """Take over a lease that expired, or whose process on this machine has ended."""
         try:
             held = json.loads(self._files.cat_file(self._path))
             expired = time.time() > float(held["until"])
@@ -223,13 +223,13 @@ def open_object_store(place: str) -> ObjectStore:
     """Open an fsspec address.
 
     Raises:
-        DatasetError: without the library for it, or for an address of no known kind.
+        DatasetError: when the library for the address is missing, or its kind is unknown.
     """
     kind = urlsplit(place).scheme
     extra = _EXTRAS.get(kind, "s3")
     try:
         fsspec = import_module("fsspec")
-        # Others may write too, so listings are not cached.
+        # Other processes may write too, so listings are not cached.
         files, root = fsspec.core.url_to_fs(place, use_listings_cache=False)
     except ImportError as error:
         if kind not in {*_EXTRAS, "memory"}:

@@ -1,7 +1,7 @@
-"""Sort events into their hours in bounded memory; what does not fit lies in a file an hour.
+"""Sort events into their hours in bounded memory; the excess goes to a file an hour.
 
-Tables of any order come in; hours come out, each once. A bulk export is in order, so that most
-hours are held in one piece, but nobody promises that it is.
+Tables come in any order; each hour comes out once. A bulk export is usually in order, so most hours
+are one piece, but nothing guarantees that.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from adanalytics_client.dataset.tables import Table, hour_keys, int32, is_of_hou
 from adanalytics_client.errors import ProtocolError
 
 BYTES_HELD = 16 * 1024 * 1024
-"""Arrow columns that are held, over all hours, before they go to files."""
+"""The most bytes of Arrow columns, over all hours, that are held before they go to files."""
 
 
 class HourUnknown(ProtocolError):
@@ -25,11 +25,11 @@ class HourUnknown(ProtocolError):
 
 
 class HourPartition:
-    """Takes tables of events and gives them back hour by hour.
+    """Takes tables of events and returns them hour by hour.
 
     Args:
         folder: for the files of hours; at most one of them is open at a time.
-        only: the one hour that all events are of, where that is known beforehand.
+        only: the hour of all events, if it is known beforehand.
     """
 
     def __init__(self, folder: Path, only: Hour | None = None) -> None:
@@ -41,11 +41,11 @@ class HourPartition:
         self._in_files: set[Hour] = set()
 
     def add(self, table: Table) -> None:
-        """Sort the events of a table in.
+        """Sort the events of a table into their hours.
 
         Raises:
             HourUnknown: for events that do not say which hour they belong to.
-            ProtocolError: for those of another hour than the only one.
+            ProtocolError: for events of another hour than `only`.
         """
         if self._only and not is_of_hour(table, self._only):
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
@@ -61,7 +61,7 @@ class HourPartition:
         return sorted({*self._held, *self._in_files})
 
     def take(self, hour: Hour) -> Iterator[Table]:
-        """Yield the events of an hour in the order they came; they are gone afterwards."""
+        """Yield the events of an hour in the order they came, and forget them."""
         path = self._path(hour)
         if hour in self._in_files:
             self._in_files.discard(hour)
@@ -92,7 +92,7 @@ def _read_streams(path: Path) -> Iterator[Table]:
 
 
 def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
-    """Cut a table into its hours; one that is not in order is filtered."""
+    """Split a table into its hours; one that is not in order is filtered."""
     if not table.num_rows:
         return
     keys = hour_keys(table)

@@ -25,25 +25,25 @@ from adanalytics_client.dataset.tables import (
 from adanalytics_client.dataset.totals import Totals
 
 ROWS_PER_GROUP = 32_768
-"""Rows of a row group of parquet, and the most that are held as Arrow columns: about 15 MB."""
+"""Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
 
-# Different in nearly every row, so that a dictionary of them only costs.
+# They differ in nearly every row, so a dictionary of them only costs space.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
 _BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedHour:
-    """An hour whose file is whole and waits to be put under its name.
+    """An hour whose file is complete and ready to be moved to its name.
 
     Attributes:
         hour: the hour.
         rows: events in it.
         path: its file; None for an hour without events.
         size: bytes of the file.
-        sha256: of the file, in hex.
-        totals: counts and money; None where the events do not show them.
-        repeated: events whose id an earlier one has.
+        sha256: checksum of the file, in hex.
+        totals: counts and money; None if the events lack the fields to count them.
+        repeated: events with the id of an earlier one.
     """
 
     hour: Hour
@@ -125,7 +125,7 @@ class _Part(Protocol):
         """Write events."""
 
     def close(self) -> None:
-        """Write what is still held, and close the file."""
+        """Write the remaining rows, and close the file."""
 
 
 def _open_part(path: Path, form: PartFormat, schema: "pa.Schema") -> _Part:
@@ -135,7 +135,7 @@ def _open_part(path: Path, form: PartFormat, schema: "pa.Schema") -> _Part:
 
 
 class _ParquetPart:
-    """Row groups of one size, whatever the size of the tables that come."""
+    """Row groups of one size, whatever the size of the tables."""
 
     def __init__(self, path: Path, schema: "pa.Schema") -> None:
         self._file = pq.ParquetWriter(
@@ -166,7 +166,7 @@ class _ParquetPart:
 
 
 class _JsonlPart:
-    """The texts as they came, where they are known."""
+    """JSON lines: the received text of each event, if it is known."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")

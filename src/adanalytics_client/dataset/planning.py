@@ -1,4 +1,4 @@
-"""Which queries bring the hours that are needed, for the fewest requests; no I/O."""
+"""Plan the queries for the needed hours with the fewest requests; no I/O."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from adanalytics_client.layout import DEEPEST, lay_out
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]
-"""How hours may be asked for; auto takes a bulk export where pages would wait for quota longer."""
+"""How hours may be pulled; auto takes a bulk export where pages would wait for quota longer."""
 
 DAYS_PER_EXPORT = 31
 """The most days of one bulk export, which bounds the disk space for its file."""
@@ -26,11 +26,11 @@ class Query:
     """The events of some days, or of one hour of one day.
 
     Attributes:
-        way: how they are asked for.
+        way: how they are pulled.
         first: the first day.
         last: the last day, included.
         hour: the one hour, or None for all.
-        wanted: the hours to commit, in order; the answer may hold others, too.
+        wanted: the hours to commit, in order; the response may hold others, too.
     """
 
     way: Way
@@ -50,11 +50,11 @@ class Query:
         return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
 
     def limited_to(self, hours: Mapping[Hour, object]) -> "Query":
-        """Return the same query, with fewer hours wanted."""
+        """Return the same query with fewer wanted hours."""
         return replace(self, wanted=tuple(hour for hour in self.wanted if hour in hours))
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object for a sealed file."""
+        """Return the JSON object for a sealed file."""
         return {
             "way": self.way,
             "first": str(self.first),
@@ -82,11 +82,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The events that are expected.
+    """The expected events.
 
     Attributes:
-        counts: events of each day that has data, about; 0 where nobody says.
-        whole: days of which every hour is needed, as far as they have begun.
+        counts: the rough number of events of each day that has data; 0 where it is unknown.
+        whole: days of which every hour that has begun is needed.
         page: events of a full page.
     """
 
@@ -98,7 +98,7 @@ class Outlook:
 def plan_queries(
     asked: Iterable[Hour], outlook: Outlook, *, via: Via, quota: QuotaState
 ) -> list[Query]:
-    """Return the queries for all hours that are asked for, in the order of their days."""
+    """Return the queries for all needed hours, in the order of their days."""
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
     runs = list(_runs([day for day in by_day if day in outlook.whole], outlook.counts))
     if via == "auto":
@@ -114,7 +114,7 @@ def plan_queries(
 
 
 def requests_of(query: Query, outlook: Outlook) -> int:
-    """Count the requests that a query takes at least: nobody counts the filtered events."""
+    """Count the fewest requests that a query takes: nothing counts the filtered events."""
     inside = {day: n for day, n in outlook.counts.items() if query.first <= day <= query.last}
     if query.way == "export":
         estimate = Estimate(query.first, query.last, inside or None)
@@ -124,7 +124,7 @@ def requests_of(query: Query, outlook: Outlook) -> int:
 
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
-    """Group days that one query can span: between them lies no other day with data."""
+    """Group days that one query can span: no other day with data is between them."""
     run: list[date] = []
     for day in days:
         if run and any(run[-1] < other < day for other in counts):
@@ -169,7 +169,7 @@ def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iter
 
 
 def _of_some_hours(hours: tuple[Hour, ...], outlook: Outlook) -> Iterator[Query]:
-    """Query a few hours of a day one by one, unless all of the day takes fewer requests."""
+    """Query a few hours of a day one by one, unless the complete day takes fewer requests."""
     day = hours[0].day
     count = outlook.counts.get(day, 0)
     by_hour = len(hours) * max(1, -(-count // (24 * outlook.page)))

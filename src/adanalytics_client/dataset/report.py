@@ -8,16 +8,16 @@ from typing import Any, Literal
 from adanalytics_client.dataset.layout import Hour
 
 Cure = Literal["sync", "repull", "delete"]
-"""What mends a problem: a sync of its day, one with `repull`, or deleting the file."""
+"""The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedQuery:
-    """A query whose hours could not be pulled, or do not agree with the summary.
+    """A query whose hours could not be pulled or do not agree with the summary.
 
     Attributes:
         query: the day, days or hour.
-        hours: the hours that are left.
+        hours: the hours that it leaves unpulled.
         kind: the class of the error.
         message: the text of the error.
 
@@ -45,13 +45,13 @@ class FailedQuery:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """What a sync would ask for, and its price.
+    """The requests that a sync would send, and their price.
 
     Attributes:
-        hours: the hours that it would ask for, and why each of them.
-        events: about how many events they have, by the summary, which leaves filtered events out.
-        requests: requests at least, besides the two that such a plan costs as well.
-        exports: bulk exports among what it would ask for.
+        hours: the hours that it would pull, and why each of them.
+        events: their rough number of events, by the summary, which leaves filtered events out.
+        requests: the fewest requests, besides the two that planning costs.
+        exports: the bulk exports among the queries.
         damaged: descriptions of files that are damaged, whose hours it would pull again.
 
     Examples:
@@ -69,15 +69,15 @@ class SyncPlan:
 
 @dataclass(slots=True)
 class SyncReport:
-    """The result of a sync, or the part that was done before it was stopped.
+    """The result of a sync, up to the point where it was stopped.
 
     Attributes:
-        began: when it began, in UTC.
-        wanted: hours that had to be pulled; None until that is known.
+        began: its start, in UTC.
+        wanted: the number of hours to pull; None until it is known.
         hours: hours that were committed, and the events in each.
         damaged: descriptions of files that were damaged, whose hours were pulled again.
-        failed: queries that could not be answered well; the same sync tries them again.
-        file: the name of the report about them below the dataset; empty when nothing failed.
+        failed: queries that failed; the same sync tries them again.
+        file: the name of the report about them, below the dataset; empty when nothing failed.
 
     Examples:
         >>> report = SyncReport(datetime(2026, 1, 17, tzinfo=UTC), wanted=2)
@@ -100,20 +100,20 @@ class SyncReport:
 
     @property
     def left(self) -> int:
-        """Hours that had to be pulled and were not."""
+        """The number of hours that had to be pulled and were not."""
         return (self.wanted or 0) - len(self.hours)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong with a day or an hour of a dataset.
+    """A problem with a day or an hour of a dataset.
 
     Attributes:
         day: the day to pull again; None for a file that no sync would replace.
         what: the problem.
-        hour: the hour, where it is one.
-        cure: `sync` where a sync of the day sees the problem itself and asks for no more than it
-            needs, `repull` where it would see none, `delete` for a file.
+        hour: the hour, if the problem concerns one.
+        cure: `sync` if a sync of the day finds the problem itself and requests no more than
+            necessary, `repull` if it would not find it, `delete` for a file.
         missing: whether the service has something that was never pulled; otherwise something that
             was pulled is wrong.
 
@@ -142,7 +142,7 @@ class VerifyReport:
     Attributes:
         hours: hours that were checked.
         events: events in them.
-        problems: everything that is wrong; empty for a whole dataset.
+        problems: everything that is wrong; empty for a complete, correct dataset.
 
     Examples:
         >>> VerifyReport(hours=24, events=300, problems=()).is_whole
@@ -155,11 +155,11 @@ class VerifyReport:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def days_to_sync(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that a sync mends by itself.
+        """Return the first and last day of each run of days that a sync repairs by itself.
 
         Examples:
             >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", cure="sync")
@@ -169,7 +169,7 @@ class VerifyReport:
         return runs_of_days(self._days("sync") - self._days("repull"))
 
     def days_to_repull(self) -> list[tuple[date, date]]:
-        """Return the first and last day of each run of days that only a repull mends.
+        """Return the first and last day of each run of days that only a repull repairs.
 
         Examples:
             >>> broken = [Problem(date(2026, 1, n), "is corrupt") for n in (15, 16, 18)]
@@ -183,7 +183,7 @@ class VerifyReport:
 
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:
-    """Join days to runs without gaps, each with its first and last day."""
+    """Join days into runs without gaps, each with its first and last day."""
     runs: list[tuple[date, date]] = []
     for day in sorted(days):
         if runs and (day - runs[-1][1]).days == 1:

@@ -1,7 +1,7 @@
-"""Pages and export orders, kept from their arrival until their hours are committed.
+"""Received pages and export orders, kept until their hours are committed.
 
-They are what a kill does not cost again. Each belongs to a query, to the moment that began it, and
-to the summary of its days at that moment.
+A killed sync need not request them again. Each belongs to a query, to the time at which the query
+began, and to the summary of its days at that time.
 """
 
 import json
@@ -27,8 +27,8 @@ class Page:
         number: from 1.
         jsonl: each event as a line of JSON.
         last: whether it is the last of its query.
-        token: the client's token to go on after it.
-        total: events of the query, where the service says so.
+        token: the client's token to continue after it.
+        total: events of the query, if the service states it.
     """
 
     number: int
@@ -40,13 +40,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The beginning of a query.
+    """The start of a query.
 
     Attributes:
         query: the query.
         at: the moment before its first request, in UTC.
-        basis: a digest of what the summary said about its days; see `Spool`.
-        job: the export that was ordered, as text.
+        basis: a digest of the summary of its days; see `Spool`.
+        job: the ordered export, as text.
     """
 
     query: Query
@@ -61,8 +61,7 @@ class Spool:
     Args:
         store: the dataset.
         query: the query.
-        basis: a digest of what the summary says about its days. What was kept on another basis
-            is not used.
+        basis: a digest of the summary of its days. Pages kept under another basis are not used.
     """
 
     def __init__(self, store: Store, query: Query, basis: str) -> None:
@@ -74,7 +73,7 @@ class Spool:
         self.start = start if start and start.basis == basis else None
 
     def begin(self, now: datetime, job: str = "") -> Start:
-        """Start anew, with nothing kept."""
+        """Start again with nothing kept."""
         self.clear()
         self.start = Start(self._query, now, self._basis, job)
         head = {
@@ -83,33 +82,33 @@ class Spool:
             "query": self._query.as_json(),
             "job": job,
         }
-        # An order holds addresses that are signed.
+        # An order contains signed addresses.
         self._store.write(f"{self._name}/{_HEAD}", seal(head), lasting=False, private=bool(job))
         return self.start
 
     def put(self, page: Page) -> None:
-        """Keep a page; one that a loss of power damages is asked for again."""
+        """Keep a page; if a loss of power damages it, it is requested again."""
         head = {
             "began": self._began(),
             "number": page.number,
             "last": page.last,
             "token": page.token,
             "total": page.total,
-            # A third of the price of a SHA-256 here, and pages are most of what a sync reads.
+            # It costs a third of a SHA-256 here, and pages are most of the bytes that a sync reads.
             "crc32": zlib.crc32(page.jsonl),
         }
         content = json.dumps(head).encode() + b"\n" + page.jsonl
         self._store.write(self._page_name(page.number), content, lasting=False)
 
     def pages(self) -> Iterator[Page]:
-        """Yield the pages that were kept, from the first up to one that is not whole."""
+        """Yield the kept pages in order, up to the first damaged one."""
         number = 1
         while (page := self._read(number)) is not None:
             yield page
             number += 1
 
     def folder(self) -> Path | None:
-        """Return the folder on this machine's disk; None where the dataset is elsewhere."""
+        """Return the folder on this machine's disk; None if the dataset is elsewhere."""
         return self._store.local(self._name)
 
     def clear(self) -> None:
@@ -123,7 +122,7 @@ class Spool:
             says = json.loads(head)
         except ValueError:
             return None
-        # A start that was killed while it cleared the folder leaves pages of an earlier one.
+        # A start that was killed while it cleared the folder leaves pages of an earlier start.
         if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
             return None
         return Page(says["number"], body, says["last"], says["token"], says["total"])
@@ -136,7 +135,7 @@ class Spool:
 
 
 def started_queries(store: Store, is_usable: Callable[[Start], bool]) -> list[Query]:
-    """List the queries that an earlier run began; those that are not usable are removed."""
+    """List the queries that an earlier run began; remove those that are not usable."""
     found = []
     for place in (SPOOL, EXPORTS):
         for folder in sorted({name.rpartition("/")[0] for name in store.sizes(place)}):
@@ -158,6 +157,6 @@ def _read_start(store: Store, folder: str) -> Start | None:
 
 
 def _clear(store: Store, folder: str) -> None:
-    # The note first: what a kill leaves then belongs to nothing.
+    # The head is removed first: pages that a kill then leaves belong to no query.
     for name in sorted(store.sizes(folder), key=lambda name: not name.endswith(_HEAD)):
         store.remove(name)

@@ -11,13 +11,13 @@ from adanalytics_client.errors import UnsuitablePlace
 
 
 class DryStore:
-    """A store that is read only: what a sync writes while it plans is dropped."""
+    """A read-only store: it drops what a sync writes while it plans."""
 
     def __init__(self, store: LocalStore | ObjectStore) -> None:
         self._store = store
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # each has a type of its own
-        """Return what the store has."""
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # each attribute has its own type
+        """Return an attribute of the store."""
         return getattr(self._store, name)
 
     def write(
@@ -29,12 +29,12 @@ class DryStore:
         """Leave a file where it is."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes away from a dataset, where there is one. Raises DatasetInUse."""
+        """Lock out other processes, if there is a dataset. Raises DatasetInUse."""
         return self._store.lock() if self._store.read(IDENTITY) else nullcontext()
 
 
 Store = LocalStore | ObjectStore | DryStore
-"""A file appears whole or not at all, in one step; all kinds have the same methods."""
+"""A file appears complete or not at all, in one step; all kinds have the same methods."""
 
 
 def open_store(place: str) -> LocalStore | ObjectStore:

@@ -1,15 +1,15 @@
 """One sync from top to bottom: plan, fetch, partition, commit, compare, report.
 
-1. Plan: two requests tell which hours are missing, were open when they were pulled, or belong to
-   a day that was restated; `planning` turns them into queries.
+1. Plan: two requests show which hours are missing, were open when they were pulled, or belong to a
+day that was restated; `planning` turns them into queries.
 2. Fetch: two queries at a time. Pages and export orders are kept in the spool until their hours are
    committed, so that a kill does not cost them again.
-3. Partition: whatever came is sorted into hours, and each hour is written to a file aside.
-4. Commit: an hour that holds no events yet gets its file at once. Where events are held, the new
-   file waits until the day is complete.
-5. Compare: the events of a complete day, held and new, must add up to what the summary says of it.
-   Only then held events are replaced. A day that does not add up is asked for again, once, with a
-   new summary; then it is reported, and the next sync begins with it.
+3. Partition: the events are sorted into hours, and each hour is written to a temporary file.
+4. Commit: an hour that holds no events yet gets its file at once. If it already holds events, the
+new file waits until the day is complete.
+5. Compare: the events of a complete day, held and new, must add up to the summary. Only then are
+held events replaced. A day that does not add up is pulled again, once, with a new summary; then it
+is reported, and the next sync begins with it.
 """
 
 import hashlib
@@ -63,25 +63,25 @@ if TYPE_CHECKING:
     from adanalytics_client.client import Client
 
 EVENTS_PER_PAGE = 10_000
-"""The most that the service sends at a time, so that requests are fewest."""
+"""The most that the service sends at a time, for the fewest requests."""
 
 AT_A_TIME = 2
-"""Queries in work at a time, each of which holds some 60 MB and asks for one page ahead."""
+"""Queries that run at a time; each holds some 60 MB and requests one page ahead."""
 
 ATTEMPTS = 3
-"""How often a query is started whose data change while it is paged."""
+"""How often a query is started if its data change while it is paged."""
 
 FAILURES_IN_A_ROW = 4
-"""After so many failures without a success between them the service counts as gone."""
+"""After this many failures in a row the service counts as unavailable."""
 
 REPULL_LASTS = timedelta(days=1)
-"""How long a stopped repull is continued; later, the same words mean a new one."""
+"""How long a stopped repull is continued; later, the same arguments begin a new one."""
 
 # The only format that the service documents.
 _EXPORT_FORMAT = "csv"
-# What one query can have while others do not; a refused credential, for one, is not of them.
+# Errors that may affect one query and not others; a refused credential is not among them.
 _OF_ONE_QUERY = (DownloadError, ExportError, ProtocolError, ServerError, TransportError)
-# After these errors, the order for an export would fail for good.
+# After these errors, another try with the same order would always fail.
 _ORDER_LOST = (
     ConfigurationError,
     DownloadError,
@@ -94,12 +94,12 @@ _ORDER_LOST = (
 
 
 class _Drift(Exception):
-    """The pages of a query are not all of its events; the text says how that shows."""
+    """The pages of a query do not hold all of its events; the text says how that shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pulled:
-    """The answer to a query: its hours, the moment it was asked for, and its spool."""
+    """The result of a query: its hours, the time of its request, and its spool."""
 
     hours: list[FinishedHour]
     asked_at: datetime
@@ -110,15 +110,15 @@ class Sync:
     """Brings a dataset up to date.
 
     Args:
-        client: asks the service.
+        client: sends the requests.
         stop: ends every request and wait of the client.
         contents: the dataset; its lock is held.
-        span: the days, or None for all that the service has.
-        via: how hours may be asked for.
-        repull: how many of the last days to ask for in any case.
-        now: the present moment in UTC.
+        span: the days, or None for all that the service lists.
+        via: how hours may be pulled.
+        repull: how many of the last days to pull in any case.
+        now: returns the current time in UTC.
         expect: called with the number of queries before they are sent.
-        report: filled on the way, so that it is also there when the run is stopped.
+        report: filled during the run, so that it is available even when the run is stopped.
     """
 
     def __init__(
@@ -144,25 +144,25 @@ class Sync:
         self._expect = expect
         self._report = report
         self._tables = EventTables(with_texts=contents.form == "jsonl")
-        # The service's answers, and the folder for unfinished files: set by `run`.
+        # The state of the service, and the folder for unfinished files: set by `run`.
         self._service: ServiceDays
         self._folder: Path
         self._repull_began: datetime | None = None
         self._wanted: set[Hour] = set()
-        # Hours of each day that were asked for and did not come yet.
+        # The number of requested hours of each day that have not arrived.
         self._open: Counter[date] = Counter()
-        # Finished hours that wait for their day because events are held in their place.
+        # Finished hours that wait for the rest of their day, because they replace held events.
         self._waiting: dict[Hour, tuple[FinishedHour, datetime]] = {}
         self._spools: list[tuple[Query, Spool]] = []
-        # Days that are complete and do not add up to the summary, and how that shows.
+        # Complete days that do not add up to the summary, and how that shows.
         self._differing: dict[date, str] = {}
 
     def run(self) -> None:
-        """Ask the service for what is missing or changed, and commit it.
+        """Pull missing and changed hours, and commit them.
 
         Raises:
-            AdAnalyticsError: for what concerns more than one query, and whatever an observer raises
-                to end the run. What was committed before stays.
+            AdAnalyticsError: for an error that affects more than one query, and any error that an
+                observer raises to end the run. Hours committed before stay.
         """
         needs = self._find_needs()
         if not needs:
@@ -181,7 +181,7 @@ class Sync:
             for day, need in needs.items():
                 if need.doubtful and not need.asked:
                     self._compare(day)
-            # What changed may be in hours that had seemed to be as before.
+            # The change may be in hours that had seemed unchanged.
             doubtful = [hour for day in sorted(self._differing) for hour in needs[day].doubtful]
             self._fetch(dict.fromkeys(doubtful, Reason.RESTATED))
             if self._differing:
@@ -190,12 +190,12 @@ class Sync:
                 self._reject(day, difference)
             if not self._report.left:
                 self._end_repull()
-                # A kill may have left what its hours no longer need.
+                # A kill may have left pages that no hour needs any more.
                 started_queries(self._contents.store, lambda _start: False)
             self._write_report()
 
     def plan(self) -> SyncPlan:
-        """Ask what is missing or changed, as `run` does, and price it; nothing is pulled."""
+        """Find the needed hours, as `run` does, and price them; nothing is pulled."""
         asked = _asked(self._find_needs())
         queries, counts = self._queries(asked), self._counts()
         return SyncPlan(
@@ -209,7 +209,7 @@ class Sync:
     # 1. Plan
 
     def _find_needs(self) -> dict[date, DayNeed]:
-        """Ask what the service has, and compare each day with it; empty where there is nothing."""
+        """Ask the service for its days, and compare each with the dataset; empty without any."""
         self._service = self._ask_service()
         if (span := self._service.span) is None:
             return {}
@@ -232,18 +232,18 @@ class Sync:
         self._report.damaged += [f"the manifest of {day}: {problem}" for day, problem in damaged]
 
     def _plan(self, days: list[date], forced: set[Hour]) -> dict[date, DayNeed]:
-        """Compare each day with what the service says of it."""
+        """Compare each day with what the service says about it."""
         held, state, now = self._contents.manifest.day, self._service.state, self._now()
         return {day: find_need(held(day), state(day), now, force=forced) for day in days}
 
     def _lacks_answer(self, day: date) -> bool:
-        """Return whether events are held of a day that the service does not speak of."""
+        """Return whether events are held of a day that the service says nothing about."""
         state = self._service.state(day)
         silent = not state.has_data or not state.figures
         return silent and bool(self._contents.manifest.day(day).rows)
 
     def _begin_repull(self, days: list[date]) -> set[Hour]:
-        """Note a repull, and return its hours; one that was stopped leaves out what it has done."""
+        """Record a repull, and return its hours, without those that a stopped one completed."""
         if not days:
             return set()
         store, now = self._contents.store, self._now()
@@ -267,7 +267,7 @@ class Sync:
             self._contents.store.remove(REPULL)
 
     def _queries(self, asked: Mapping[Hour, Reason]) -> list[Query]:
-        """List the queries that an earlier run began, and those for the other hours."""
+        """List the queries that an earlier run began, and new ones for the other hours."""
 
         def is_usable(start: Start) -> bool:
             forced = any(asked.get(hour) is Reason.FORCED for hour in start.query.wanted)
@@ -294,7 +294,7 @@ class Sync:
         return {day: events_in(state.figures) for day, state in self._service.days.items()}
 
     def _price(self, query: Query, outlook: Outlook) -> int:
-        """Count the requests of a query, without pages that an earlier run kept."""
+        """Count the requests of a query, without the pages that an earlier run kept."""
         kept = 0
         for page in Spool(self._contents.store, query, self._basis(query)).pages():
             if page.last:
@@ -310,7 +310,7 @@ class Sync:
     # 2. Fetch
 
     def _fetch(self, asked: Mapping[Hour, Reason]) -> None:
-        """Ask for hours; a query that fails is noted and leaves the others alone."""
+        """Pull hours; a query that fails is recorded and does not affect the others."""
         if not asked:
             return
         self._wanted.update(asked)
@@ -331,13 +331,13 @@ class Sync:
                         try:
                             pulled = future.result()
                         except HourUnknown:
-                            # Asked for one by one, hours need not be named by their events.
+                            # Events of an hour that is requested separately need not name it.
                             waiting += [Query.of_hour(hour) for hour in reversed(query.wanted)]
                         except _OF_ONE_QUERY as error:
                             self._fail(query, error)
                             failures += 1
                         except Exception as error:  # noqa: BLE001  # raised below
-                            # Requests that others have sent already are not wasted.
+                            # Requests that other queries have already sent are not wasted.
                             stopped = stopped or error
                         else:
                             self._commit(query, pulled)
@@ -351,7 +351,7 @@ class Sync:
             raise stopped
 
     def _pull(self, query: Query) -> _Pulled:
-        """Pull one query; runs on a thread of its own and commits nothing."""
+        """Pull one query; runs on its own thread and commits nothing."""
         spool = Spool(self._contents.store, query, self._basis(query))
         if query.way == "export":
             return self._pull_export(query, spool)
@@ -373,7 +373,7 @@ class Sync:
         )
 
     def _pages(self, query: Query, spool: Spool) -> Iterator[Page]:
-        """Yield every page in order; a page that comes from the service is kept first."""
+        """Yield every page in order; a new page is kept before it is yielded."""
         token = None
         for page in spool.pages():
             yield page
@@ -388,7 +388,7 @@ class Sync:
             per_page=EVENTS_PER_PAGE,
             concurrency=1,
             resume=token,
-            # What does not fit together is asked for again here, and the pages are kept.
+            # Contradictory pages are requested again here, and the good ones are kept.
             on_drift="warn",
         )
         with closing(asked.text_pages()) as fresh:
@@ -400,13 +400,13 @@ class Sync:
                 yield page
 
     def _pull_export(self, query: Query, spool: Spool) -> _Pulled:
-        """Take up the export that an earlier run ordered, or order one."""
+        """Continue the export that an earlier run ordered, or order one."""
         if start := spool.start:
             try:
                 job = ExportJob.from_json(self._client, start.job)
                 return _Pulled(self._partition_export(query, job, spool), start.at, spool)
             except _ORDER_LOST as error:
-                # One that is not done in a second run either may never be.
+                # An export that is not done in a second run may never be.
                 if not (_is_lost(error) or isinstance(error, ExportTimeout)):
                     raise
         at = self._now()
@@ -434,7 +434,7 @@ class Sync:
             except ProtocolError as error:
                 if not number:
                     raise
-                # The first page was good, so what is wrong with a later one may pass.
+                # The first page was good, so a fault of a later one may be temporary.
                 raise _Drift(error.message) from error
             if total is not None and total != partition.rows:
                 came = counted(partition.rows, "event")
@@ -445,10 +445,10 @@ class Sync:
         return finished
 
     def _partition_export(self, query: Query, job: ExportJob, spool: Spool) -> list[FinishedHour]:
-        """Download the file and sort it into hours.
+        """Download the file and sort its events into hours.
 
-        Disk space is needed for the file, once more for its events as Arrow columns, and for the
-        hours; memory for what `HourPartition` holds.
+        The disk must hold the file, its events once more as Arrow columns, and the hours; the
+        memory what `HourPartition` holds.
         """
         folder = spool.folder() or self._folder
         file = job.download(folder / f"{query}.{_EXPORT_FORMAT}")
@@ -467,7 +467,7 @@ class Sync:
         return finished
 
     def _finish(self, partition: HourPartition, wanted: Iterable[Hour]) -> list[FinishedHour]:
-        """Write the files of the hours that are wanted; the others are left out."""
+        """Write the files of the wanted hours, and drop the other hours."""
         form, schema = self._contents.form, self._tables.schema
         return [
             write_hour(hour, partition.take(hour), self._folder, form, schema) for hour in wanted
@@ -476,7 +476,7 @@ class Sync:
     # 4. Commit
 
     def _commit(self, query: Query, pulled: _Pulled) -> None:
-        """Put hours in place where no events are held; the others wait for their day."""
+        """Commit hours that replace no events; the others wait for the rest of their day."""
         self._spools.append((query, pulled.spool))
         for finished in pulled.hours:
             hour = finished.hour
@@ -493,7 +493,7 @@ class Sync:
         self._clear_spools()
 
     def _clear_spools(self) -> None:
-        """Drop what is kept of queries whose hours are committed or rejected."""
+        """Remove the kept pages of queries whose hours are committed or rejected."""
         done = [each for each in self._spools if not self._waiting.keys() & {*each[0].wanted}]
         for each in done:
             self._spools.remove(each)
@@ -502,7 +502,7 @@ class Sync:
     # 5. Compare
 
     def _compare(self, day: date) -> None:
-        """Compare a complete day with the summary; when it adds up, commit the hours that wait."""
+        """Compare a complete day with the summary; if it adds up, commit its waiting hours."""
         self._differing.pop(day, None)
         state, held = self._service.state(day), self._contents.manifest.day(day)
         waiting = {hour: each for hour, each in self._waiting.items() if hour.day == day}
@@ -511,7 +511,7 @@ class Sync:
             difference = _difference_of(record.totals, record.rows, state)
             confirmed = list(hours_of(day))
         else:
-            # The summary of a day that is not over is older than the answers to come: it may
+            # The summary of a day that is not over is older than the responses to come: it may
             # state fewer events than there are. Hours that have not started may have some, too.
             shrunk = [
                 hour
@@ -534,7 +534,7 @@ class Sync:
         self._contents.save([day])
 
     def _ask_again(self, asked_twice: set[date]) -> None:
-        """Compare days with a new summary, and ask once more for those that still differ."""
+        """Compare days with a new summary, and pull those that still differ once more."""
         self._service = self._ask_service()
         for day in [*self._differing]:
             self._compare(day)
@@ -546,26 +546,26 @@ class Sync:
         self._fetch(dict.fromkeys(hours, Reason.RESTATED))
 
     def _hours_again(self, day: date) -> list[Hour]:
-        """List what to ask for again: of a day that is over all hours, else only doubtful ones."""
+        """List the hours to pull again: all of a day that is over, otherwise the doubtful ones."""
         if self._complete_record(day).is_settled:
             return [*hours_of(day)]
         waiting = {hour for hour in self._waiting if hour.day == day}
         return sorted(waiting.union(self._contradicted_hours(day)))
 
     def _contradicted_hours(self, day: date) -> list[Hour]:
-        """List the hours without events, if the day has fewer than the summary says."""
+        """List the hours without events, if the day has fewer events than the summary states."""
         record, stated = self._complete_record(day), events_in(self._service.state(day).figures)
         found = events_in(record.totals.counts) if record.totals else record.rows
         empty = [hour for hour, of in record.hours.items() if not of.rows]
         return [Hour(day, hour) for hour in empty] if found < stated else []
 
     def _complete_record(self, day: date) -> DayRecord:
-        """Return the record that a day would have if its waiting hours were committed, too."""
+        """Return the record that a day would have with its waiting hours committed."""
         waiting = {hour: _record_of(*each) for hour, each in self._waiting.items()}
         return self._contents.manifest.day(day).updated(waiting)
 
     def _reject(self, day: date, difference: str) -> None:
-        """Keep the events that were held, report the day, and let the next sync begin with it."""
+        """Keep the events held before, report the day, and let the next sync begin with it."""
         rejected = [hour for hour in self._wanted if hour.day == day]
         for hour in rejected:
             self._waiting.pop(hour, None)
@@ -605,7 +605,7 @@ def _asks_for_work(need: DayNeed) -> bool:
 
 
 def _is_lost(error: AdAnalyticsError) -> bool:
-    """Return whether an order cannot be taken up again."""
+    """Return whether an export order cannot be continued."""
     if isinstance(error, DownloadError):
         return error.part is None
     return not isinstance(error, ExportTimeout)
@@ -626,6 +626,6 @@ def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:
     if totals is not None:
         found = totals.differences(state.figures)
         return f"{found[0]}, and {len(found) - 1} more" if len(found) > 1 else "".join(found)
-    # The events do not show what the summary counts, but there cannot be fewer.
+    # The events lack the fields that the summary counts, but their number is a lower bound.
     stated = events_in(state.figures)
     return f"{counted(rows, 'event')} instead of {stated:,}" if rows < stated else ""

@@ -1,4 +1,4 @@
-"""Events as Arrow tables of one schema: read from JSON lines and CSV, measured, written as text."""
+"""Events as Arrow tables of one schema: read from JSON lines and CSV, added up, written as text."""
 
 import threading
 from array import array
@@ -21,21 +21,21 @@ Table = Any
 """A `pyarrow.Table`; pyarrow has no types."""
 
 TEXT = "_text"
-"""The column of the events' own texts, in tables that carry them."""
+"""The column of the events' received texts, in tables that carry them."""
 
 CSV_BLOCK = 1024 * 1024
-"""Bytes of a CSV file that are read at a time, and so the longest row that can be read."""
+"""Bytes of a CSV file that are read at a time, which limits the length of a row."""
 
 _PAIRS = "key_values"
-# Seconds come with their three digits, since the times count milliseconds.
+# Seconds have three decimals, because the times count milliseconds.
 _RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class EventTables:
-    """Makes tables of events, with the documented columns; others are left out.
+    """Makes tables of events with the documented columns; other columns are left out.
 
     Args:
-        with_texts: let tables of JSON lines carry the lines, too, in the column `TEXT`.
+        with_texts: keep the line of each event in the column `TEXT`, for tables of JSON lines.
     """
 
     def __init__(self, *, with_texts: bool = False) -> None:
@@ -47,9 +47,9 @@ class EventTables:
         """Read JSON lines.
 
         Raises:
-            ProtocolError: for a line that is no event, or a value that its column cannot hold.
+            ProtocolError: for a line that is not an event, or a value that its column cannot hold.
         """
-        # One at a time: the reader needs several times the memory of a page.
+        # One thread at a time: the reader needs several times the memory of a page.
         with self._reading:
             batch = jsonl_batch(body, self.schema.names)
         table = pa.Table.from_batches([batch])
@@ -61,7 +61,7 @@ class EventTables:
     def from_csv(self, source: Path | BinaryIO) -> Iterator[Table]:
         """Read a CSV file with a header, in its order, in the memory of a few blocks.
 
-        An empty cell is null, and so is the whole column where there is none; "" is an empty text.
+        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text.
 
         Raises:
             ProtocolError: for a cell that its column cannot hold exactly.
@@ -105,7 +105,7 @@ class EventTables:
 
 
 def totals_of(table: Table) -> Totals | None:
-    """Add up the events that are not filtered; None where they do not show type and filter."""
+    """Add up the events that are not filtered; None if they lack the type or the filter flag."""
     if table.num_rows and _has_nulls(table, "event_type", "is_filtered"):
         return None
     counted = table.select(["event_type", "revenue", "cost"])
@@ -117,7 +117,7 @@ def totals_of(table: Table) -> Totals | None:
 
 
 def is_of_hour(table: Table, hour: Hour) -> bool:
-    """Return whether every event is of `hour`, as far as the events say."""
+    """Return whether every event is of `hour`; also true when some do not state their hour."""
     if not table.num_rows or _has_nulls(table, "event_date", "event_hour"):
         return True
     hours = pc.min_max(table["event_hour"]).as_py()
@@ -126,7 +126,7 @@ def is_of_hour(table: Table, hour: Hour) -> bool:
 
 
 def hour_keys(table: Table) -> "pa.Array | None":
-    """Number the hour of each event, from 1970 on; None where some events do not say it."""
+    """Number the hour of each event, from 1970 on; None if some events do not state it."""
     if _has_nulls(table, "event_date", "event_hour"):
         return None
     days = table["event_date"].cast(pa.int32())
@@ -140,33 +140,33 @@ def int32(value: int) -> "pa.Scalar":
 
 
 class Ids:
-    """The ids of one hour, to find events that came twice; about 100 bytes an event."""
+    """The ids of one hour, to find repeated events; about 100 bytes an event."""
 
     def __init__(self) -> None:
         self._chunks: list[Any] = []
 
     def add(self, table: Table) -> None:
-        """Note the ids of a table."""
+        """Add the ids of a table."""
         # A copy: a column may share its memory with all others of its table.
         ids = table["event_id"].chunks
         self._chunks.append(pa.concat_arrays([*ids, ids[0].slice(0, 0)]))
 
     def repeated(self) -> int:
-        """Count the events whose id an earlier one has; events without an id never count."""
+        """Count the events with the id of an earlier one; events without an id never count."""
         ids = pa.chunked_array(self._chunks, pa.string())
         known = len(ids) - ids.null_count
         return int(known - pc.count_distinct(ids, mode="only_valid").as_py())
 
 
 def to_jsonl(table: Table) -> Iterator[bytes]:
-    """Write each event as a line of JSON, with the digits and times that the service writes."""
+    """Write each event as a line of JSON, with digits and times as the service writes them."""
     for row in _readable(table).to_pylist():
         pairs = row.get(_PAIRS)
         yield utf8(json_text({**row, _PAIRS: dict(pairs) if pairs is not None else None})) + b"\n"
 
 
 def to_cells(table: Table) -> Table:
-    """Make a table of text, the cells of a CSV: null stays null, pairs are compact JSON."""
+    """Make a table of text, with the cells of a CSV: null stays null, pairs are compact JSON."""
     readable = _readable(table)
     columns = []
     for name in readable.column_names:
@@ -182,7 +182,7 @@ def _has_nulls(table: Table, *names: str) -> bool:
 
 
 def _readable(table: Table) -> Table:
-    """Put text in place of times, dates and money; numbers and flags stay."""
+    """Replace times, dates and money by text; numbers and flags stay."""
     columns = []
     for field in table.schema:
         column = table[field.name]
@@ -197,7 +197,7 @@ def _readable(table: Table) -> Table:
 
 
 def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """Write amounts plainly, where Arrow would write 1E-9; each different one is written once."""
+    """Write amounts in plain notation, where Arrow would write 1E-9; each distinct one once."""
     chunks = []
     for chunk in column.dictionary_encode().chunks:
         texts = [format(each, "f") for each in chunk.dictionary.to_pylist()]

@@ -1,4 +1,4 @@
-"""Counts and money of events, in the terms of a summary: to compare a dataset with the service."""
+"""Counts and money of events, as a summary states them: to compare a dataset with the service."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ COLUMN_OF_TYPE = {
 _COUNTS = frozenset(COLUMN_OF_TYPE.values())
 
 Figures = Mapping[str, int | Decimal]
-"""Counts and money by the name of their column in a summary."""
+"""Counts and money by the name of their summary column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Events by column of a summary, and exact money; filtered events are left out.
+    """Events by summary column, and exact money; filtered events are left out.
 
     Examples:
         >>> Totals({"clicks": 2}, revenue=Decimal("0.5")) + Totals({"clicks": 1})
@@ -58,7 +58,7 @@ class Totals:
         return total
 
     def differences(self, stated: Figures) -> list[str]:
-        """Describe each stated figure that is another one here; empty when all agree.
+        """Describe each stated figure that differs here; empty when all agree.
 
         Examples:
             >>> Totals({"clicks": 2}).differences({"clicks": 3, "revenue": Decimal(0)})
@@ -72,7 +72,7 @@ class Totals:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Return an object for a manifest; money is text with all its digits."""
+        """Return the JSON object for a manifest; money is text with all its digits."""
         counts = {name: count for name, count in self.counts.items() if count}
         return {"counts": counts, "revenue": str(self.revenue), "cost": str(self.cost)}
 
@@ -96,14 +96,14 @@ NOTHING: Figures = {
 
 
 def stated_figures(row: Mapping[str, Any]) -> Figures:
-    """Pick the figures that a row of a summary states, without missing or odd columns."""
+    """Pick the figures that a summary row states, without missing or malformed columns."""
     counts = {name: row[name] for name in COLUMN_OF_TYPE.values() if _is_count(row.get(name))}
     money = {name: row[name] for name in ("revenue", "cost") if isinstance(row.get(name), Decimal)}
     return {**counts, **money}
 
 
 def events_in(figures: Figures) -> int:
-    """Count the events that figures state."""
+    """Count the events in figures."""
     return sum(int(figure) for name, figure in figures.items() if name in _COUNTS)
 
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class Verification:
-    """Looks at every file of a dataset, an hour at a time.
+    """Checks every file of a dataset, an hour at a time.
 
     Args:
         contents: the dataset; its lock is held.
-        now: the present moment in UTC.
-        until: the last day that the dataset is meant to hold; None for the last one that is over,
-            or that it holds something of.
+        now: returns the current time in UTC.
+        until: the last day that the dataset should hold; None for the last one that is over, or a
+            later one of which it holds something.
     """
 
     def __init__(self, contents: Contents, now: Callable[[], datetime], until: date | None) -> None:
@@ -58,7 +58,7 @@ class Verification:
         return VerifyReport(self._hours, self._events, problems)
 
     def _check_files(self) -> Iterator[Problem]:
-        """Describe what is wrong with the files, the manifest and the events."""
+        """Describe the problems of the files, the manifest and the events."""
         form, known = self._contents.form, set()
         sizes = self._contents.store.sizes(DATA)
         for day in self._manifest.days():
@@ -75,7 +75,7 @@ class Verification:
                     known.add(part_name(hour, form))
                     yield from self._check_hour(hour, record, sizes)
         strays = _strays(sizes.keys() - known, form, self._now())
-        # Of a day whose manifest is damaged nothing is known, so each of its files would be one.
+        # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
 
     def _check_hour(
@@ -89,7 +89,7 @@ class Verification:
             return
         self._totals[hour.day] = None
         what = f"{name} is {'missing' if size is None else 'corrupt (checksum mismatch)'}"
-        # A sync looks at names and sizes, not at bytes.
+        # A sync compares names and sizes, not bytes.
         cure: Cure = "repull" if size == record.size else "sync"
         yield Problem(hour.day, what, hour.hour, cure)
 
@@ -155,10 +155,10 @@ class Verification:
     def _compare_with_exports(
         self, client: "Client", broken: Iterable[date | None]
     ) -> Iterator[Problem]:
-        """Compare every event of days that were over when they were pulled with a bulk export.
+        """Compare days that were over when they were pulled with a bulk export, event by event.
 
-        Days that are `broken` anyway are left out. Memory holds one hour, twice; disk space is
-        needed for the file of at most `DAYS_PER_EXPORT` days and once more for its events.
+        Days in `broken` are left out. Memory holds one hour, twice; the disk must hold the file of
+        at most `DAYS_PER_EXPORT` days, and its events once more.
         """
         days = {day for day in self._manifest.days() if self._manifest.day(day).is_settled}
         for first, last in _bounded(runs_of_days(days.difference(broken))):
@@ -194,7 +194,7 @@ def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
 
 
 def _difference(mine: Table, theirs: Table) -> str:
-    """Describe how two sets of events differ, whatever their order; empty when they do not."""
+    """Describe how two sets of events differ, whatever their order; empty when they agree."""
     if mine.num_rows != theirs.num_rows:
         return f"has {counted(mine.num_rows, 'event')}, but the export has {theirs.num_rows:,}"
     mine, theirs = mine.sort_by("event_id"), theirs.sort_by("event_id")
@@ -204,15 +204,15 @@ def _difference(mine: Table, theirs: Table) -> str:
 
 def _is_same(mine: Table, theirs: Table) -> bool:
     if mine.type == pa.string():
-        # A csv that does not quote an empty text cannot tell it from null.
+        # A CSV that does not quote an empty text cannot distinguish it from null.
         mine, theirs = pc.fill_null(mine, ""), pc.fill_null(theirs, "")
     return bool(mine.equals(theirs))
 
 
 def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[Problem]:
-    """Describe files under data that were never committed; readers would take them for events.
+    """Describe files under `data` that were never committed; readers would take them for events.
 
-    A sync replaces one that has the name of a part, once its hour is over, and leaves others alone.
+    A sync replaces one with the name of a part, once its hour is over, and leaves others alone.
     """
     for name in sorted(names):
         day = name.partition("date=")[2].partition("/")[0]
