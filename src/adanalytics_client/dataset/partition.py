@@ -98,7 +98,7 @@ def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
     keys = hour_keys(table)
     if keys is None:
         raise HourUnknown(
-            "Some events have no event_date and event_hour; pull by pages asks for each hour alone."
+            "Some events have no event_date and event_hour, so their hours are unknown."
         )
     runs = pc.run_end_encode(keys)
     values, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
