@@ -1,6 +1,7 @@
 """`adanalytics verify`: check that a dataset is complete and matches the service."""
 
 import shlex
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,11 @@ def run(
 def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
     """The cheapest commands that fix every day with a problem."""
     lines = []
+    changed = [problem.changed for problem in report.problems if problem.changed]
+    if "://" not in place and 0 < len(changed) <= _MOST_RUNS:
+        lines.append(shlex.join(["rm", *(f"{place.rstrip('/')}/{name}" for name in changed)]))
+        seen = [replace(each, cure="sync") if each.changed else each for each in report.problems]
+        report = replace(report, problems=seen)
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
         few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
         for first, last in few:

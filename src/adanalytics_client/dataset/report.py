@@ -116,6 +116,8 @@ class Problem:
             necessary, `repull` if it would not find it, `delete` for a file.
         missing: whether the service has something that was never pulled; otherwise something that
             was pulled is wrong.
+        changed: the name, below the dataset, of a part whose bytes changed. Without that file, a
+            sync of the day pulls only its hour; empty for any other problem.
 
     Examples:
         >>> print(Problem(date(2026, 1, 15), "3 of 24 hours are missing", missing=True))
@@ -127,6 +129,7 @@ class Problem:
     hour: int | None = None
     cure: Cure = "repull"
     missing: bool = False
+    changed: str = ""
 
     def __str__(self) -> str:
         if self.day is None:

@@ -18,7 +18,7 @@ from adanalytics_client.dataset.manifest import NEVER, DayRecord, HourRecord
 from adanalytics_client.dataset.partition import HourPartition
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
-from adanalytics_client.dataset.report import Cure, Problem, VerifyReport, runs_of_days
+from adanalytics_client.dataset.report import Problem, VerifyReport, runs_of_days
 from adanalytics_client.dataset.spool import started_queries
 from adanalytics_client.dataset.tables import EventTables, Ids, Table, is_of_hour, totals_of
 from adanalytics_client.dataset.totals import Totals
@@ -89,9 +89,11 @@ class Verification:
             return
         self._totals[hour.day] = None
         what = f"{name} is {'missing' if size is None else 'corrupt (checksum mismatch)'}"
-        # A sync compares names and sizes, not bytes.
-        cure: Cure = "repull" if size == record.size else "sync"
-        yield Problem(hour.day, what, hour.hour, cure)
+        if size == record.size:
+            # A sync compares names and sizes, not bytes.
+            yield Problem(hour.day, what, hour.hour, cure="repull", changed=name)
+        else:
+            yield Problem(hour.day, what, hour.hour, cure="sync")
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
         ids, rows, totals, strange = Ids(), 0, self._totals[hour.day], 0

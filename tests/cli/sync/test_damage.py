@@ -138,11 +138,11 @@ def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told", "repull"),
+    ("harm", "told"),
     [
-        (delete, "is missing", ""),
-        (cut, "is corrupt (checksum mismatch)", ""),
-        (flip, "is corrupt (checksum mismatch)", " --repull 1"),
+        (delete, "is missing"),
+        (cut, "is corrupt (checksum mismatch)"),
+        (flip, "is corrupt (checksum mismatch)"),
     ],
 )
 def test_verify_names_a_broken_part_and_mends_it(
@@ -151,17 +151,29 @@ def test_verify_names_a_broken_part_and_mends_it(
     held: Held,
     harm: Callable[[Path], None],
     told: str,
-    repull: str,
 ) -> None:
     harm(dataset / PART)
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
     assert result.stdout == f"2026-01-15T13  {PART} {told}\n"
-    (command,) = commands_in(result.stderr)
-    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset}{repull}"
+    *before, command = commands_in(result.stderr)
+    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset}"
+    if before:
+        assert (before, harm) == ([f"rm {dataset / PART}"], flip)
+        delete(dataset / PART)
+    shop.asked()
     assert shop.run(*shlex.split(command)[1:]).exit_code == 0
+    assert shop.asked()["events"] == 1
     assert shop.run("verify", dataset).exit_code == 0
     assert held(dataset) == shop.rows()
+
+
+def test_many_changed_parts_are_pulled_again_by_day(shop: Shop, dataset: Path) -> None:
+    """A command that names each of them would be longer than a terminal."""
+    for hour in range(4):
+        flip(dataset / PART.replace("13", f"{hour:02}"))
+    (command,) = commands_in(shop.run("verify", dataset).stderr)
+    assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset} --repull 1"
 
 
 def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:

@@ -90,6 +90,10 @@ def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
     assert result.exit_code == 0
     assert "Damaged, pulled again: data/date=2026-01-15/hour=13" in result.stderr
     assert shop.run("verify", place, "--until", "2026-01-15").exit_code == 0
+    content = files_of(place).cat_file(part.partition("://")[2])
+    files_of(place).pipe_file(part.partition("://")[2], content[:-1] + b"?")
+    told = shop.run("verify", place, "--until", "2026-01-15").stderr
+    assert f"To fix: adanalytics sync 2026-01-15 2026-01-15 --to {place} --repull 1\n" in told
 
 
 def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(

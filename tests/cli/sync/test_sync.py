@@ -263,6 +263,7 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
             "hour": 13,
             "cure": "sync",
             "missing": False,
+            "changed": "",
         }
     ]
     assert shop.sync("--to", folder, "-f", "csv", "-f", "jsonl").exit_code == 2
