@@ -88,7 +88,7 @@ class Verification:
                 yield Problem(hour.day, what, hour.hour)
             return
         self._totals[hour.day] = None
-        what = f"{name} is {'missing' if size is None else 'corrupt (checksum mismatch)'}"
+        what = f"{name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
         if size == record.size:
             # A sync compares names and sizes, not bytes.
             yield Problem(hour.day, what, hour.hour, cure="repull", changed=name)

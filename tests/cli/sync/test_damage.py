@@ -140,7 +140,7 @@ def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
-        (delete, "is missing"),
+        (delete, "was deleted"),
         (cut, "is corrupt (checksum mismatch)"),
         (flip, "is corrupt (checksum mismatch)"),
     ],

@@ -259,7 +259,7 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
     assert told["problems"] == [
         {
             "day": FIRST,
-            "what": "data/date=2026-01-15/hour=13/part-0.jsonl is missing",
+            "what": "data/date=2026-01-15/hour=13/part-0.jsonl was deleted",
             "hour": 13,
             "cure": "sync",
             "missing": False,
