@@ -105,5 +105,5 @@ def test_days_to_come_are_not_asked_for(
     assert sorted({*asked}) == ["2026-01-19", "2026-01-20", "2026-01-21"]
     assert len(asked) == 3 * 24
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
-    assert (plan.stderr, json.loads(plan.stdout)["ways"][0]["requests"]) == ("", 3 * 24)
+    assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", 3 * 24)
     assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events, ")

@@ -22,11 +22,13 @@ def test_a_record_in_a_pipe(run: Run, service: LocalServer) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert operations(service) == ["summary"]
     record = json.loads(result.stdout)
-    ways = {way["way"]: way for way in record["ways"]}
+    ways = {price["split"] or price["via"]: price for price in record["prices"]}
     assert [*ways] == ["hourly", "auto", "export"]
     assert (ways["hourly"]["requests"], ways["auto"]["requests"]) == (744, 1)
     assert (record["start"], record["end"]) == ("2025-12-20", "2026-01-19")
-    assert (record["choice"], record["why"]) == ("auto", "1 request instead of 744")
+    assert [price["via"] for price in record["prices"]] == ["pages", "pages", "export"]
+    assert record["recommended"] == ways["auto"]
+    assert record["why"] == "1 request instead of 744"
     assert (record["spent_requests"], record["days"]) == (1, 2)
     assert 3_500 < record["events"] < 4_000
     assert ways["auto"]["bytes"] == record["events"] * 637
@@ -87,9 +89,9 @@ def test_pages_that_would_wait_are_weighed_against_an_export(
         monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
         monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
         record = json.loads(run("plan", "2025-11", "2025-12", "-f", "json").stdout)
-    hourly = record["ways"][0]
+    hourly = record["prices"][0]
     assert (hourly["requests"], hourly["waits_seconds"]) == (61 * 24, 3600)
-    assert record["choice"] == "auto"
+    assert record["recommended"]["split"] == "auto"
 
 
 def test_a_refused_key_is_told(run: Run, service: LocalServer) -> None:

@@ -80,7 +80,7 @@ plan = ExampleCommand(
     examples=[
         "adanalytics plan 2026-01",
         "adanalytics plan -30d",
-        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .choice",
+        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .recommended.command",
     ],
     connects=True,
 )

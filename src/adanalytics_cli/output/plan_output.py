@@ -21,6 +21,7 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
     """The estimate as plain values; `spent` is the requests that it cost."""
     found = prices(estimate, quota)
     choice = choose(estimate, found)
+    entries = {price.way: _entry(price, estimate) for price in found}
     return {
         "start": str(estimate.start),
         "end": str(estimate.end),
@@ -28,8 +29,8 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
         "days": estimate.days,
         "spent_requests": spent,
         "quota": {"limit": quota.limit, "remaining": quota.remaining},
-        "ways": [_way(price, estimate) for price in found],
-        "choice": choice.way,
+        "prices": [*entries.values()],
+        "recommended": entries[choice.way],
         "why": choice.why,
     }
 
@@ -37,24 +38,25 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
 def write_plan_table(record: Record, invocation: Invocation) -> None:
     """A row for each way; below them the events, the quota, the assumptions and the advice."""
     columns = [
-        Column("way", "via", lambda way: "export" if way == "export" else "pages"),
-        Column("way", "split", lambda way: "-" if way == "export" else str(way)),
+        Column("via", "via"),
+        Column("split", "split"),
         Column("requests", "requests", count, to_the_right=True),
         Column("bytes", "size", lambda size: _or_dash(size, in_bytes), to_the_right=True),
         Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
         Column("waits_seconds", "waiting", _waiting, to_the_right=True),
     ]
     terminal = look_at(sys.stdout, invocation.color, os.environ)
-    click.echo(render_table(columns, record["ways"], terminal), nl=False)
-    command = next(way["command"] for way in record["ways"] if way["way"] == record["choice"])
+    click.echo(render_table(columns, record["prices"], terminal), nl=False)
+    best = record["recommended"]
     click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
-    choice = "an export" if record["choice"] == "export" else f"--split {record['choice']}"
-    click.echo(f"Recommended: {choice}, {record['why']}.\n  {command}")
+    choice = f"--split {best['split']}" if best["split"] else "an export"
+    click.echo(f"Recommended: {choice}, {record['why']}.\n  {best['command']}")
 
 
-def _way(price: Price, estimate: Estimate) -> dict[str, Any]:
+def _entry(price: Price, estimate: Estimate) -> dict[str, Any]:
     return {
-        "way": price.way,
+        "via": "export" if price.way == "export" else "pages",
+        "split": None if price.way == "export" else price.way,
         "requests": price.requests,
         "bytes": price.size,
         "seconds": None if price.seconds is None else round(price.seconds),
