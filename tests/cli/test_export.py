@@ -123,7 +123,7 @@ def test_an_export_started_now_and_fetched_later(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:
     job, target = tmp_path / "day.job", tmp_path / "day.jsonl"
-    words = ("-v", "export", "2026-01-15", "-f", "jsonl")
+    words = ("-v", "export", "2026-01-15", "-f", "jsonl", "-f", "jsonl")
     started = run(*words, "--no-wait", "--job", str(job))
     assert (started.exit_code, started.stdout) == (0, "")
     assert f"adanalytics export --job {job}" in started.stderr

@@ -65,7 +65,9 @@ def file_format_option(known: Sequence[str], summary: str) -> click.Option:
 def _file_format(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> str | None:
-    formats = [value for value in values if _note_json(context, parameter, value) != "json"]
+    formats = [
+        value for value in dict.fromkeys(values) if _note_json(context, parameter, value) != "json"
+    ]
     if len(formats) > 1:
         raise click.UsageError(f"Give one file format, not {' and '.join(formats)}.")
     return next(iter(formats), None)
