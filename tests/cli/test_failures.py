@@ -102,6 +102,9 @@ def test_the_numbers_scripts_depend_on() -> None:
         (["events", "today", "-o", "."], {}, 2, ". is a directory"),
         (["events", "today", "-o", "no/day.csv"], {}, 2, "the folder no"),
         (["export", "today", "--timeout", "0"], {}, 2, "give a number above 0, not '0'."),
+        (["export", "today", "--timeout", "inf"], {}, 2, "give a number above 0, not 'inf'."),
+        (["sync", "--to", "new", "--deadline", "nan"], {}, 2, "a number above 0, not 'nan'."),
+        (["dates", "--max-wait", "nan"], {}, 2, "give a number 0 or more, not 'nan'."),
         (["events", "today", "--no-such"], {}, 2, "--no-such"),
     ],
 )

@@ -1,5 +1,6 @@
 """Numbers as values of options, with their bounds in words."""
 
+import math
 from typing import Any
 
 import click
@@ -25,7 +26,7 @@ class WholeNumber(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number of at least `min`, or above it with `min_open`."""
+    """A finite number of at least `min`, or above it with `min_open`."""
 
     def convert(
         self,
@@ -35,9 +36,13 @@ class Number(click.FloatRange):
     ) -> float:
         """Read the number; raises click.BadParameter for another one and for other text."""
         try:
-            return super().convert(value, param, ctx)
+            number = super().convert(value, param, ctx)
         except click.BadParameter:
+            number = math.nan
+        # For click, inf and nan lie in every range that has no maximum.
+        if not math.isfinite(number):
             self.fail(f"give a number {_bounds(self)}, not '{value}'.", param, ctx)
+        return number
 
     def _describe_range(self) -> str:
         return _bounds(self)
