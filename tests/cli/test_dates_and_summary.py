@@ -248,26 +248,42 @@ def test_cents_are_for_a_terminal(
 
 
 def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -> None:
-    """From the first day asked for until today, which is 2026-01-20."""
-    words = ["summary", "2026-01-14", "2026-01-31", "-g", "day"]
-    days = [f"2026-01-{day}" for day in range(14, 21)]
+    """From the first day with data until today, which is 2026-01-20."""
+    words = ["summary", "2020-01-01", "2026-01-31", "-g", "day"]
+    days = [f"2026-01-{day}" for day in range(15, 21)]
     *lines, total, _ = run(*words, "-f", "table").stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == days
-    assert [line for line in lines if line.split()[1] != "-"] == lines[1:3]
+    assert [line for line in lines if line.split()[1] != "-"] == lines[:2]
     assert total.startswith("total")
     chart = run(*words, "--chart").stdout.splitlines()
-    assert [line.split()[0] for line in chart[1:8]] == days
-    assert [line for line in chart[1:8] if line.split()[1] != "-"] == chart[2:4]
+    assert [line.split()[0] for line in chart[1:7]] == days
+    assert [line for line in chart[1:7] if line.split()[1] != "-"] == chart[1:3]
     assert run(*words).stdout.count("\n") == 3
-    (best, none) = run(*words, "-f", "table", "--sort", "date", "--top", "2").stdout.splitlines()[
-        2:4
-    ]
-    assert (best.split()[:2], none.split()[0]) == ([days[0], "-"], days[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "days", "note"),
+    [
+        (["--sort", "date"], ["2026-01-15", "2026-01-16", "total"], "UTC."),
+        (["--sort", "date", "--top", "1"], ["2026-01-15", "total"], "UTC. 1 of 2 rows."),
+    ],
+)
+def test_sorted_days_have_no_gaps(
+    run: Run, service: LocalServer, words: list[str], days: list[str], note: str
+) -> None:
+    shown = run("summary", "2026-01", "-g", "day", "-f", "table", *words).stdout.splitlines()
+    assert [line.split()[0] for line in shown[2:-1]] == days
+    assert shown[-1].endswith(note)
+
+
+def test_a_period_without_any_data_has_no_rows(run: Run, service: LocalServer) -> None:
+    words = ["summary", "2020-01-01", "2020-12-31", "-g", "day", "-f", "table"]
+    assert "2020" not in run(*words).stdout
 
 
 def test_rows_of_unknown_days_leave_no_gaps() -> None:
     summary = Summary.model_validate({"rows": [{"day": "2026-01-15", "clicks": 5}]})
-    assert fill_gaps(summary, date(2026, 1, 14), date(2026, 1, 16)) is summary
+    assert fill_gaps(summary, date(2026, 1, 16)) is summary
 
 
 def test_totals_of_another_shape_are_no_row() -> None:

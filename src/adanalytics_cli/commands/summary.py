@@ -64,8 +64,8 @@ def run(
 
     invocation = current_invocation(context)
     check_names(answer, group_by, [*columns, *([sort] if sort else [])])
-    if group_by == "day" and form == "table":
-        answer = fill_gaps(answer, first, min(last, invocation.clock().date()))
+    if group_by == "day" and form == "table" and not (sort or top):
+        answer = fill_gaps(answer, min(last, invocation.clock().date()))
     before = len(answer.rows)
     if sort or top:
         answer = sort_rows(answer, sort or "revenue", top)

@@ -80,15 +80,15 @@ def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) 
             raise click.UsageError(f"The summary has no column '{name}'. {hint}")
 
 
-def fill_gaps(summary: "Summary", first: date, last: date) -> "Summary":
-    """The summary by day, with an empty row for each day without data.
+def fill_gaps(summary: "Summary", last: date) -> "Summary":
+    """The summary by day, with an empty row for each day without data, from the first with data.
 
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
     held = {row.date: row for row in summary.rows if row.date}
-    if len(held) < len(summary.rows):
+    if not held or len(held) < len(summary.rows):
         return summary
-    days = map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1))
+    days = map(date.fromordinal, range(min(held).toordinal(), last.toordinal() + 1))
     filled = {day: SummaryRow(date=day) for day in days} | held
     return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
 
