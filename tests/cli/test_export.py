@@ -19,7 +19,11 @@ from adanalytics_server.local import LocalServer, Sample
 Run = Callable[..., Result]
 
 
-def test_csv_to_a_file(run: Run, service: LocalServer, folder: Path) -> None:
+def test_csv_to_a_file(
+    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A file needs no scratch folder, which a kill would leave behind.
+    monkeypatch.setattr("tempfile.mkdtemp", None)
     target = folder / "january.csv"
     result = run("export", "2026-01", "-o", str(target))
     assert (result.exit_code, result.stdout) == (0, "")

@@ -4,6 +4,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -179,7 +180,7 @@ def run(
     if job and not kept and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
     begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
-    with connect(context) as (client, progress), tempfile.TemporaryDirectory() as scratch:
+    with connect(context) as (client, progress), ExitStack() as stack:
         export = begin(client)
         if job and not kept:
             # Only the owner may read the addresses, which may be signed.
@@ -189,9 +190,10 @@ def run(
             progress.finish()
             _show_started(export, job, context)
             return
-        # A file for stdout or a pipe is checked completely before its first byte is written.
-        streamed = output is None or is_device(output)
-        target = output if output and not streamed else Path(scratch) / "export"
+        target = output
+        if target is None or is_device(target):
+            # A file for stdout or a pipe is checked completely before its first byte is written.
+            target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "export"
         try:
             export.wait(timeout=timeout)
             with naming(output):
@@ -206,7 +208,7 @@ def run(
             ) from None
         progress.finish()
         size = target.stat().st_size
-        if streamed:
+        if target != output:
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
     if as_json:
