@@ -126,16 +126,17 @@ def operations(server: LocalServer) -> list[str | None]:
 def test_an_export_started_now_and_fetched_later(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:
-    job, target = tmp_path / "day.job", tmp_path / "day.jsonl"
-    words = ("-v", "export", "2026-01-15", "-f", "jsonl", "-f", "jsonl")
+    job, target = tmp_path / "day.job", tmp_path / "day.jsonl.gz"
+    words = ("-v", "export", "2026-01-15", "-f", "jsonl", "-f", "jsonl", "--compression", "gzip")
     started = run(*words, "--no-wait", "--job", str(job))
     assert (started.exit_code, started.stdout) == (0, "")
-    assert f"adanalytics export --job {job}" in started.stderr
+    again = started.stderr.splitlines()[-1].partition("adanalytics ")[2]
+    assert again == f"export --job {job} -o events.jsonl.gz"
     assert (job.stat().st_mode & 0o777, target.exists()) == (0o600, False)
     assert slow.api_key not in job.read_text()
     slow.journal.clear()
     assert run("export", "--job", str(job), "-o", str(target)).exit_code == 0
-    assert len(target.read_text().splitlines()) == 50
+    assert len(gzip.decompress(target.read_bytes()).splitlines()) == 50
     assert "start_export" not in operations(slow)
 
 

@@ -201,10 +201,9 @@ def run(
         except KeyboardInterrupt:
             if job is None:
                 raise
-            again = shlex.join(_again(context, job, output))
             raise Interrupted(
                 "Interrupted. The export continues.",
-                remedy=f"Fetch it with: {again}",
+                remedy=f"Fetch it with: {_again(context, export, job, output)}",
             ) from None
         progress.finish()
         size = target.stat().st_size
@@ -232,17 +231,20 @@ def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], Export
     return take_up
 
 
-def _again(context: click.Context, job: Path, output: Path | None) -> list[str]:
-    """The command line that fetches a saved export."""
+def _again(
+    context: click.Context, export: "ExportJob", job: Path, output: Path | None = None
+) -> str:
+    """The command line that fetches a saved export to a file, as a terminal requires."""
+    suffix = export.order.format + (".gz" if export.order.compression == "gzip" else "")
     words = [*current_invocation(context).program(), "export", "--job", str(job)]
-    return words if output is None else [*words, "-o", str(output)]
+    return shlex.join([*words, "-o", str(output or f"events.{suffix}")])
 
 
 def _show_started(export: "ExportJob", job: Path | None, context: click.Context) -> None:
     if job is None or current_invocation(context).as_json:
         click.echo(export.to_json())
     if job:
-        remark(f"Export started. Fetch it with: {shlex.join(_again(context, job, None))}", context)
+        remark(f"Export started. Fetch it with: {_again(context, export, job)}", context)
 
 
 def _record(
