@@ -29,8 +29,8 @@ def connect(
 ) -> Iterator[tuple["Client", "Progress"]]:
     """A client for the service named by option, environment or profile, and its progress.
 
-    Without `live` no line is redrawn, because the data go to the same terminal. Without `waits` a
-    used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
+    Without `live` no line is redrawn, because the data may go to the same terminal. Without
+    `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
     Raises SettingsError and NoCredential before anything is sent.
     """
     place = find_place(current_invocation(context), os.environ)

@@ -57,8 +57,8 @@ def run(
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Hour by hour, many empty hours may come before the first events.
     split = split or ("auto" if shown else "hourly")
-    on_screen = form != "table" and output is None and sys.stdout.isatty()
-    with connect(context, live=not on_screen) as (client, progress):
+    # Rows may reach the terminal of the live line, also through another program.
+    with connect(context, live=form == "table" or output is not None) as (client, progress):
         query = client.events(
             first,
             last,
