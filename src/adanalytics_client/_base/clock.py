@@ -1,11 +1,11 @@
-"""Where time comes from; the only module that reads it."""
+"""The source of time; the only module that reads it."""
 
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where time comes from, so that tests can move it.
+    """A source of time that tests can replace.
 
     Examples:
         >>> class Hasty:
@@ -29,11 +29,11 @@ class Clock(Protocol):
         """Seconds that never go back, for deadlines."""
 
     def sleeping(self, seconds: float) -> float:
-        """Called before a wait of `seconds`: how many real seconds it shall take."""
+        """Called before a wait of `seconds`; returns how many real seconds to wait."""
 
 
 class SystemClock:
-    """Time of the machine; a wait takes as long as it says."""
+    """The machine's time; a wait takes as long as it says."""
 
     def time(self) -> float:
         """Seconds since 1970-01-01 UTC."""

@@ -1,4 +1,4 @@
-"""Undo gzip piece by piece, within a bound, and notice when its end is missing."""
+"""Decompress gzip piece by piece, within a bound, and detect a missing end."""
 
 import zlib
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 """The first bytes of every gzip file."""
 
 UNPACKED_AT_ONCE = 256 * 1024
-"""Bytes that are unpacked at a time: a packed file may hold a thousand times as many as it has."""
+"""Bytes decompressed at a time: a file may expand to a thousand times its size."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
@@ -21,9 +21,9 @@ class OversizedBody(ValueError):
 
 
 class Gunzip:
-    """Undo gzip piece by piece; several members in a row are one body (RFC 1952, section 2.2).
+    """Decompress gzip by pieces; several members in a row are one body (RFC 1952, section 2.2).
 
-    Zeros behind a member fill up a block, as on tapes and in tar files; gzip overlooks them, too.
+    Zeros after a member fill up a block, as on tapes and in tar files; gzip ignores them, too.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Gunzip:
         self._fresh = True
 
     def feed(self, piece: bytes, most: int = 0) -> bytes:
-        """The bytes that `piece` yields, at most about `most` when it is not 0.
+        """The bytes that `piece` yields, at most about `most` unless it is 0.
 
         Raises:
             DamagedBody: when the bytes are not gzip.
@@ -45,7 +45,7 @@ class Gunzip:
         return b"".join(out)
 
     def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
-        """The same one after the other, each of at most `most` bytes when that is not 0.
+        """The same bytes in several pieces, each of at most `most` bytes unless it is 0.
 
         Raises:
             DamagedBody: when the bytes are not gzip.

@@ -12,7 +12,7 @@ from adanalytics_client.errors import ConfigurationError
 Day = str | date
 """A day as a user writes it: a `datetime.date`, or a text that `Period.parse` reads."""
 
-# date.fromisoformat alone would also take 20260115 and 2026-W03-4.
+# date.fromisoformat alone would also accept 20260115 and 2026-W03-4.
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
@@ -25,7 +25,7 @@ class Period:
     Attributes:
         first: the first day.
         last: the last day.
-        until: the last day of a range that is this word alone, where that is not `last`: `-7d` with
+        until: the last day of a range given by this word alone, if that is not `last`: `-7d` with
             an end is a day, without one the last seven days.
         since: the first day of such a range, where that is not `first`.
 

@@ -1,22 +1,22 @@
-"""Until when one request may be sent and repeated."""
+"""The time limit of one request and its retries."""
 
 from dataclasses import dataclass
 
 from adanalytics_client._base.clock import Clock
 
 _LEAST = 1.0
-# Timers end a little before the clock says so.
+# Timers may fire a little before the clock reaches the deadline.
 _CLOSE = 0.1
 
 
 @dataclass(slots=True)
 class Deadline:
-    """The end of a request with its login, its redirects and its repeats, or of a wait for a file.
+    """The time limit of a request with its login, redirects and retries, or of a wait for a file.
 
     Attributes:
-        clock: its monotonic time counts.
-        moment: when; what is not counted, such as waits for a rate, moves it.
-        name: what a person set to have it, as in code.
+        clock: its monotonic time is used.
+        moment: the end, on that clock; uncounted waits, such as for a rate limit, postpone it.
+        name: the user's setting for it, as in code.
     """
 
     clock: Clock
@@ -30,23 +30,23 @@ class Deadline:
 
     @property
     def cut(self) -> bool:
-        """Whether what ended just now for lack of time ended because of this."""
+        """Whether something that just ran out of time did so because of this deadline."""
         return self.clock.monotonic() >= self.moment - _CLOSE
 
     @property
     def granted(self) -> float:
-        """Until when what is sent now may take: a request that is sent at all gets a second."""
+        """The deadline of a request sent now: at least a second away."""
         return max(self.moment, self.clock.monotonic() + _LEAST)
 
     @property
     def left(self) -> float:
-        """Seconds until then; 0 once it is over."""
+        """Seconds until the end; 0 once it is over."""
         return max(0.0, self.moment - self.clock.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Whether there is time to wait so long."""
+        """Whether there is time for a wait of this many seconds."""
         return self.clock.monotonic() + seconds <= self.moment
 
     def put_off(self, seconds: float) -> None:
-        """Leave some seconds uncounted."""
+        """Postpone the end."""
         self.moment += seconds

@@ -1,9 +1,9 @@
-"""What an operation may ask of the world.
+"""The effects that an operation may request.
 
-An operation is a generator: it yields what it wants done and gets back what came of it. It does no
-I/O, starts no thread and reads no clock itself. The order of its steps is written once and run by
-either driver. A driver answers `Send` with a `Reply` or a `Failure`: a transport failure is a
-value, so the decision to try again stays pure.
+An operation is a generator: it yields effects and receives their results. It does no I/O, starts no
+thread and reads no clock itself. The order of its steps is written once and run by either driver. A
+driver answers `Send` with a `Reply` or a `Failure`: a transport failure is a value, so the decision
+to retry stays pure.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -19,7 +19,7 @@ Outcome_contra = TypeVar("Outcome_contra", contravariant=True)
 Page_co = TypeVar("Page_co", covariant=True)
 
 LARGEST_BODY = 256 * 1024 * 1024
-"""The most bytes of one answer held in memory, after decoding."""
+"""The most bytes of one response held in memory, after decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Request:
     """One HTTP request.
 
     Attributes:
-        credential: becomes the Authorization header at the very end.
-        timeout: seconds without a byte that end it; None leaves that to the driver.
+        credential: becomes the Authorization header just before sending.
+        timeout: seconds without a byte that end the request; None leaves that to the driver.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """Status and headers of an answer; header names are lower case."""
+    """Status and headers of a response; header names are lower case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -52,17 +52,17 @@ class ResponseHead:
 
     @property
     def media_type(self) -> str:
-        """The media type of the body without its parameters, in lower case; "" where none is."""
+        """The media type of the body without parameters, in lower case; "" if there is none."""
         return (self.get("content-type") or "").partition(";")[0].strip().lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer: its head, its decoded body (empty when a sink took or refused it).
+    """A complete response: its head, and its decoded body (empty when a sink took or refused it).
 
     Attributes:
         head: status and headers.
-        body: a bytearray where it belongs to whoever reads the reply.
+        body: a bytearray if the reader of the reply may change it.
     """
 
     head: ResponseHead
@@ -75,7 +75,7 @@ class Reply:
 
 
 class FailureKind(Enum):
-    """Why no whole answer arrived."""
+    """Why no complete response arrived."""
 
     UNREACHABLE = "no connection"
     UNTRUSTED = "the certificate is not trusted"
@@ -90,13 +90,13 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No whole answer.
+    """A request without a complete response.
 
     Attributes:
         kind: why.
         arrived: False only when the service cannot have seen the request.
-        detail: what is known beside that.
-        proxy: what the request went through, where that is known.
+        detail: further details, if known.
+        proxy: the proxy that the request went through, if known.
     """
 
     kind: FailureKind
@@ -106,18 +106,18 @@ class Failure:
 
 
 class Sink(Protocol):
-    """Takes a body piece by piece instead of having it collected in memory."""
+    """Receives a body piece by piece, so that it is not collected in memory."""
 
     def accept(self, head: ResponseHead) -> bool | None:
         """True: send me the pieces. False: collect the body. None: leave it unread."""
 
     def write(self, piece: bytes) -> bool:
-        """One piece of the body as it came over the wire, not decoded; False: no more of it."""
+        """One piece of the body as received, not decoded; return False to refuse the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a request; answered by `Reply | Failure`. `deadline` is on the monotonic clock."""
+    """Send a request; the result is `Reply | Failure`. `deadline` is on the monotonic clock."""
 
     request: Request
     deadline: float | None = None
@@ -126,24 +126,24 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait so many seconds; the wait ends early when the work is given up."""
+    """Wait so many seconds; the wait ends early when the work is abandoned."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """Run a short function on shared state with no other such function at the same time."""
+    """Run a short function on shared state, never two such functions at the same time."""
 
     action: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusive:
-    """Run an operation with no other exclusive operation of this client at the same time.
+    """Run an operation, never two exclusive operations of this client at the same time.
 
-    Answered by what it returns, or by a `Failure` where the others are not done at `deadline`, on
-    the monotonic clock.
+    The result is the operation's, or a `Failure` if the others are not done at `deadline`, on the
+    monotonic clock.
     """
 
     operation: Callable[[], "Operation[Any]"]
@@ -152,7 +152,7 @@ class Exclusive:
 
 @dataclass(frozen=True, slots=True)
 class Offload:
-    """Run a function that takes long (files, a large parse) where it holds up nobody else."""
+    """Run a slow function (files, a large parse) where it blocks nothing else."""
 
     action: Callable[[], Any]
 
@@ -162,17 +162,17 @@ Operation = Generator[Effect, Any, T]
 
 
 class Fanout(Protocol[Job, Outcome_contra, Page_co]):
-    """Decides which of many operations to start next, and which result to hand out next."""
+    """Chooses which of many operations to start next, and which result to hand out next."""
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is out, waiting, or left to start."""
+        """Whether nothing is in flight, waiting, or left to start."""
 
     def start(self) -> Job | None:
-        """A job to start now, or None when enough are out."""
+        """A job to start now, or None when enough are in flight."""
 
     def settle(self, job: Job, outcome: Outcome_contra | BaseException, /) -> None:
         """Take the outcome of a job."""
 
     def ready(self) -> Page_co | None:
-        """The next result in its turn, or None while it is not there."""
+        """The next result in order, or None when it has not arrived."""

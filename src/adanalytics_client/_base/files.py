@@ -1,4 +1,4 @@
-"""Where a file may lie, and how a new one takes the place of another."""
+"""Check where a file can be written, and replace a file by a new one."""
 
 import errno
 import fcntl
@@ -12,16 +12,16 @@ from typing import BinaryIO
 
 from adanalytics_client.errors import ConfigurationError
 
-# Characters of a name that a temporary one repeats, so that it is never too long.
+# Characters of the file's name in a temporary name, so that it is never too long.
 _REPEATED = 40
 
 
 def check_target(path: Path) -> None:
-    """See that a file can have this name, before anything is fetched for it.
+    """Check that a file can have this name, before anything is fetched for it.
 
     Raises:
         ConfigurationError: when it is a folder, a device or a pipe, when its folder does not exist,
-            or when it is no name.
+            or when it is not a file name.
     """
     check_name(path)
     if path.is_dir():
@@ -30,11 +30,11 @@ def check_target(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """See that files can appear at a path, which may be that of a folder for them.
+    """Check that files can be created at a path, which may be a folder for them.
 
     Raises:
-        ConfigurationError: when a device or a pipe is there, when the folder around does not exist,
-            or when it is no name.
+        ConfigurationError: when a device or a pipe is there, when the parent folder does not exist,
+            or when it is not a file name.
     """
     check_name(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -44,10 +44,10 @@ def check_place(path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """See that a path can be looked up.
+    """Check that a path can be looked up.
 
     Raises:
-        ConfigurationError: when it is too long, leads in a circle, or holds a zero character.
+        ConfigurationError: when it is too long, leads in a circle, or contains a zero character.
     """
     if "\0" in str(path):
         raise ConfigurationError(f"{path!r} contains a NUL character, which no file name can.")
@@ -66,25 +66,25 @@ def check_name(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """Where a file of this name lies: a link stays a link, and what it leads to is written."""
+    """The path to write for this name: a link stays a link, and its target is written."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def permissions_of(path: Path) -> int | None:
-    """The permissions of a file that is there, for the one that replaces it."""
+    """The permissions of an existing file, for the one that replaces it."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
 
 
 def keep_permissions(file: BinaryIO, target: Path) -> None:
-    """Give a file those of the one that it is to replace, where they are others."""
+    """Give a file the permissions of the one that it will replace, if they differ."""
     permissions = permissions_of(target)
-    # Only its owner may set them, and a file in a shared folder may be somebody else's.
+    # Only the owner may set them, and a file in a shared folder may have another owner.
     if permissions not in {None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)}:
         os.fchmod(file.fileno(), permissions)
 
 
 def sync_folder(path: Path) -> None:
-    """Bring the name of a new file to the disk, so that a power cut does not lose it."""
+    """Sync the name of a new file to the disk, so that a power cut does not lose it."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -95,9 +95,9 @@ def sync_folder(path: Path) -> None:
 def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
     """Open a new file in the folder of `path`, to be renamed to it before it is closed.
 
-    It has the permissions of what is there; a `private` file is for its owner only. While it is
-    open it is locked. Files that earlier runs made for `path` and nobody locks any more, because
-    a kill ended them, are removed.
+    It has the permissions of the existing file; a `private` file is for its owner only. While it is
+    open it is locked. Files that earlier runs made for `path` and that are no longer locked,
+    because the runs were killed, are removed.
 
     Raises:
         OSError: when the folder cannot be written.
@@ -116,14 +116,14 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
             fcntl.flock(abandoned, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
     beside = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
-    # Opened by hand instead of with tempfile, whose files only the owner may read.
+    # Not opened with tempfile, which makes files that only the owner may read.
     flags, mode = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
     file = os.fdopen(os.open(beside, flags, mode), "r+b")
-    # Where the file system has no locks, nothing is ever taken for abandoned.
+    # If the file system has no locks, no file is ever treated as abandoned.
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX)
     if not beside.exists():
-        # Another run took it for abandoned before it was locked.
+        # Another run treated it as abandoned before it was locked.
         file.close()
         return open_beside(path, private=private)
     if not private:

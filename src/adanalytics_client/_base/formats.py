@@ -1,4 +1,4 @@
-"""The formats that the suffixes of files stand for."""
+"""The formats of files by their suffixes."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ SUFFIXES = {
 
 
 def suffix_of(path: Path) -> tuple[str, bool]:
-    """The suffix that stands for a format, and whether `.gz` behind it asks for gzip.
+    """The suffix that names a format, and whether `.gz` after it requests gzip.
 
     Examples:
         >>> suffix_of(Path("january.CSV.gz")), suffix_of(Path("january"))

@@ -1,4 +1,4 @@
-"""The observer, and what the client reports to it while it works."""
+"""The observer, and the reports that the client sends it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TWO_MINUTES = 120
 
 @dataclass(frozen=True, slots=True)
 class RequestDue:
-    """One request, first or repeated, is about to be sent.
+    """A request, first or repeated, is about to be sent.
 
     Examples:
         >>> class AtMostTen(Observer):
@@ -32,16 +32,16 @@ class RequestDue:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """One request was answered or failed.
+    """A request was answered or failed.
 
     Attributes:
         method: the HTTP method.
         url: the address, without the values of a signed query.
-        status: the HTTP status, or None when no whole answer arrived.
+        status: the HTTP status, or None when no complete response arrived.
         seconds: from before it was sent to the end of the body.
-        request_id: the service's name for the exchange.
-        resends: how many requests of the same call went before, repeats and redirects.
-        failure: why no whole answer arrived, in one word such as `timeout`; else None.
+        request_id: the `X-Request-Id` of the response.
+        resends: how many requests of the same call preceded it, both retries and redirects.
+        failure: why no complete response arrived, in one word such as `timeout`; else None.
 
     Examples:
         >>> class Slow(Observer):
@@ -77,7 +77,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits `seconds` until `resumes_at` (UTC); `reason` is text for people.
+    """The client waits `seconds` until `resumes_at` (UTC); `reason` is a text for people.
 
     Examples:
         >>> class Waits(Observer):
@@ -108,8 +108,8 @@ class PageReceived:
         slice: the query.
         number: the page, from 1.
         events: events on this page.
-        pages: pages of the slice, this one being the last where they are equal; None while nothing
-            says how many follow.
+        pages: pages of the slice, this one being the last when they are equal; None while their
+            number is unknown.
 
     Examples:
         >>> class Count(Observer):
@@ -129,17 +129,17 @@ class PageReceived:
 
 @dataclass(frozen=True, slots=True)
 class PageDrift:
-    """Pages of a slice moved while they were read or contradict each other; events may be missing.
+    """Pages of a slice moved during the pull or contradict each other; events may be missing.
 
     Attributes:
         slice: the query.
-        number: the page, from 1, that showed it.
-        repeated: events of this page that had come before; they were left out.
+        number: the page, from 1, that shows it.
+        repeated: events of this page that had arrived before; they were left out.
         distinct: events of the slice so far, each counted once.
-        total: events that the service counts in the slice, where it says so.
+        total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
-        moved: whether the page no longer begins with the events that an earlier run handed out.
+        moved: whether the page no longer begins with the events that an earlier run yielded.
 
     Examples:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -176,12 +176,12 @@ class PageDrift:
 
 @dataclass(frozen=True, slots=True)
 class PartialAnswer:
-    """An answer of status 200 holds data and beside them an error, so some may be missing.
+    """A response of status 200 holds both data and an error, so some data may be missing.
 
     Attributes:
         url: the address asked.
         reason: the service's words.
-        request_id: the service's name for the exchange.
+        request_id: the `X-Request-Id` of the response.
 
     Examples:
         >>> print(PartialAnswer("https://stats.example/dates", "shard 3 timed out", "r-1"))
@@ -203,7 +203,7 @@ class PartialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BytesReceived:
-    """Bytes of a file arrived: `received` so far, of `expected` where that is known.
+    """Bytes of a file arrived: `received` so far, of `expected` if that is known.
 
     Examples:
         >>> class Progress(Observer):
@@ -222,7 +222,7 @@ class Observer:
     """The base of an observer: override the methods of interest, the others do nothing.
 
     Methods are called in the thread or task that does the work, so they must be quick and, with
-    `Client`, thread-safe. An error that they raise ends the operation.
+    `Client`, thread-safe. An error that one raises ends the operation.
 
     Examples:
         >>> class Count(Observer):
@@ -232,13 +232,13 @@ class Observer:
     """
 
     def due(self, info: RequestDue) -> None:
-        """Before each request, also a repeated one; raise to send no more."""
+        """Before each request, including a repeated one; raise an error to send no more."""
 
     def request(self, info: RequestSent) -> None:
-        """After each answer or failure."""
+        """After each response or failure."""
 
     def retry(self, info: RetryPlanned) -> None:
-        """Before the wait that precedes a repeat."""
+        """Before the wait that precedes a retry."""
 
     def wait(self, info: WaitStarted) -> None:
         """Before a wait for quota or for an export."""
@@ -247,20 +247,20 @@ class Observer:
         """After each page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """After a page that shows that pages moved or that contradicts itself; also in the log."""
+        """After a page that shows drift or contradicts itself; also logged."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """After an answer with data and an error; the log has it as a warning, too."""
+        """After a response with both data and an error; also logged as a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
         """After each piece of a file."""
 
 
 def notify(hear: Callable[[Info], None], info: Info) -> None:
-    """Call a method of an observer; its errors pass through.
+    """Call a method of an observer and let its errors pass.
 
     Raises:
-        RuntimeError: for an error that would end the client's own generator instead.
+        RuntimeError: in place of an error that would end the client's own generator.
     """
     try:
         hear(info)

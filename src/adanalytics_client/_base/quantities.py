@@ -1,4 +1,4 @@
-"""Numbers of things, as texts for people have them."""
+"""Numbers of things, written for people."""
 
 
 def counted(number: int, thing: str) -> str:

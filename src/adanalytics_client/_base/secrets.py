@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from adanalytics_client.errors import ConfigurationError
 
-# Shorter ones occur in ordinary words, where stars would show them rather than hide them.
+# Shorter secrets occur in ordinary words, where stars would reveal rather than hide them.
 _SHORTEST = 4
-# What no spelling changes.
+# The characters that no encoding changes.
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 
 
@@ -31,7 +31,7 @@ class Secret:
         self._known: re.Pattern[str] | None = None
 
     def reveal(self) -> str:
-        """The secret itself; call it where it is put on the wire and nowhere else."""
+        """The secret itself; call this only where it is sent."""
         return self._value
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class Secret:
         return bool(self._value)
 
     def check(self, name: str) -> None:
-        """See that it is text: a caller may have given anything.
+        """Check that it is a string: a caller may have passed anything.
 
         Raises:
             ConfigurationError: naming the argument.
@@ -53,7 +53,7 @@ class Secret:
             raise ConfigurationError(f"{name} must be a str, not {type(self._value).__name__}.")
 
     def trimmed(self) -> "Secret":
-        """The same without white space around it."""
+        """The same secret without surrounding white space."""
         return Secret(self._value.strip())
 
     @property
@@ -63,19 +63,19 @@ class Secret:
         return value.isascii() and value.isprintable() and " " not in value and value != ""
 
     def redact(self, text: str) -> str:
-        """`text` without the secret, also where it stands as part of JSON or of an address."""
+        """`text` without the secret, even where JSON or an address encodes it."""
         if len(self._value) < _SHORTEST:
             return text
-        # Made once: several texts of each request are looked through.
+        # Compiled once: several texts of each request are searched.
         if self._known is None:
             self._known = re.compile("".join(map(_spellings, self._value)))
         return self._known.sub("***", text)
 
 
 def _spellings(character: str) -> str:
-    """The pattern of a character as a server may repeat it: undecoded, and in its own way.
+    """The pattern of a character in any encoding that a server may use.
 
-    Escapes have letters of either case, and may be escaped again.
+    Escapes may use letters of either case, and may themselves be escaped.
     """
     if character in _UNRESERVED:
         return re.escape(character)

@@ -1,4 +1,4 @@
-"""Addresses: the base of the service, joining, origins, and what may be shown of them."""
+"""Addresses: the service's base, joining, origins, and redaction."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _SHOWN_PARAMETERS = frozenset(
 )
 
 
-# Any other may hold a signature behind an & that is written otherwise.
+# Any other value may hide a signature behind an & in another encoding.
 _SHOWN_VALUE = re.compile(r"[\w.:+-]{0,40}", re.ASCII)
 _QUERY = re.compile(
     r"""(?:\?|%3f)(?:(?!%3[fd])[^\s"'<>?=])*(?:=|%3d)[^\s"'<>]*""", re.ASCII | re.IGNORECASE
@@ -26,7 +26,7 @@ _QUERY = re.compile(
 def origin_of(url: str) -> Origin | None:
     """Scheme, host and port of an absolute http(s) address, or None for anything else."""
     try:
-        # Half a surrogate pair, which JSON can hold, is in no address.
+        # Half a surrogate pair, which JSON can hold, is not allowed in an address.
         url.encode()
         parts = urlsplit(url)
         port = parts.port
@@ -38,7 +38,7 @@ def origin_of(url: str) -> Origin | None:
 
 
 def redact_url(url: str) -> str:
-    """An address that is safe to show: no user info, and of the query only known parameters.
+    """An address that is safe to show: no user info, and only known query parameters.
 
     The rest of a query may be a signature (S3, GCS and Azure all sign there).
 
@@ -63,7 +63,7 @@ def _is_shown(name: str, value: str) -> bool:
 
 
 def redact_queries(text: str) -> str:
-    """A text in which no address is more than `redact_url` would show, wherever it stands.
+    """A text in which every address is shortened as `redact_url` would, wherever it is.
 
     Examples:
         >>> redact_queries("no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1).")
@@ -79,9 +79,9 @@ def _redacted_query(found: re.Match[str]) -> str:
 
 
 class Address(str):
-    """An address that somebody gave us, maybe with a signature: its repr is safe to show.
+    """An address from outside, maybe with a signature: its repr is safe to show.
 
-    Error reports show the repr of every local variable, and first cut a long text to a part of it.
+    Error reports show the repr of every local variable, and truncate a long text first.
 
     Examples:
         >>> address = Address("https://files.example/a.csv?sig=abc")
@@ -101,7 +101,7 @@ class Address(str):
 
 
 def without_user(url: str) -> Address:
-    """An address without its user info; all else stays byte for byte.
+    """An address without its user info; the rest stays byte for byte.
 
     Examples:
         >>> print(without_user("http://user:pass@files.example/a@b"))
@@ -111,15 +111,15 @@ def without_user(url: str) -> Address:
 
 
 def host_of(url: str) -> str:
-    """Host and port of an address as a person writes them, without any user info."""
+    """Host and port of an address as people write them, without any user info."""
     return urlsplit(url).netloc.rpartition("@")[2] or "the service"
 
 
 def absolute_url(base: str, reference: str) -> str:
-    """`reference` seen from `base`; an absolute one comes back byte for byte.
+    """`reference` resolved against `base`; an absolute one is unchanged, byte for byte.
 
     Raises:
-        ProtocolError: when it is no address at all.
+        ProtocolError: when it is not an address.
     """
     try:
         return reference if origin_of(reference) else urljoin(base, reference)
@@ -144,8 +144,8 @@ class BaseUrl:
         """Check a base address.
 
         Raises:
-            ConfigurationError: when it is not http(s), has no host, or carries a user,
-                a query or a fragment. The text is not repeated: it may hold a password.
+            ConfigurationError: when it is not http(s), has no host, or carries a user, a query or a
+                fragment. The message does not repeat the text, which may hold a password.
         """
         address = Address(text.strip() if isinstance(text, str) else "")
         origin = origin_of(address)
@@ -170,7 +170,7 @@ class BaseUrl:
         return self.text + path
 
     def is_at(self, url: str) -> bool:
-        """Whether `url` is this base, also with its usual port or another case of its host.
+        """Whether `url` is this base, even with an explicit default port or a host in another case.
 
         Examples:
             >>> BaseUrl.parse("http://stats.example/v2").is_at("http://STATS.example:80/v2")
@@ -179,27 +179,27 @@ class BaseUrl:
         return origin_of(url) == self.origin and urlsplit(url).path == urlsplit(self.text).path
 
     def owns(self, url: str) -> bool:
-        """Whether `url` is on the same scheme, host and port, so that it may get a credential."""
-        # Most addresses begin with the base itself, which saves taking them apart.
+        """Whether `url` has the same scheme, host and port, so that it may get a credential."""
+        # Most addresses begin with the base itself, which saves parsing them.
         return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
 
     def partner(self, partner: str | None, resource: str) -> str:
         """The address of a partner's `events`, `summary`, `dates` or `bulk-export`.
 
         Raises:
-            ConfigurationError: when no partner is set, or it would change the path.
+            ConfigurationError: when no partner is set, or its name would change the path.
         """
         if not partner:
             raise ConfigurationError(
                 "No partner is set; pass partner=, or set ADANALYTICS_PARTNER and use from_env()."
             )
-        # A dot segment survives quoting and every HTTP library then folds the path.
+        # A dot segment survives quoting, and every HTTP library then resolves it.
         if partner in {".", ".."}:
             raise ConfigurationError(f"{partner!r} is not a valid partner id.")
         return self.at(f"/api/partners/{quote(partner, safe='')}/ad-analytics/{resource}")
 
     def counts(self, url: str) -> bool:
-        """Whether a request to `url` is one of the Partner API, which the hourly limit counts."""
+        """Whether `url` belongs to the Partner API, whose requests the hourly limit counts."""
         counted = self.at("/api/partners/")
         return url.startswith(counted) or (
             self.owns(url) and urlsplit(url).path.startswith(urlsplit(counted).path)

@@ -1,4 +1,4 @@
-"""Check single arguments, import optional libraries: each error says what to do."""
+"""Check single arguments and import optional libraries: each error says what to do."""
 
 from importlib import import_module
 from math import isfinite
@@ -9,14 +9,14 @@ from adanalytics_client.errors import ConfigurationError
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a value is a whole number within bounds; True and False are none."""
+    """Whether a value is a whole number within bounds; True and False are not."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return least <= value and (most is None or value <= most)
 
 
 def check_seconds(name: str, value: object, *, zero: bool) -> None:
-    """See that a value is a finite number of seconds, above 0 or, with `zero`, at least 0.
+    """Check that a value is a finite number of seconds, above 0 or, with `zero`, at least 0.
 
     Raises:
         ConfigurationError: naming the argument.
@@ -33,7 +33,7 @@ def check_seconds(name: str, value: object, *, zero: bool) -> None:
 
 
 def check_text(name: str, value: object) -> None:
-    """See that a value is text or None. The value is not repeated: it may be a secret.
+    """Check that a value is text or None. The message does not repeat it: it may be a secret.
 
     Raises:
         ConfigurationError: naming the argument.
@@ -43,7 +43,7 @@ def check_text(name: str, value: object) -> None:
 
 
 def check_observer(observer: object) -> None:
-    """Refuse anything that is no observer, such as the class instead of one.
+    """Refuse anything that is not an observer, such as the class instead of an instance.
 
     Raises:
         ConfigurationError: saying what to pass.
@@ -63,7 +63,7 @@ def import_extra(module: str, *, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A module that is missing below an installed package is another failure.
+        # A module that is missing below an installed package is a different error.
         if error.name != package:
             raise
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""One request until it is answered well."""
+"""Send one request until it succeeds or cannot be retried."""
 
 from adanalytics_client._quota import retry_after
 

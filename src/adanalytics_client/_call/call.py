@@ -1,4 +1,4 @@
-"""One request until it is answered well: credential, exchange, verdict, repeat."""
+"""Send one request until it succeeds: credential, exchange, verdict, retry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,31 +27,31 @@ R = TypeVar("R")
 
 NO_CONTENT = 204
 
-# Below this a thread hop costs more than the parse that it would move away.
+# Below this size a thread hop costs more than the parse that it would move.
 _QUICK_BODY = 65_536
 _LONGEST_MESSAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """A good reply, the value read from it, and the address that gave it."""
+    """A good reply, the value read from it, and the address that sent it."""
 
     value: T = field(repr=False)
     reply: Reply
     url: str
 
     def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
-        """The result of `read`; its ProtocolError gets the address and request id."""
+        """The result of `read`; a ProtocolError gets the address and request id."""
         try:
             return _within_the_stack(read)
         except ProtocolError as error:
             error.url = redact_url(self.url)
             error.request_id = credentials.request_id(self.reply.head)
             credentials.scrub(error)
-            # Not earlier, so that no half of a secret stays.
+            # Not truncated earlier, so that no half of a secret stays.
             error.message = error.message[:_LONGEST_MESSAGE]
             error.args = (error.message,)
-            # The frames that read the answer hold all that it echoes.
+            # The frames that read the response hold everything that it echoes.
             raise error.with_traceback(None) from None
 
 
@@ -59,32 +59,32 @@ def _within_the_stack(read: Callable[[], R]) -> R:
     try:
         return read()
     except RecursionError:
-        # What stands beside the events of a page may have any depth.
+        # The members beside a page's events may be nested to any depth.
         raise ProtocolError("The answer is nested too deeply.") from None
 
 
 def read_nothing(_reply: Reply) -> None:
-    """For a reply whose head says all, or whose body went to a sink."""
+    """Read nothing: the head says everything, or the body went to a sink."""
 
 
 def read_json(reply: Reply) -> Json:
-    """The body as exact JSON; None when the status says that there is none."""
+    """The body as exact JSON; None when the status means that there is none."""
     return None if reply.status == NO_CONTENT else parse(reply.body)
 
 
 def call(
     session: Session, ask: Ask, read: Callable[[Reply], T], *, deadline: Deadline | None = None
 ) -> Operation[Answer[T]]:
-    """Send until answered well; a body that `read` refuses as NotJson is asked for again.
+    """Send until it succeeds; a body that `read` refuses as NotJson is requested again.
 
     Args:
         session: the client's session.
-        ask: what to send.
-        read: makes the value of the answer.
-        deadline: that of the call which needs this one; by default it has its own.
+        ask: the request.
+        read: makes the value from the reply.
+        deadline: that of the enclosing call; by default a deadline of its own.
 
     Raises:
-        AdAnalyticsError: the last problem, once it may not or need not be tried again.
+        AdAnalyticsError: the last problem, once the request may not or need not be sent again.
     """
     deadline = deadline or session.deadline()
     attempt, renewed = 0, False
@@ -97,7 +97,7 @@ def call(
         try:
             done = yield from exchange(session, sent, deadline=deadline, resends=before)
         except AdAnalyticsError as error:
-            # A request held back for its quota or for lack of time was not sent this time.
+            # A request held back for quota or lack of time was not sent this time.
             held = isinstance(error, (QuotaExceeded, RequestTimeout))
             error.attempts += before if held else attempt
             session.credentials.scrub(error)
@@ -114,7 +114,7 @@ def call(
 
 
 def log_in(session: Session, login: Login, deadline: Deadline) -> Operation[Secret]:
-    """Exchange an e-mail and password for a token; repeating it harms nobody."""
+    """Exchange an e-mail and password for a token; a repeated login does no harm."""
     request = login_request(session.config.base, login)
     ask = Ask(request, authorized=False)
     answer = yield from call(session, ask, read_json, deadline=deadline)
@@ -129,18 +129,18 @@ def issued_token(session: Session) -> Operation[Secret]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request with its credential, and the pass that the credential is from, if any."""
+    """A request with its credential, and the `Pass` that it is from, if any."""
 
     request: Request
     issued: Pass | None = None
 
 
 def with_credential(session: Session, request: Request, deadline: Deadline) -> Operation[Prepared]:
-    """`request` with the client's credential if it goes to the base origin, else as it is."""
+    """`request` with the client's credential if it goes to the base origin, else unchanged."""
     if not session.config.base.owns(request.url):
         return Prepared(request)
     issued = yield from session.credentials.current(_log_in_of(session, deadline))
-    # httpx would put a user that the address names in the credential's place.
+    # httpx would replace the credential by a user in the address.
     url = without_user(request.url)
     return Prepared(replace(request, url=url, credential=issued.secret), issued)
 
@@ -148,7 +148,7 @@ def with_credential(session: Session, request: Request, deadline: Deadline) -> O
 def renewed_after(
     session: Session, prepared: Prepared, done: Exchanged, deadline: Deadline
 ) -> Operation[bool]:
-    """After a 401 replace the credential that was refused; False when nothing can be done."""
+    """Replace a credential that was refused with a 401; False when that is not possible."""
     refused = isinstance(done.outcome, Reply) and done.outcome.status == 401
     home = session.config.base.owns(done.url)
     if prepared.issued is None or not (refused and home and session.credentials.renewable):
@@ -164,7 +164,7 @@ def _log_in_of(session: Session, deadline: Deadline) -> LogIn:
 def _verdict(
     session: Session, ask: Ask, done: Exchanged, read: Callable[[Reply], T], deadline: Deadline
 ) -> Operation[Answer[T] | Problem]:
-    """Read a good answer; for any other say what the problem is."""
+    """Read a good response, or return the problem of any other."""
     outcome = done.outcome
     if isinstance(outcome, Failure):
         within = session.limit_of(deadline)
@@ -178,7 +178,7 @@ def _verdict(
             home=session.config.base.owns(done.url),
         )
     try:
-        # How much a sink has kept to be read is not known here.
+        # The size of the body that a sink has kept is not known here.
         if ask.sink is None and len(outcome.body) < _QUICK_BODY:
             value = read(outcome)
         else:
@@ -186,13 +186,13 @@ def _verdict(
     except NotJson as error:
         return unreadable_problem(outcome, error, repeatable=ask.repeatable)
     except ProtocolError as error:
-        # Without the frames that hold all that the answer echoes.
+        # Without the frames that hold everything that the response echoes.
         return Problem(error.with_traceback(None), again=False)
     return Answer(value, outcome, done.url)
 
 
 def complete(session: Session, error: AdAnalyticsError, done: Exchanged, attempt: int) -> None:
-    """Add what a person needs to find the exchange, and take out what nobody may see."""
+    """Add the details that identify the exchange, and remove the secrets."""
     error.attempts = attempt
     error.url = redact_url(done.url)
     if isinstance(done.outcome, Reply):

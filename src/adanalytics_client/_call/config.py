@@ -1,4 +1,4 @@
-"""The settings of a client, checked once, and the ways to give a credential."""
+"""The settings of a client, checked once, and the kinds of credentials."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ OnLimit = Literal["wait", "raise"]
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A credential that is sent as it is: an API key, or a token from an earlier login."""
+    """A credential that is sent unchanged: an API key, or a token from an earlier login."""
 
     kind: Literal["api_key", "token"]
     secret: Secret
@@ -35,7 +35,7 @@ Credential = Bearer | Login
 
 
 class CredentialArguments(TypedDict):
-    """The arguments of a client that make its credential, in plain text."""
+    """The client's arguments for its credential, in plain text."""
 
     api_key: str | None
     token: str | None
@@ -45,9 +45,9 @@ class CredentialArguments(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class GivenCredential:
-    """A credential as a caller gave it, hidden before anything of it is checked.
+    """A caller's credential, hidden before any part of it is checked.
 
-    Error reports show the local variables of the frames that an error passed through.
+    Error reports show the local variables of every frame in the traceback.
     """
 
     api_key: Secret | None
@@ -59,14 +59,14 @@ class GivenCredential:
     def of(
         cls, *, api_key: str | None, token: str | None, email: str | None, password: str | None
     ) -> "GivenCredential":
-        """Hide what a caller gave; nothing raises here, whatever it is."""
+        """Hide the arguments of a caller; nothing raises here, whatever they are."""
         return cls(_hidden(api_key), _hidden(token), email, _hidden(password))
 
     def completed(self, variables: Mapping[str, str]) -> "GivenCredential":
-        """This credential, or that of the environment where none is given.
+        """This credential, or the one in the environment if none is given.
 
-        A given e-mail or password is completed by the other one. A key in the environment wins over
-        a login there, so that a script's key is not put aside by a person's e-mail.
+        A given e-mail or password is completed from the environment. A key there takes precedence
+        over a login there, so that a person's e-mail does not override a script's key.
         """
         if self.api_key is not None or self.token is not None:
             return self
@@ -81,7 +81,7 @@ class GivenCredential:
         return replace(self, email=email, password=password)
 
     def revealed(self) -> CredentialArguments:
-        """The same as arguments of a client; never keep it in a variable."""
+        """The same as arguments of a client; never keep them in a variable."""
         return {
             "api_key": self.api_key.reveal() if self.api_key else None,
             "token": self.token.reveal() if self.token else None,
@@ -90,10 +90,10 @@ class GivenCredential:
         }
 
     def checked(self) -> Credential:
-        """The one credential among the arguments.
+        """The only credential among the arguments.
 
         Raises:
-            ConfigurationError: for none, more than one, or half of one.
+            ConfigurationError: for no credential, more than one, or half of one.
         """
         secrets = {"api_key": self.api_key, "token": self.token, "password": self.password}
         check_text("email", self.email)
@@ -123,11 +123,11 @@ def _hidden(value: str | None) -> Secret | None:
 
 
 def bearer_secret(given: Secret, name: str) -> Secret:
-    """A secret that can stand in an Authorization header, without white space around it.
+    """A secret that fits an Authorization header, without surrounding white space.
 
     Raises:
-        ConfigurationError: for text that no header may hold. The text is not repeated, while
-            an HTTP library's own error would show it.
+        ConfigurationError: for text that a header cannot hold. The message does not repeat the
+            text, as an HTTP library's own error would.
     """
     secret = given.trimmed()
     if not secret.fits_header:
@@ -139,7 +139,7 @@ def bearer_secret(given: Secret, name: str) -> Secret:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything fixed for the life of a client; holds no readable secret.
+    """All settings fixed for the life of a client; they hold no readable secret.
 
     Raises:
         ConfigurationError: naming the setting that is wrong.
@@ -161,7 +161,7 @@ class Config:
             check_seconds("timeout", self.timeout, zero=False)
         check_seconds("max_wait", self.max_wait, zero=True)
         check_text("partner", self.partner)
-        # As keys are: a copied one may have a space or a line break around it.
+        # Like keys: a copied one may be surrounded by a space or a line break.
         object.__setattr__(self, "partner", self.partner and self.partner.strip())
         check_policy(self.retry)
         if limit is not None and not is_whole(limit, 1):
@@ -180,9 +180,9 @@ class Config:
 
     @property
     def quota_name(self) -> str:
-        """A name for the key's quota log, from which nobody learns the key.
+        """A name for the key's quota log that does not reveal the key.
 
-        The service counts by key, so the partner is no part of it.
+        The service counts by key, so the name does not include the partner.
         """
         scheme, host, port = self.base.origin
         if isinstance(self.credential, Login):

@@ -1,4 +1,4 @@
-"""The bearer credential in use, and one login for any number of requests that need it."""
+"""The bearer credential in use, and one login for all requests that need it."""
 
 import json
 from collections import deque
@@ -34,14 +34,14 @@ def login_request(base: BaseUrl, login: Login) -> Request:
 
 
 def token_of(content: Json) -> Secret:
-    """The token of a login answer.
+    """The token of a login response.
 
     Raises:
-        ProtocolError: when there is none that a header can carry.
+        ProtocolError: when it has none that a header can carry.
     """
     token = content.get("token") if isinstance(content, dict) else None
     issued = Secret(token) if isinstance(token, str) else None
-    # An error report shows what the frames it passed through still hold.
+    # Error reports show the local variables of every frame in the traceback.
     del content, token
     if issued is None:
         raise ProtocolError("The login answer has no token.")
@@ -53,7 +53,7 @@ def token_of(content: Json) -> Secret:
         ) from None
 
 
-# A request that was sent with one of these may still be under way; each lives for days.
+# Requests sent with one of these may still be in flight; each token is valid for days.
 _MOST_REPLACED = 4
 
 
@@ -63,7 +63,7 @@ class LogIn:
 
     Attributes:
         operation: exchanges an account for a token.
-        hurry: until when to wait for the login of another request; None is without end.
+        hurry: the deadline for waiting for another request's login; None for no limit.
     """
 
     operation: Callable[[Login], Operation[Secret]]
@@ -72,7 +72,7 @@ class LogIn:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A secret and the round it was issued in, so that a 401 of an old one is recognised."""
+    """A secret and the round in which it was issued, to recognise a 401 for an old one."""
 
     secret: Secret
     round: int
@@ -81,13 +81,13 @@ class Pass:
 class Credentials:
     """State shared by all requests of a client; a login runs inside `Exclusive` only.
 
-    Requests that find the token refused while another is already logging in wait for that login
-    and share its outcome, also when it fails: a wrong password is tried once, not once for each of
-    them, which would lock the account.
+    Requests whose token is refused while another request is already logging in wait for that login
+    and share its outcome, even if it fails: a wrong password is tried once and not once for each
+    request, which would lock the account.
     """
 
     def __init__(self, source: Credential, others: Iterable[Secret] = ()) -> None:
-        """`others` are more secrets that a server's text may hold, such as a proxy's password."""
+        """`others` are further secrets that a server may echo, such as a proxy's password."""
         self._source = source
         self._others = tuple(others)
         self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
@@ -97,12 +97,12 @@ class Credentials:
 
     @property
     def renewable(self) -> bool:
-        """Whether a refused credential can be replaced by logging in again."""
+        """Whether a refused credential can be replaced by a new login."""
         return isinstance(self._source, Login)
 
     @property
     def advice(self) -> str:
-        """The advice for a person whose credential was refused."""
+        """Advice for a user whose credential was refused."""
         if isinstance(self._source, Login):
             return "Check the e-mail and password."
         if self._source.kind == "token":
@@ -110,7 +110,7 @@ class Credentials:
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
     def current(self, log_in: LogIn) -> Operation[Pass]:
-        """The credential to send, after a login when there is none yet."""
+        """The credential to send, after a login if there is none yet."""
         while self._secret is None:
             yield from self._renew(self._round, log_in)
         return Pass(self._secret, self._round)
@@ -122,32 +122,32 @@ class Credentials:
     def redact(self, text: str) -> str:
         """`text` without any secret of this client: a server may echo one.
 
-        Of tokens that others have replaced the last four are still known.
+        The last four replaced tokens are removed, too.
         """
         source = self._source
         known = source.password if isinstance(source, Login) else source.secret
-        # At the same time another thread may replace the token.
+        # Another thread may replace the token at the same time.
         for secret in (known, self._secret, *self._replaced.copy(), *self._others):
             text = secret.redact(text) if secret else text
         return text
 
     def shown(self, text: str) -> str:
-        """A server's text as a message can hold it: without a secret or a signature, and encodable.
+        """A server's text that is safe in a message: without secrets and signatures, and encodable.
 
-        JSON may hold half a surrogate pair, which neither a file nor a terminal can.
+        JSON may hold half a surrogate pair, which neither a file nor a terminal can hold.
         """
         return utf8(redact_queries(self.redact(text))).decode()
 
     def request_id(self, head: ResponseHead) -> str | None:
-        """The service's name for the exchange, for its support."""
+        """The `X-Request-Id` of a response, for the service's support."""
         return self.shown(head.get("x-request-id") or "") or None
 
     def scrub(self, error: AdAnalyticsError) -> None:
-        """Take every secret out of an error, wherever a server's text may hold it."""
+        """Remove every secret from an error, wherever a server's text may hold it."""
         error.message = self.shown(error.message)
         error.args = (error.message,)
         error.url = self.redact(error.url) if error.url else None
-        # Errors behind it may hold the same text.
+        # Chained errors may hold the same text.
         error.__context__ = None
 
     def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
@@ -180,6 +180,6 @@ class Credentials:
 
 
 def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
-    """Whether a login with more time might do better, so that its failure is nobody else's."""
+    """Whether a login with more time might succeed, so that others do not share its failure."""
     hurried = log_in.hurry is not None and isinstance(error, (ServerError, TransportError))
     return hurried or isinstance(error, RequestTimeout)

@@ -1,4 +1,4 @@
-"""One exchange: a request is sent once, at its turn, and redirects are followed by hand."""
+"""One exchange: a request is sent once, when the quota allows, and redirects are followed."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -37,15 +37,15 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request and how it may be treated.
+    """A request and the rules for sending it.
 
     Attributes:
-        request: what to send, without a credential.
+        request: the request, without a credential.
         authorized: whether the client's credential goes with it (to the base origin only).
         carry: whether the credential follows a redirect within the base origin.
-        repeatable: whether it may be sent again although it may have arrived.
-        sink: takes the body of a file instead of memory.
-        accepted: statuses beside 2xx that are answers and not errors.
+        repeatable: whether it may be sent again even if it may have arrived.
+        sink: receives the body of a file, so that it is not held in memory.
+        accepted: statuses besides 2xx that are not errors.
     """
 
     request: Request
@@ -58,7 +58,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The outcome of a request, the address that answered, and seconds waited for quota."""
+    """The outcome of a request, the address that responded, and the seconds waited for quota."""
 
     outcome: Reply | Failure
     url: str
@@ -68,19 +68,19 @@ class Exchanged:
 def exchange(
     session: Session, ask: Ask, *, deadline: Deadline | None, resends: int = 0
 ) -> Operation[Exchanged]:
-    """Send and follow redirects by hand, so that each hop is checked.
+    """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
     Args:
         session: the client's session.
-        ask: the request, with the credential if it needs one; its sink takes the body of the
-            answer that is no redirect.
-        deadline: once it is over, nothing is sent; waits for quota move it.
-        resends: how many requests of the same call went before.
+        ask: the request, with the credential if it needs one; its sink receives the body of the
+            response that is not a redirect.
+        deadline: once it is over, nothing is sent; waits for quota postpone it.
+        resends: how many requests of the same call preceded it.
 
     Raises:
         QuotaExceeded: when a hop would have to wait longer than allowed.
         RequestTimeout: when the deadline is over before a hop.
-        ProtocolError: for a redirect that leads nowhere or round in circles.
+        ProtocolError: for a redirect without a target, or a loop.
     """
     waited = 0.0
     request = replace(ask.request, timeout=session.config.timeout)
@@ -128,7 +128,7 @@ def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
 
 
 def _is_redirect(head: ResponseHead) -> bool:
-    """Whether the answer sends the client elsewhere."""
+    """Whether the response is a redirect."""
     return head.status in _REDIRECTS and head.get("location") is not None
 
 
@@ -136,9 +136,9 @@ def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: b
     """The request for the next hop (RFC 9110, section 15.4).
 
     The credential stays only while every hop is on the base origin, and only if `carry`; once
-    dropped it stays dropped. A user that the target names is not used.
-    A POST goes on as a POST (307, 308) on the base origin, or as a GET (303); any other would carry
-    a body to a place that the user did not name.
+    dropped it stays dropped. A user in the target's address is ignored. A POST stays a POST (307,
+    308) on the base origin, or becomes a GET (303); any other would carry a body to a place that
+    the user did not name.
 
     Raises:
         ProtocolError: for a target that is not http(s), or a POST that may not follow.

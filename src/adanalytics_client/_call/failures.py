@@ -1,4 +1,4 @@
-"""Which error an outcome is, and whether to send again."""
+"""Map an outcome to its error, and decide whether to send again."""
 
 from dataclasses import dataclass
 
@@ -21,8 +21,8 @@ from adanalytics_client.errors import (
     TransportError,
 )
 
-# Refused before any work was done, so sending again is safe for a POST too
-# (RFC 9110 section 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
+# Refused before any work was done, so sending again is safe for a POST too (RFC 9110 section
+# 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
 _UNPROCESSED = frozenset({408, 425, 429})
 _LONGEST_REASON = 500
 _AWAY = (
@@ -39,14 +39,14 @@ _PROXY_ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error that may still be avoided by sending again.
+    """An error that another try may still avoid.
 
     Attributes:
-        error: what to raise when it is given up.
+        error: the error to raise when there are no more tries.
         again: whether the same request may be sent again.
         asked: seconds the service asked to wait, if it did.
-        limited: True for an answer that says "slow down".
-        waiting: True for an answer that says "not ready yet".
+        limited: True for a response that says "slow down".
+        waiting: True for a response that says "not ready yet".
     """
 
     error: AdAnalyticsError
@@ -57,13 +57,13 @@ class Problem:
 
 
 def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
-    """The problem of a request to `url` without a whole answer.
+    """The problem of a request to `url` without a complete response.
 
     Args:
-        failure: what happened.
+        failure: the transport failure.
         url: the address asked.
-        repeatable: whether it may be sent again although it may have arrived.
-        within: the setting that ends what takes too long, as in code, where it is known.
+        repeatable: whether it may be sent again even if it may have arrived.
+        within: the setting that limits the time, as in code, if it is known.
     """
     host, detail = host_of(url), failure.detail.rstrip(".")
     if failure.proxy is not None:
@@ -122,7 +122,7 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
 def status_problem(
     reply: Reply, *, repeatable: bool, now: float, credentials: Credentials, home: bool
 ) -> Problem:
-    """The problem of an answer with an error status; `home` for one of the base origin."""
+    """The problem of a response with an error status; `home` is True on the base origin."""
     status, asked = reply.status, retry_after(reply.head, now)
     reason = stated_reason(reply, credentials)
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
@@ -142,7 +142,7 @@ def status_problem(
 
 
 def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
-    """The problem of a success whose body is not JSON, as proxies send while a service restarts."""
+    """The problem of a success without JSON, which proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
         came = "the body is an HTML page instead of JSON"
@@ -158,7 +158,7 @@ def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Pro
 def stated_reason(reply: Reply, credentials: Credentials) -> str:
     """The service's own words about an error, shortened, or the status when it has none.
 
-    A secret is taken out before the text is cut, so that no half of one stays.
+    Secrets are removed before the text is shortened, so that no half of one stays.
     """
     try:
         content: Json = parse(reply.body)
@@ -191,7 +191,7 @@ def _detail(item: Json) -> str:
 
 
 def _in_brackets(status: int, reason: str) -> str:
-    """The status, with the reason unless that says nothing more."""
+    """The status, and the reason if that says more."""
     empty = {f"status {status}", "not found"}
     return f" ({status})" if reason.lower() in empty else f" ({status}: {reason.rstrip('.')})"
 

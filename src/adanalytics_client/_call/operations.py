@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
-"""What a summary may be grouped by."""
+"""The groupings of a summary."""
 
 _LOG = logging.getLogger("adanalytics_client")
 _ACCEPT_JSON = ("accept", "application/json")
@@ -28,7 +28,7 @@ _LONGEST_REASON = 500
 
 
 def report_partial(session: Session, answer: Answer[Json], error: str) -> PartialAnswer | None:
-    """Report an error beside data, if there is one, to the observer and the log."""
+    """Report an error beside the data, if there is one, to the observer and the log."""
     if not error:
         return None
     url, request_id = exchange_of(session, answer)
@@ -39,7 +39,7 @@ def report_partial(session: Session, answer: Answer[Json], error: str) -> Partia
 
 
 def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:
-    """The address asked and the service's name for the exchange, without secrets."""
+    """The address asked and the request id of the response, without secrets."""
     return session.shown(answer.url), session.credentials.request_id(answer.reply.head)
 
 
@@ -47,7 +47,7 @@ def dates(session: Session) -> Operation[list[date]]:
     """The days that have data, in the service's order.
 
     Raises:
-        ProtocolError: when the answer is not `{"dates": ["YYYY-MM-DD", ...]}`.
+        ProtocolError: when the response is not `{"dates": ["YYYY-MM-DD", ...]}`.
     """
     answer = yield from call(session, Ask(get_json(session.address("dates"))), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
@@ -62,7 +62,7 @@ def summary(
 
     Raises:
         ConfigurationError: for wrong days or an unknown grouping.
-        ProtocolError: when the answer holds no rows.
+        ProtocolError: when the response has no rows.
     """
     first, last = to_range(start, end, today=session.today())
     parameters = {"start_date": str(first), "end_date": str(last)}
@@ -80,7 +80,7 @@ def summary(
 
 
 def log_in(session: Session) -> Operation[str]:
-    """The token of the account that the client was made with, after a login if there is none yet.
+    """The token of the client's account, after a login if there is none yet.
 
     Raises:
         ConfigurationError: when the client was made with a key or a token.
@@ -94,13 +94,13 @@ def log_in(session: Session) -> Operation[str]:
 
 
 def get_json(url: str) -> Request:
-    """A request for an answer in JSON."""
+    """A request for a JSON response."""
     return Request("GET", url, (_ACCEPT_JSON,))
 
 
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
-    """The days, and an error that is stated beside them."""
-    # Late, because it imports msgspec, which a client without requests needs not.
+    """The days, and an error that the response states beside them."""
+    # Late, because it imports msgspec, which a client that sends no requests does not need.
     from adanalytics_client._json.rows import kind_of, outlined, stated_error
 
     content = _content(answer)
@@ -121,7 +121,7 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
 
 
 def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
-    """The model, and an error that is stated beside its rows."""
+    """The model, and an error that the response states beside its rows."""
     from adanalytics_client._json.rows import find_rows
     from adanalytics_client.models import Summary
 
@@ -138,7 +138,7 @@ def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
 
 
 def _taken_totals(beside: dict[str, Json]) -> Json:
-    """The totals, taken out of the fields beside the rows; a number may be what `total` counts."""
+    """The totals, removed from the fields beside the rows; a number may be the count in `total`."""
     from adanalytics_client._json.rows import fold
 
     for name in ("totals", "total"):
@@ -149,10 +149,10 @@ def _taken_totals(beside: dict[str, Json]) -> Json:
 
 
 def _content(answer: Answer[Json]) -> Json:
-    """The JSON of an answer that must have some.
+    """The JSON of a response that must have a body.
 
     Raises:
-        ProtocolError: for an answer without a body.
+        ProtocolError: for a response without a body.
     """
     if answer.reply.status == NO_CONTENT:
         raise ProtocolError("The answer has no body (204) instead of an object.")

@@ -1,4 +1,4 @@
-"""When to send again, and how long to wait before."""
+"""The retry policy: when to send again, and how long to wait before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,23 +8,24 @@ from adanalytics_client.errors import ConfigurationError
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
-"""Seconds between two questions whether something is ready."""
+"""Seconds between two checks whether something is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often and how long a request is tried.
 
-    Waits grow as `first_wait * 2**n` up to `longest_wait`, and each is drawn evenly from zero to
-    that ("full jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
-    A `Retry-After` of the service wins when it is longer.
+    Waits grow as `first_wait * 2**n` up to `longest_wait`, and each is drawn evenly between zero
+    and that bound ("full jitter",
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A longer
+    `Retry-After` of the service takes precedence.
 
     Attributes:
-        attempts: how many times a request is sent at most, at least 1.
+        attempts: the most times that a request is sent, at least 1.
         first_wait: seconds, the bound of the first wait.
-        longest_wait: seconds, the bound that later waits grow to.
-        budget: seconds for one request with its login, redirects and repeats; waits for quota do
-            not count. A step that would outlast it is cut short, so that a long `timeout` does not
+        longest_wait: seconds, the largest bound of later waits.
+        budget: seconds for one request with its login, redirects and retries; waits for quota do
+            not count. A step that would exceed it is cut short, so that a long `timeout` does not
             multiply, and once it is over nothing is sent.
 
     Raises:
@@ -51,7 +52,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: budget", self.budget, zero=False)
 
     def bound(self, repeat: int) -> float:
-        """The longest wait before repeat number `repeat`, counted from 0, in seconds.
+        """The longest wait before retry number `repeat`, counted from 0, in seconds.
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
@@ -60,7 +61,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Seconds before repeat `repeat`; never earlier than the service asked.
+        """Seconds before retry `repeat`; never less than the service asked for.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)
@@ -82,5 +83,5 @@ def check_policy(retry: object) -> None:
 
 
 def pause_before(question: int) -> float:
-    """Seconds before asking again, for the time numbered from 0, whether something is ready."""
+    """Seconds before check number `question`, from 0, whether something is ready."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(question, 60))

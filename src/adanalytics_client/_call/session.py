@@ -16,9 +16,9 @@ from adanalytics_client._quota import Moment, Quota, QuotaState, Store
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The settings, the shared state, and the sources of time and chance.
+    """The settings, the shared state, and the sources of time and randomness.
 
-    `jitter` gives numbers from 0 to 1, evenly; `hurry` ends whatever is longer.
+    `jitter` returns numbers from 0 to 1, evenly; `hurry` is an upper bound for every deadline.
     """
 
     config: Config
@@ -40,9 +40,9 @@ class Session:
         jitter: Callable[[], float],
         others: Iterable[Secret] = (),
     ) -> "Session":
-        """A session in which nothing was sent yet.
+        """A new session, in which nothing was sent yet.
 
-        `store` is where sends are logged; `others` are secrets that are none of the service.
+        `store` keeps the log of sends; `others` are secrets that do not belong to the service.
         """
         quota = Quota(
             config.limit,
@@ -67,14 +67,14 @@ class Session:
         return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
 
     def limit_of(self, deadline: Deadline | None) -> str | None:
-        """The setting that ended a request, as in code; None where a caller's HTTP client did."""
+        """The setting that ended a request, as in code; None if a caller's HTTP client did."""
         if deadline is not None and deadline.cut:
             return deadline.name
         timeout = self.config.timeout
         return None if timeout is None else f"timeout={timeout:g}"
 
     def today(self) -> date:
-        """The present day, UTC."""
+        """The current day, UTC."""
         return datetime.fromtimestamp(self.clock.time(), tz=UTC).date()
 
     def address(self, resource: str) -> str:
@@ -82,9 +82,9 @@ class Session:
         return self.config.base.partner(self.config.partner, resource)
 
     def shown(self, url: str) -> str:
-        """An address as anybody may see it: without a signature, and without an echoed secret."""
+        """An address that is safe to show: without a signature or an echoed secret."""
         return self.credentials.redact(redact_url(url))
 
     def quota_state(self) -> QuotaState:
-        """What is left of the quota now; run it inside `Atomic`."""
+        """The quota left now; run it inside `Atomic`."""
         return self.quota.state()

@@ -1,4 +1,4 @@
-"""Waits: for quota before a request, and before a repeat."""
+"""Waits: for quota before a request, and before a retry."""
 
 import logging
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from adanalytics_client.errors import AdAnalyticsError, QuotaExceeded
 
 _LOG = logging.getLogger("adanalytics_client")
 _SHORTEST_PAUSE = 0.001
-# Seconds; a person wonders about a longer wait.
+# Seconds; a longer wait is reported, so that a user does not wonder.
 _SILENT_WAIT = 5.0
 
 
 def pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
-    """Wait until a request may be sent; returns the leave and the seconds waited.
+    """Wait until a request may be sent; return the permission and the seconds waited.
 
-    A request outside the Partner API needs none.
+    A request outside the Partner API needs no permission.
 
     Raises:
         QuotaExceeded: when the wait would be longer than allowed.
@@ -44,7 +44,7 @@ def pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
         _announce(session, leave)
         yield Sleep(seconds)
         waited += seconds
-        # A clock of somebody's own may count in milliseconds or seconds, and not move for less.
+        # A caller's clock may count in milliseconds or seconds, and not move for less.
         least = min(2 * least, 1.0)
 
 
@@ -54,12 +54,12 @@ def _exceeded(leave: Hold) -> QuotaExceeded:
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """The attempts at one thing so far.
+    """The attempts so far.
 
     Attributes:
-        sent: how many there were.
+        sent: the number of attempts.
         failures: how many of the last ones failed without progress.
-        deadline: until when to go on; waits for a rate move it.
+        deadline: the end of the attempts; waits for a rate limit postpone it.
     """
 
     sent: int
@@ -89,7 +89,7 @@ def before_repeat(session: Session, problem: Problem, url: str, tries: Tries) ->
 
 
 def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAnalyticsError:
-    """The error of a problem, saying also what ended the repeats."""
+    """The error of a problem, with the reason why it is not retried."""
     error = problem.error
     why = f"{deadline.name} leaves no time for another try."
     if problem.asked:
@@ -122,9 +122,9 @@ def _described(hold: Hold) -> WaitStarted:
 
 
 def _announce(session: Session, hold: Hold) -> None:
-    """Report a wait to the observer and, once for each moment of resuming, to the log."""
+    """Report a wait to the observer and, once for each time of resuming, to the log."""
     started = _described(hold)
     notify(session.observer.wait, started)
     if hold.news and hold.seconds > _SILENT_WAIT:
-        # Whoever shows waits in another way can leave out the records that have this field.
+        # Programs that show waits in another way can filter out records with this field.
         _LOG.warning("%s", started, extra={"resumes_at": hold.resumes_at})

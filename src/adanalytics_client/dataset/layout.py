@@ -17,7 +17,7 @@ LATENESS = timedelta(hours=1)
 
 DATA = "data"
 OURS = "_adanalytics"
-"""The folder beside the data; it exists once a dataset was begun."""
+"""The folder beside the data; it exists as soon as a dataset is begun."""
 
 IDENTITY = f"{OURS}/dataset.json"
 LOCK = f"{OURS}/lock"

@@ -26,13 +26,13 @@ def write_errors(place: str) -> Iterator[None]:
 class LocalStore:
     """Files below `root`; `place` is the root as the user wrote it.
 
-    The lock is flock(2) on a file, so it ends with the process that holds it, in whatever way.
+    The lock is flock(2) on a file, so it ends with the process that holds it, even a killed one.
     """
 
     def __init__(self, root: Path, place: str) -> None:
         self._root = root
         self.place = place
-        # Folders whose names a loss of power could still undo.
+        # Folders with new names that a loss of power could still lose.
         self._unsynced: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:

@@ -388,7 +388,7 @@ class Sync:
             per_page=EVENTS_PER_PAGE,
             concurrency=1,
             resume=token,
-            # Contradictory pages are requested again here, and the good ones are kept.
+            # Not left to the client: `_pull` also discards the kept pages and starts again.
             on_drift="warn",
         )
         with closing(asked.text_pages()) as fresh:
