@@ -1,6 +1,6 @@
-"""Pulls of events: plan the queries, fetch and compare their pages, hand out the events.
+"""Pulls of events: plan the queries, fetch and compare their pages, yield the events.
 
-Other folders and modules import only what this module names.
+Other folders and modules import only the names in `__all__`.
 """
 
 from adanalytics_client._events.auto import DEEPEST, day_counts, lay_out, requests_of

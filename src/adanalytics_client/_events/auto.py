@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# One event is of one type, so the types of a summary add up to its events.
+# An event has one type, so the types of a summary add up to its events.
 _TYPES = (
     *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints"),
     *("third_quartiles", "completions", "clicks", "skips", "errors"),
@@ -34,14 +34,14 @@ _TYPES = (
 
 
 def day_counts(summary: "Summary") -> dict[date, int]:
-    """Count events by day in a summary grouped by day; empty when a row lacks day or counts.
+    """Count the events of each day in a summary by day; empty when a row lacks its day or counts.
 
     Filtered events are not in a summary, so the counts are lower bounds.
     """
     counts: dict[date, int] = {}
     for row in summary.rows:
         events = _events(row)
-        # A date in another form than YYYY-MM-DD stays text.
+        # A date in any form but YYYY-MM-DD stays text.
         if not isinstance(row.date, date) or events is None:
             return {}
         counts[row.date] = counts.get(row.date, 0) + events
@@ -58,21 +58,21 @@ DEEPEST = 20
 """The most full pages that auto plans for one query: 200,000 events with pages of 10,000.
 
 The pages of one query are fetched one after the other, and late data move the pages behind them, so
-short queries are better; but each one ends with a page that is not full. At this depth that page is
-one request in twenty.
+short queries are better; but each query ends with a page that is not full. At this depth that page
+is one request in twenty.
 """
 
 
 def lay_out(
     days: Sequence[date], counts: Mapping[date, int], *, size: int, hour: int | None
 ) -> list[Stretch]:
-    """Lay out runs of small days as one query each, days of more than `DEEPEST` pages by the hour.
+    """Make runs of small days one query each, and days of more than `DEEPEST` pages hourly queries.
 
     Args:
-        days: the days to ask for, in order; a run also spans the gaps between them.
-        counts: events of a day, about; a day that is missing has none.
+        days: the days to pull, in order; a run also spans the gaps between them.
+        counts: the rough number of events of each day; a missing day has none.
         size: events of a full page.
-        hour: the only hour that is asked for; its days cannot be cut further.
+        hour: the only hour to pull; its days cannot be divided further.
 
     Examples:
         >>> days = [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 3)]
@@ -113,7 +113,7 @@ def requests_of(
     size: int,
     hour: int | None = None,
 ) -> int:
-    """Count the pages of a layout, supposing that the hours of a day share its events evenly.
+    """Count the pages of a layout, assuming that the hours of a day share its events evenly.
 
     Examples:
         >>> stretch = Stretch(date(2026, 1, 1), date(2026, 1, 30), "whole")
@@ -146,20 +146,20 @@ def _pages_by_hour(events: int, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Fetches the pages of an auto pull, and plans the pull when it has the first one.
+    """Fetches the pages of an auto pull, and plans the pull after the first one.
 
     Attributes:
         reader: reads pages.
-        plan: the pull, whose one slice is the whole range.
+        plan: the pull; its only slice is the whole range.
     """
 
     reader: PageReader
     plan: Plan
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage | Position]:
-        """Fetch a page; return a new position where other slices replace the whole range."""
+        """Fetch a page; return a new position if other slices replace the whole range."""
         page = yield from self.reader.read(session, cursor)
-        # No slice that replaces the whole range is the whole range again.
+        # None of the slices that replace the whole range is itself the whole range.
         if cursor.number == 1 and not cursor.attempt and cursor.slice == self.plan.slices[0]:
             decided = yield from self._decide(session, cursor, page)
             if isinstance(decided, Position):
@@ -171,13 +171,13 @@ class Planner:
     def _decide(
         self, session: Session, cursor: Cursor, page: FetchedPage
     ) -> Operation[FetchedPage | Position]:
-        """Choose between the next pages of the whole range and smaller slices."""
+        """Choose between more pages of the whole range and smaller slices."""
         ahead, size = following(cursor, len(page), page.signals), len(page)
         if ahead is None or (self.plan.hour is not None and cursor.slice.start == cursor.slice.end):
             return page
         if page.signals.silent and size < self.plan.per_page:
-            # The only page, or one that the service cut silently: the next page shows it. If it is
-            # the same page again, that is an error behind this page.
+            # This is the only page, or one that the service cut silently: the next page shows
+            # which. If that is the same page again, the error is raised after this page.
             beyond = yield from self.reader.read(session, Cursor(cursor.slice, ahead.number))
             if not len(beyond):
                 return replace(page, signals=Signals(more=False))
@@ -189,7 +189,7 @@ class Planner:
         stretches = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
         if [each.cut for each in stretches] in ([], ["whole"]):
             return page
-        # Events that the summary leaves out may be on a day that neither it nor `dates` knows.
+        # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(known.values())}:
             stretches = yield from _without_empty(session, stretches, counts)
         check_slices(stretches, self.plan.hour)
@@ -202,7 +202,7 @@ class Planner:
         return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
 
     def _known(self, session: Session, page: FetchedPage) -> Operation[Mapping[date, int]]:
-        """Ask the summary for the events of each day, unless the total of one day is known."""
+        """Request the events of each day in a summary, unless the total of one day is known."""
         days = self._days()
         if len(days) == 1 and _total(page) is not None:
             return {}
@@ -212,7 +212,7 @@ class Planner:
 
     def _estimated(self, known: Mapping[date, int], page: FetchedPage) -> Mapping[date, int]:
         """Estimate the events of each day; empty without a summary and a total."""
-        # The summary leaves filtered events out, so a total of the pages corrects it.
+        # The summary leaves filtered events out, so the total of the pages corrects it.
         days, total, counted = self._days(), _total(page), sum(known.values())
         if counted and total is not None:
             return {day: -(-known[day] * total // counted) for day in days}
@@ -230,7 +230,7 @@ def _total(page: FetchedPage) -> int | None:
 
 
 def _optional(operation: Operation[T]) -> Operation[T | None]:
-    """Run an operation that only improves the plan; None where the service has no answer to it."""
+    """Run an operation that only improves the plan; None if the service cannot answer it."""
     try:
         return (yield from operation)
     except (AuthenticationError, RateLimited):
@@ -242,7 +242,7 @@ def _optional(operation: Operation[T]) -> Operation[T | None]:
 def _without_empty(
     session: Session, stretches: list[Stretch], counts: Mapping[date, int]
 ) -> Operation[list[Stretch]]:
-    """Leave out queries for days without data, where `dates` costs fewer requests than they do."""
+    """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
     empty = [
         each
         for each in stretches

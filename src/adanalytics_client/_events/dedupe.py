@@ -1,4 +1,4 @@
-"""Leave out the events of earlier pulls where pulls overlap; no I/O."""
+"""Leave out the events of earlier pulls when pulls overlap; no I/O."""
 
 import hashlib
 import logging
@@ -10,7 +10,7 @@ from adanalytics_client._base.validation import is_whole
 from adanalytics_client._events.page import EventId, FetchedPage, is_id
 from adanalytics_client.errors import ConfigurationError
 
-# Two different ids in a billion agree by chance less than once in 10^20 times.
+# Two of a billion different ids agree by chance with a probability below 1 in 10^20.
 _DIGEST = 16
 _NAMES = 8
 
@@ -18,27 +18,27 @@ _LOG = logging.getLogger("adanalytics_client")
 
 
 class SeenEvents:
-    """The ids of events, so that pulls which overlap hand out each event once.
+    """The ids of events, so that overlapping pulls yield each event once.
 
     Pass one to `events(..., seen=)`: an event whose `event_id` is in it is left out, and the ids of
-    what is handed out are added. An id is text or a whole number; an event without one always
-    passes, and the log gets a warning when a whole page has none. A page counts as handed out
-    when the next one is asked for, a file when it is whole: a pull that breaks off can give events
-    again and never loses one. It pickles, to be used by the next process; use it in one pull at a
+    all yielded events are added. An id is text or a whole number; an event without one is always
+    yielded, and a warning is logged when a whole page has none. A page counts as yielded when the
+    next one is requested, a file when it is complete: a pull that breaks off can repeat events but
+    never loses one. The object pickles, so the next process can use it; use it in one pull at a
     time.
 
     Args:
         event_ids: ids to begin with, such as those in a file of an earlier pull.
-        most: ids to remember, about 130 bytes each; beyond that the oldest are forgotten. Writing
-            a file or a table holds as many again until it is whole.
+        most: ids to remember, about 130 bytes each; beyond that the oldest are forgotten. Writing a
+            file or a table holds as many again until it is complete.
 
     Attributes:
         most: as above.
-        repeated: events that were left out so far.
+        repeated: events left out so far.
         forgotten: ids that were dropped to keep to `most`; zero means that nothing was missed.
 
     Raises:
-        ConfigurationError: when `most` is no whole number of at least 1, or an id is neither
+        ConfigurationError: when `most` is not a whole number of at least 1, or an id is neither
             text nor a whole number.
 
     Examples:
@@ -55,7 +55,7 @@ class SeenEvents:
         self.most = most
         self.repeated: int = 0
         self.forgotten: int = 0
-        # A plain dict looks for its oldest entry among all that were deleted before it.
+        # A plain dict searches for its oldest entry among all those deleted before it.
         self._digests: OrderedDict[bytes, None] = OrderedDict()
         self.add(event_ids)
 
@@ -76,10 +76,10 @@ class SeenEvents:
         return f"SeenEvents({len(self):,} of at most {self.most:,} ids)"
 
     def add(self, event_ids: Iterable[EventId]) -> None:
-        """Add ids; one that is known already becomes no younger.
+        """Add ids; an id that is already known keeps its age.
 
         Raises:
-            ConfigurationError: for something else than ids; those before it count.
+            ConfigurationError: for anything but ids; those before it are added.
 
         Examples:
             >>> seen = SeenEvents(["e-1"])
@@ -99,7 +99,7 @@ class SeenEvents:
             self._forget()
 
     def take(self, other: "SeenEvents") -> None:
-        """Move all ids of another one, and its count of repeats, into this one.
+        """Move all ids and the count of repeats from another object into this one.
 
         Examples:
             >>> monday, tuesday = SeenEvents(["e-1"]), SeenEvents(["e-2"])
@@ -134,11 +134,11 @@ class Deduplicator:
         self._warned = False
 
     def filter(self, page: FetchedPage, room: int | None) -> FetchedPage:
-        """Leave out events that were seen; called in the order of handing out.
+        """Leave out events that were seen; called in the order of yielding.
 
         Args:
             page: the page.
-            room: events that may still be handed out, or None for all; others are not collected.
+            room: events that may still be yielded, or None for all; the others are not collected.
         """
         if self._seen is None or self._fresh is None:
             return page
@@ -157,12 +157,12 @@ class Deduplicator:
         return page.without(known)
 
     def settle(self) -> None:
-        """Add the ids that were collected since the last time to `seen`."""
+        """Add the ids collected since the last call to `seen`."""
         if self._seen is not None and self._fresh is not None:
             self._seen.take(self._fresh)
 
     def _warn(self, page: FetchedPage, ids: Sequence[EventId | None]) -> None:
-        """Warn once of a page whose events have no id."""
+        """Warn once about a page whose events have no id."""
         if self._warned or not ids or any(each is not None for each in ids):
             return
         self._warned = True
@@ -175,7 +175,7 @@ class Deduplicator:
 
 
 def check_seen(seen: object) -> None:
-    """Refuse anything but a SeenEvents, such as a set, which would grow without bound.
+    """Refuse anything but a SeenEvents, such as a set, which would grow without limit.
 
     Raises:
         ConfigurationError: saying what to pass.
@@ -187,7 +187,7 @@ def check_seen(seen: object) -> None:
 
 
 def _digest(event_id: EventId) -> bytes:
-    # No other id has the same bytes: no text in UTF-8 begins with byte 255.
+    # No other id has the same bytes: UTF-8 text never begins with byte 255.
     if isinstance(event_id, int):
         text = b"\xff%d" % event_id
     else:

@@ -1,8 +1,8 @@
 """Compare the pages of a slice with each other: repeats, endless pages, missing events.
 
-Events that arrive in front of the next page push the last events of the page before to its
-beginning, and the new ones are missed. So the ids of a slice of several pages are kept, which shows
-every repeat, and at the end their number is compared with the total that the pages stated. No I/O.
+Events that arrive in front of the next page push the last events of the previous page to its
+beginning, and the new ones are missed. So the ids of a slice of several pages are kept, which
+reveals every repeat, and at the end their number is compared with the total in the pages. No I/O.
 """
 
 import logging
@@ -19,13 +19,13 @@ OnDrift = Literal["raise", "warn"]
 """Raise an error for a slice with fewer events than its pages state, or only warn."""
 
 MOST_ATTEMPTS = 3
-"""How often a slice is asked from its first page."""
+"""How often a slice is started from its first page."""
 
 MOST_IDS = 2_000_000
-"""The ids of a slice that are remembered, about 100 bytes each; an older half is then forgotten."""
+"""The most ids of a slice to remember, about 100 bytes each; then the older half is dropped."""
 
 MOST_STALE = 3
-"""The pages in a row without a new event that end a slice."""
+"""The number of pages in a row without a new event that ends a slice."""
 
 _REMEMBERED_MARKS = 8
 
@@ -36,13 +36,13 @@ class SliceHistory:
     """The pages of one slice so far.
 
     Args:
-        cursor: the first page of the slice; of a resumed pull, its next page.
+        cursor: the first page of the slice; in a resumed pull, its next page.
 
     Attributes:
         distinct: events so far, each counted once.
-        repeated: events that came again.
-        total: the most events that its pages stated.
-        mark: digest of the page before; empty for the only page of a slice.
+        repeated: events that arrived again.
+        total: the largest number of events that its pages stated.
+        mark: digest of the previous page; empty for the only page of a slice.
     """
 
     def __init__(self, cursor: Cursor) -> None:
@@ -60,16 +60,16 @@ class SliceHistory:
 
     @property
     def repeatable(self) -> bool:
-        """Return whether the slice can be asked again without handing out an event twice."""
+        """Return whether the slice can be pulled again without yielding an event twice."""
         return self._all_have_ids and not self._resumed and not self._handed.forgotten
 
     @property
     def short(self) -> bool:
-        """Return whether fewer events came than the pages stated."""
+        """Return whether fewer events arrived than the pages stated."""
         return self.total is not None and self.distinct < self.total
 
     def begin_attempt(self) -> None:
-        """Forget the order of the pages, but not the events, to ask for the slice again."""
+        """Forget the order of the pages, but not the events, to pull the slice again."""
         self._attempt = _Ids()
         self._marks.clear()
         self._stale = 0
@@ -78,11 +78,11 @@ class SliceHistory:
     def compare(
         self, cursor: Cursor, page: FetchedPage, *, last: bool
     ) -> tuple[FetchedPage, PageDrift | None]:
-        """Leave out events that came before or were handed out, and detect drift.
+        """Leave out events that arrived before or were yielded, and detect drift.
 
         Raises:
-            ProtocolError: for one of the last pages again, and for the third page in a row without
-                a new event.
+            ProtocolError: when one of the last pages is repeated, and for the third page in a row
+                without a new event.
         """
         moved, known = False, [False] * len(page)
         if page.ids:
@@ -103,7 +103,7 @@ class SliceHistory:
         contradicted = last and self.total != self.distinct and _says_more(cursor, page)
         off = last and self.total not in {None, self.distinct}
         drift = None
-        # A slice that is asked again repeats itself.
+        # A slice that is pulled again repeats itself.
         if cursor.attempt == 0 and (repeated or off or moved or contradicted):
             drift = PageDrift(
                 slice=str(cursor.slice),
@@ -124,7 +124,7 @@ class SliceHistory:
         ids: Sequence[EventId | None],
         keys: Sequence[EventId | bytes],
     ) -> list[bool]:
-        """Return for each event whether it came before, and remember the others."""
+        """Return for each event whether it arrived before, and remember the others."""
         if self.mark in self._marks:
             before = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
             raise page.rows.origin.sign(
@@ -149,7 +149,7 @@ class SliceHistory:
             )
         if keys is ids:
             return known
-        # An event without an id may be one that was handed out, or another one with the same text.
+        # An event without an id may have been yielded, or be another one with the same text.
         return [
             cursor.attempt > 0 if each is None else came
             for came, each in zip(known, ids, strict=True)
@@ -165,8 +165,8 @@ class _Ids:
         self._newer: set[int] = set()
 
     def add(self, keys: Sequence[EventId | bytes]) -> list[bool]:
-        """Return for each key whether it is known or comes twice, and remember the others."""
-        # In C, for 10,000 keys a page. The hash of a whole number alone is that number.
+        """Return for each key whether it is known or repeated, and remember the others."""
+        # In C, for 10,000 keys a page. In a tuple, because a whole number is its own hash.
         hashes = [*map(hash, zip(keys))]
         fresh = {*hashes}
         if (
@@ -190,7 +190,7 @@ class _Ids:
 def _says_more(cursor: Cursor, last: FetchedPage) -> bool:
     """Return whether the last page, an empty or a flagged one, also states that others follow."""
     says = last.signals
-    # A "page count" that equals the events of the page counts those.
+    # A "page count" that equals the number of events on the page counts those.
     pages = 0 if says.pages in {None, len(last)} else says.pages or 0
     return says.more is True or pages > cursor.number
 

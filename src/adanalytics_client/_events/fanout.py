@@ -1,11 +1,11 @@
-"""Choose the next page to fetch and the next page to hand out, for many slices at once; no I/O.
+"""Choose the next page to fetch and the next page to yield, for many slices at once; no I/O.
 
 A slice is opened, its pages are fetched one after the other, and it is closed when the last of them
-was handed out:
+was yielded:
 
-    not open  -> open: fetching <-> waiting to be handed out -> closed
+    not open  -> open: fetching <-> waiting to be yielded -> closed
                    ^         |
-                   +---------+  asked again where pages moved, at most twice
+                   +---------+  started again if pages moved, at most twice
 """
 
 import logging
@@ -32,16 +32,16 @@ Fetched = FetchedPage | Position
 
 @dataclass(frozen=True, slots=True)
 class ReadyPage:
-    """A page that waits to be handed out, or was handed out.
+    """A page that waits to be yielded, or was yielded.
 
     Attributes:
-        cursor: the page that was asked for.
-        page: its events to hand out, without those that came before.
+        cursor: the requested page.
+        page: its events to yield, without those that arrived before.
         last: whether its slice ends with it.
         drift: repeats, or a contradiction of the counts.
-        fetched: the page as it came.
+        fetched: the page as received.
         resume: the cursor of a later run of the slice; None when nothing of the slice is left.
-        left: the position of the pull behind its events, once it is handed out.
+        left: the position of the pull behind its events, once it is yielded.
     """
 
     cursor: Cursor
@@ -58,14 +58,14 @@ class _OpenSlice:
     """A slice in flight.
 
     Attributes:
-        cursor: the next page to ask for; None after the last.
-        resume: the cursor of a later run, behind the pages handed out; None after the last.
+        cursor: the next page to request; None after the last.
+        resume: the cursor of a later run, behind the yielded pages; None after the last.
         history: the comparison of its pages.
-        beyond: the cursor behind the last page, where some of its events are missing.
-        index: its place in the plan; None for one that an earlier run had opened.
+        beyond: the cursor behind the last page, if some of its events are missing.
+        index: its place in the plan; None for one that an earlier run opened.
         in_flight: whether the cursor is being fetched.
-        waiting: pages that wait to be handed out.
-        error: the error that ended it, to be raised behind its waiting pages.
+        waiting: pages that wait to be yielded.
+        error: the error that ended it, to be raised after its waiting pages.
     """
 
     cursor: Cursor | None
@@ -83,25 +83,25 @@ class _OpenSlice:
 
 
 class Fanout:
-    """Hands out cursors to fetch and takes pages back, until the plan is done.
+    """Chooses cursors to fetch and takes their pages, until the plan is done.
 
     At most `concurrency` cursors are in flight, and at most `2 * concurrency` pages are in flight
-    or waiting. When ordered, pages are handed out in the order of the plan; the slice at the front
-    is fetched first, so waiting pages cannot block it. An error is raised in the place of its page:
-    the pages before it are not lost, and nothing behind it is started.
+    or waiting. When ordered, pages are yielded in the order of the plan; the slice at the front is
+    fetched first, so waiting pages cannot block it. An error is raised in place of its page: the
+    pages before it are not lost, and nothing after it is started.
 
     Args:
         plan: the slices in order.
         concurrency: the most requests in flight.
         ordered: whether pages keep the order of the plan.
-        max_events: events to hand out, those of earlier runs included, or None for all. With a
-            bound, pages are fetched one at a time: a page ahead might not be needed.
+        max_events: events to yield, including those of earlier runs, or None for all. With a bound,
+            pages are fetched one at a time: a page ahead might not be needed.
         position: the end of an earlier run of the same plan; by default the first slice.
-        on_drift: `raise` asks again for a slice whose pages hold fewer events than they state, and
-            fails when they still do; `warn` takes the events that came.
-        report: called with the drift that a page shows, when that page is handed out.
-        leave_out: called with each page and the number of events that may still be handed out;
-            returns the page with fewer events.
+        on_drift: `raise` pulls a slice again if its pages hold fewer events than they state, and
+            fails if they still do; `warn` accepts the events that arrived.
+        report: called with the drift that a page shows, when that page is yielded.
+        leave_out: called with each page and the number of events that may still be yielded; returns
+            the page with fewer events.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Fanout:
         held = self._in_flight + sum(len(each.waiting) for each in self._open)
         if held >= self._concurrency * _PAGES_A_REQUEST:
             return None
-        # From the front: when ordered, only pages of the front slice are handed out.
+        # From the front: when ordered, only pages of the front slice are yielded.
         for each in self._open:
             if each.error is not None and self._ordered:
                 return None
@@ -167,7 +167,7 @@ class Fanout:
         if isinstance(outcome, BaseException):
             self._fail(opened, outcome)
         elif isinstance(outcome, Position):
-            # Only the one slice of an auto plan is replaced, and only once.
+            # Only the single slice of an auto plan is replaced, and only once.
             self._open.remove(opened)
             self._position, self._opened = outcome, 0
         else:
@@ -177,10 +177,10 @@ class Fanout:
                 self._fail(opened, error)
 
     def ready(self) -> ReadyPage | None:
-        """Hand out the next page, or None when it has not arrived.
+        """Return the next page, or None when it has not arrived.
 
         Raises:
-            BaseException: the error of a fetch, where its page would have come.
+            BaseException: the error of a fetch, in place of its page.
         """
         for each in list(self._open):
             if each.waiting:
@@ -207,8 +207,8 @@ class Fanout:
             opened.beyond = Cursor(cursor.slice, cursor.number + 1, total=history.total)
         resume = ahead
         if opened.beyond and (missing or ahead):
-            # A later run does not know which events were handed out, but behind the last page it
-            # counts too few.
+            # A later run does not know which events were yielded, but from a cursor behind the last
+            # page it can tell that some are missing.
             resume = replace(opened.beyond, seen=history.distinct)
         opened.cursor = ahead
         self._received += len(kept)
@@ -216,7 +216,7 @@ class Fanout:
         if missing and not self._full:
             if history.repeatable and cursor.attempt + 1 < MOST_ATTEMPTS:
                 opened.cursor = _first_page_again(cursor, history)
-                # It advises to pull the slice again, which happens now.
+                # The drift advises pulling the slice again, which happens now.
                 drift = None
             else:
                 error = page.rows.origin.sign(_short(cursor, history))
@@ -248,7 +248,7 @@ class Fanout:
         opened.cursor, opened.error, self._failed = None, error, True
 
     def _left(self) -> Position:
-        """Return the position behind the pages handed out; no page ahead counts as done."""
+        """Return the position behind the yielded pages; pages fetched ahead do not count."""
         opened = self._opened
         rest = [(each.index, each.resume) for each in self._open if each.resume is not None]
         while rest and rest[-1][0] == opened - 1 and rest[-1][1].untouched:

@@ -1,4 +1,4 @@
-"""Pages of events: as they arrive, and as users get them."""
+"""Pages of events: as they arrive, and as users receive them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
 
 EventId = str | int
-"""An id is text or a whole number; the number 1 and the text "1" are two ids."""
+"""An id is text or a whole number; the number 1 and the text "1" are different ids."""
 
 _DIGEST = 8
 
@@ -35,7 +35,7 @@ def is_id(value: object) -> TypeGuard[EventId]:
 def ids_of(rows: RawRows) -> list[EventId | None]:
     """Read the ids of events; None for an event without one."""
     found = [each.event_id for part in rows.parts() for each in _IDENTIFIED.decode(part.array())]
-    # Events with ids need no look at each of these: that would cost as much as reading them.
+    # If all events have ids, none is checked singly: that would cost as much as reading them.
     if {*map(type, found)} <= {str, int}:
         return found
     return [each if is_id(each) else None for each in found]
@@ -56,14 +56,14 @@ def mark_of(keys: Sequence[EventId | bytes]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page that arrived.
+    """A received page.
 
     Attributes:
         rows: its events.
-        signals: the page metadata of the answer.
-        positions: where each event stands on the page as it was sent, from 1.
-        ids: the ids of the events, where the page must be compared with others of its slice.
-        partial: an error that the answer states beside the events.
+        signals: the page metadata of the response.
+        positions: the place of each event on the page as sent, from 1.
+        ids: the ids of the events, if the page must be compared with others of its slice.
+        partial: an error that the response states beside the events.
     """
 
     rows: RawRows
@@ -94,17 +94,17 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of events as it came.
+    """One page of events.
 
     Attributes:
-        slice: the query it belongs to.
-        number: its number there, from 1.
+        slice: the query that it belongs to.
+        number: its number in the slice, from 1.
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether it is the last of its slice.
-        token: one word of ASCII; `Client.events(..., resume=token)` of the same query goes on
-            after these rows, also in another process and also where `max_events` cut them.
-        total: events on all pages of the slice, where the service says so.
-        drift: repeats or a contradiction that this page shows; None when it shows none.
+        token: one word of ASCII; `Client.events(..., resume=token)` of the same query continues
+            after these rows, also in another process and even if `max_events` cut the page.
+        total: events on all pages of the slice, if the service states it.
+        drift: repeats or a contradiction on this page; None without any.
         partial: an error that the service states beside the events; None when it states none.
 
     Examples:
@@ -128,12 +128,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """One page of events as the text they came as.
+    """One page of events as the text received.
 
     Its `slice`, `number`, `last`, `token`, `total`, `drift` and `partial` are as for `Page`.
 
     Attributes:
-        jsonl: each event on a line of its own, with the service's own digits.
+        jsonl: each event on its own line, with the service's own digits.
         events: the number of events.
 
     Examples:

@@ -33,20 +33,19 @@ _HEADER = re.compile(r"x-(?:pagination-)?(.+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The next page of a slice to ask for, with the facts that the pages before it stated.
+    """The next page of a slice to request, with the facts stated by the previous pages.
 
     Attributes:
         slice: the query.
         number: the page, from 1.
-        seen: events on the pages before.
-        repeated: how many of them had come before.
-        mark: digest of the page before.
-        total: the most events that the pages before stated for the slice.
-        first_size: events on the first page; a shorter page is the last one where nothing else
-            says so.
-        handed: how many of this page's own events were handed out, where `max_events` cut it.
+        seen: events on the previous pages.
+        repeated: how many of them had arrived before.
+        mark: digest of the previous page.
+        total: the largest number of events that the previous pages stated for the slice.
+        first_size: events on the first page; without page metadata, a shorter page is the last one.
+        handed: how many of this page's own events were yielded, if `max_events` cut it.
         front: digest of those events.
-        attempt: 0, or how many times the slice was asked from its first page before.
+        attempt: 0, or how many times the slice was started before.
     """
 
     slice: Slice
@@ -62,27 +61,27 @@ class Cursor:
 
     @property
     def untouched(self) -> bool:
-        """Return whether nothing of the slice was handed out."""
+        """Return whether nothing of the slice was yielded."""
         return self.number == 1 and not self.handed
 
     def __str__(self) -> str:
         return f"page {self.number} of {self.slice}"
 
     def parameters(self, per_page: int) -> dict[str, str]:
-        """The query parameters of this page, all of them documented ones."""
+        """The query parameters of this page, all of them documented."""
         return {**self.slice.parameters(), "page": str(self.number), "per_page": str(per_page)}
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """The page metadata of an answer; None for metadata that it lacks.
+    """The page metadata of a response; None for metadata that it lacks.
 
     Attributes:
         more: whether another page follows.
         pages: the number of pages.
         total: the number of events on all pages.
         page: the number of this page.
-        no_next: the link to the next page is empty.
+        no_next: whether the link to the next page is empty.
     """
 
     more: bool | None = None
@@ -104,10 +103,10 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     links = [_leads_on(value) for name, value in members if name in _NEXT]
     flags = [_flag(value) for name, value in members if name in _MORE]
     flags += [_opposite(_flag(value)) for name, value in members if name in _LAST]
-    # A total below the events of this page, or no page at all, is a way to say "unknown".
+    # A total below the events of this page, or zero pages, is a way to say "unknown".
     totals = [_at_least(len(found), value) for name, value in members if name in _TOTAL]
     if not links:
-        # Beside a `next`, and where it equals the events of this page, `count` is this page's.
+        # Beside a `next`, or when it equals the events of this page, `count` is this page's.
         counts = [value for name, value in members if name == "count"]
         totals += [_at_least(len(found) + 1, value) for value in counts]
     return Signals(
@@ -120,11 +119,11 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
 
 
 def following(cursor: Cursor, count: int, says: Signals) -> Cursor | None:
-    """Move a cursor behind a page of `count` events; None when that was the last page.
+    """Move a cursor past a page of `count` events; None when that was the last page.
 
-    A flag beats a number of pages, that beats a total, and that beats an empty link. Without any of
-    them a page shorter than the first one of its slice is the last. The page size that was asked
-    for does not count there, since a service may cap it silently.
+    A flag takes precedence over a number of pages, that over a total, and that over an empty link.
+    Without any of them a page shorter than the first one of its slice is the last. The requested
+    page size does not matter here, because a service may cap it silently.
     """
     if count == 0:
         return None
@@ -146,7 +145,7 @@ def following(cursor: Cursor, count: int, says: Signals) -> Cursor | None:
 
 
 def page_count(cursor: Cursor, count: int, says: Signals) -> int | None:
-    """Count the pages of a slice behind a page of `count` events; None while that is unknown."""
+    """Count the pages of a slice after a page of `count` events; None while that is unknown."""
     ahead = following(cursor, count, says)
     if ahead is None:
         return cursor.number
@@ -189,7 +188,7 @@ def _opposite(flag: bool | None) -> bool | None:
 
 
 def _at_least(least: int, value: Json) -> int | None:
-    """Return a whole number, also one sent as text, unless it is below `least`."""
+    """Return a whole number, also if sent as text, unless it is below `least`."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

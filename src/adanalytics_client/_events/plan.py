@@ -11,7 +11,7 @@ from adanalytics_client._base.validation import is_whole
 from adanalytics_client.errors import ConfigurationError
 
 Cut = Literal["hour", "day", "whole"]
-"""How one stretch of days is cut."""
+"""How a stretch of days is divided."""
 
 MOST_SLICES = 200_000
 """The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
@@ -42,9 +42,9 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Days from `start` to `end`, both included, that are all cut in the same way.
+    """Days from `start` to `end`, both included, that are all divided in the same way.
 
-    A plan of years is a few of them, so they are what a resume token carries.
+    A plan of years is a few of them, so a resume token carries them.
 
     Attributes:
         start: the first day.
@@ -62,7 +62,7 @@ class Stretch:
     cut: Cut
 
     def count(self, hour: int | None) -> int:
-        """How many queries it has.
+        """The number of its queries.
 
         Examples:
             >>> Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
@@ -98,7 +98,7 @@ def check_slices(stretches: Sequence[Stretch], hour: int | None) -> None:
     """Refuse stretches of more than `MOST_SLICES` queries.
 
     Raises:
-        ConfigurationError: naming the ways to ask for less.
+        ConfigurationError: naming the ways to pull less.
     """
     queries = sum(each.count(hour) for each in stretches)
     if queries > MOST_SLICES:
@@ -121,10 +121,10 @@ def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
 
 
 Split = Literal["hourly", "daily", "none", "auto"]
-"""How a range is cut: a query an hour, a day, one for all, or what costs the fewest requests."""
+"""How a range is divided: a query an hour, a day, one for all, or the fewest requests."""
 
 LARGEST_PAGE = 10_000
-"""The most events per page may hold; the service's own bound on `per_page`."""
+"""The most events that a page may hold; the service's own bound on `per_page`."""
 
 _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "auto": "whole"}
 
@@ -133,19 +133,19 @@ _CUTS: dict[Split, Cut] = {"hourly": "hour", "daily": "day", "none": "whole", "a
 class Plan:
     """The slices of a pull in the order of their events, and the size of a page.
 
-    With `split="auto"` the plan is one slice; its first page decides between the next pages of that
+    With `split="auto"` the plan is one slice; its first page decides between more pages of that
     slice and queries for days and hours.
 
     Attributes:
-        start: the first day asked for.
-        end: the last day asked for, included.
-        split: how they are cut.
+        start: the first day to pull.
+        end: the last day to pull, included.
+        split: how they are divided.
         per_page: events of a full page.
         slices: the queries, each of one page or more.
-        stretches: the same as runs of days that are cut alike.
-        hour: the one hour of each day that is asked for, or None for all.
+        stretches: the same as runs of days that are divided alike.
+        hour: the only hour to pull of each day, or None for all.
         days: the days passed to `only_days`, or None for all.
-        max_events: events after which the pull stops, or None; of a resumed pull, the rest of them.
+        max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Requests when every slice fits on one page and says so; more pages cost one each.
+        """Requests if every slice fits on one page and says so; each further page costs one more.
 
         A pull that stops at `max_events` may need fewer.
         """
@@ -174,9 +174,9 @@ class Plan:
 
     @property
     def most_requests(self) -> int | None:
-        """The most requests without repeats after errors, or None without a bound.
+        """The most requests, without retries after errors, or None without a bound.
 
-        Only `max_events` and a plan without slices set a bound. It supposes that the service fills
+        Only `max_events` and a plan without slices set a bound. It assumes that the service fills
         its pages, and includes one more page of each slice, which ends slices without metadata.
         """
         if not self.slices or self.max_events == 0:
@@ -187,7 +187,7 @@ class Plan:
         if self.split != "auto":
             return 2 * len(self.slices) + pages - 1
         days = (self.end - self.start).days + 1
-        # The first page, a look beyond it, `summary` and `dates` before the slices.
+        # The first page, a check of the page after it, `summary` and `dates` before the slices.
         return 4 + pages + 2 * days * (24 if self.hour is None else 1)
 
     def only_days(self, days: Iterable[Day]) -> Self:
@@ -244,7 +244,7 @@ def make_plan(
     per_page: int | None = None,
     max_events: int | None = None,
 ) -> Plan:
-    """Cut a range into slices.
+    """Divide a range into slices.
 
     Raises:
         ConfigurationError: for an unknown split, an hour outside 0 to 23, a page size outside
@@ -254,19 +254,19 @@ def make_plan(
         raise ConfigurationError(f"split={split!r}: choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):
         raise ConfigurationError(f"hour={hour!r}: an hour is a whole number from 0 to 23.")
-    # A smaller page is as many requests and fewer bytes.
+    # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
         raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
     stretches = (Stretch(start, end, _CUTS[split]),)
-    # Auto counts the events of each day, and checks its slices again when it has laid them out.
+    # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([Stretch(start, end, "day")] if split == "auto" else stretches, hour)
     slices = slices_of(stretches, hour)
     return Plan(start, end, split, size, slices, stretches, hour=hour, max_events=max_events)
 
 
 def _among(stretches: Iterable[Stretch], days: frozenset[date]) -> Iterator[Stretch]:
-    """Cut stretches down to runs of these days; a gap inside a whole query costs no request."""
+    """Reduce stretches to runs of these days; a gap inside a whole query costs no request."""
     for stretch in stretches:
         kept = [day for day in days_between(stretch.start, stretch.end) if day in days]
         if stretch.cut == "whole":

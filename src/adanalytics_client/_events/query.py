@@ -1,4 +1,4 @@
-"""A pull of events and one reading of it, for both clients."""
+"""A pull of events and one read of it, for both clients."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ MOST_CONCURRENT = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRequest(Generic[M]):
-    """The arguments of `Client.events`, which describes them.
+    """The arguments of `Client.events`, which documents them.
 
     Raises:
         ConfigurationError: naming the argument that is wrong.
@@ -74,8 +74,8 @@ class Pull(Generic[M]):
 
     Attributes:
         request: the arguments.
-        partner: the partner whose events are asked for.
-        plan: the queries; of a resumed pull, those that are left.
+        partner: the partner whose events are pulled.
+        plan: the queries; in a resumed pull, the remaining ones.
         position: the position of a resumed pull, else None.
         typed: makes the caller's models; None for `Event`.
     """
@@ -90,7 +90,7 @@ class Pull(Generic[M]):
         """Return the same pull without queries for other days.
 
         Raises:
-            ConfigurationError: for something that is no day, and for a resumed pull.
+            ConfigurationError: for a value that is not a day, and for a resumed pull.
         """
         if self.position:
             raise ConfigurationError(
@@ -100,7 +100,7 @@ class Pull(Generic[M]):
         return replace(self, plan=self.plan.only_days(days))
 
     def models(self) -> Callable[[RawRows], Iterator[M]]:
-        """Return a function that makes models of the events of a page."""
+        """Return a function that makes models of a page's events."""
         return (self.typed or Typed.of(None)).read
 
     def page(self, ready: ReadyPage) -> Page:
@@ -121,7 +121,7 @@ class Pull(Generic[M]):
         )
 
     def text_page(self, ready: ReadyPage) -> TextPage:
-        """Make a page of text, whose events are not decoded."""
+        """Make a page of text without decoding its events."""
         return TextPage(
             ready.cursor.slice,
             ready.cursor.number,
@@ -136,14 +136,14 @@ class Pull(Generic[M]):
 
 
 class Reading:
-    """One reading of a pull.
+    """One read of a pull.
 
     Args:
         pull: the pull.
         session: the client's session.
 
     Attributes:
-        fanout: chooses the pages to fetch and to hand out.
+        fanout: chooses the pages to fetch and to yield.
         fetch: fetches one page.
     """
 
@@ -168,7 +168,7 @@ class Reading:
             self.fetch = partial(reader.fetch, session)
 
     def settle(self) -> None:
-        """Add the events that were handed out to `seen`."""
+        """Add the yielded events to `seen`."""
         self._deduplicator.settle()
 
 
@@ -185,17 +185,17 @@ class QueryBase(Generic[D, M]):
 
     @property
     def plan(self) -> Plan:
-        """The requests this pull consists of; looking at it costs nothing."""
+        """The requests of this pull; reading the plan costs nothing."""
         return self._pull.plan
 
     def only_days(self, days: Iterable[Day]) -> Self:
         """The same pull without requests for days that are not among `days`.
 
-        It saves requests and filters no events: where one query spans several days, with `none`
-        and `auto`, events of the days between come as well.
+        It saves requests but filters no events: if one query spans several days, with `none` and
+        `auto`, it also returns the events of the days between.
 
         Raises:
-            ConfigurationError: for something that is no day, and for a resumed pull.
+            ConfigurationError: for a value that is not a day, and for a resumed pull.
 
         Examples:
             >>> month = client.events("2026-01-01", "2026-01-31")
@@ -220,7 +220,7 @@ class QueryBase(Generic[D, M]):
 
     def _clean(self, error: AdAnalyticsError) -> AdAnalyticsError:
         self._session.credentials.scrub(error)
-        # The frames that convert events hold all that these echo.
+        # The frames that convert events hold everything that the events echo.
         return error.with_traceback(None)
 
 
@@ -235,7 +235,7 @@ def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
 
     Raises:
         ProtocolError: also for events that are nested too deeply to be written, and for names that
-            are no UTF-8 where only that can be written.
+            are not valid UTF-8 in an output that requires it.
     """
     events = ready.page.rows
     origin = events.origin
@@ -266,13 +266,13 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
         hour=request.hour,
         split=request.split,
         per_page=per_page,
-        # With seen=, the number of pages is not known: some of their events are left out.
+        # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
     )
     position = None if resume is None else position_of(resume, plan, partner)
     if position:
         left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
         plan = replace(plan, slices=position.left(), stretches=position.stretches, max_events=left)
-    # The caller's model is checked now; `Event` costs an import and is made when it is needed.
+    # The caller's model is checked now; `Event` costs an import and is prepared when needed.
     typed = None if request.model is None else Typed.of(request.model)
     return Pull(request, partner, plan, position, typed)

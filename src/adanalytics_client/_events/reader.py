@@ -28,8 +28,8 @@ from adanalytics_client.errors import ProtocolError
 _DAY = re.compile(rb'"(\d{4}-\d\d-\d\d)')
 _HOUR = re.compile(rb'"?(\d\d?)"?')
 
-# A proxy that sent the answer to an earlier request would do so again on this connection. The first
-# repeat closes the connection and the second takes a new one (RFC 9112, section 9.6).
+# A proxy that sent the response to an earlier request would do so again on this connection. The
+# first repeat closes the connection and the second opens a new one (RFC 9112, section 9.6).
 _CLOSE = ("connection", "close")
 _REPEATS = 2
 
@@ -44,7 +44,7 @@ _PLACE = msgspec.json.Decoder(_Place)
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The content of an answer; `other` describes the content of an answer to another request."""
+    """The content of a response; `other` describes one that belongs to another request."""
 
     rows: RawRows
     signals: Signals
@@ -57,9 +57,9 @@ class PageReader:
     """Fetches and reads the pages of one pull.
 
     Attributes:
-        per_page: events asked for.
-        rows_key: the name or path of the list, where the caller knows it.
-        counts: events of each day that the summary counts, where it was asked.
+        per_page: events requested.
+        rows_key: the name or path of the list, if the caller knows it.
+        counts: events of each day in the summary, if it was requested.
     """
 
     per_page: int
@@ -76,8 +76,8 @@ class PageReader:
         """Fetch a page that may turn out not to be used.
 
         Raises:
-            ProtocolError: for an answer without a list of events, for an answer to another request,
-                and for one without a body where events are expected.
+            ProtocolError: for a response without a list of events, for a response to another
+                request, and for one without a body where events are expected.
         """
         answer, read = yield from self._try(session, cursor)
         for _ in range(_REPEATS):
@@ -105,7 +105,7 @@ class PageReader:
     def _try(
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
     ) -> Operation[tuple[Answer[Json], _Read]]:
-        """Fetch and read a page; fetch it once more where the answer has no body."""
+        """Fetch and read a page; fetch it once more if the response has no body."""
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         request = get_json(url)
         ask = Ask(replace(request, headers=(*request.headers, *headers)))
@@ -154,7 +154,7 @@ def _is_compared(cursor: Cursor, page: FetchedPage) -> bool:
 
 
 def _other_content(cursor: Cursor, rows: RawRows, says: Signals) -> str:
-    """Describe the content of an answer to another request; empty for the page asked for."""
+    """Describe a page that responds to another request; empty for the requested page."""
     if says.page not in {None, cursor.number}:
         return f"page {says.page}"
     asked = cursor.slice

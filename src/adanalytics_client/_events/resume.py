@@ -17,14 +17,14 @@ _PREFIX = "adanalytics-2."
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a pull behind the pages that were handed out.
+    """The position of a pull after the yielded pages.
 
     Attributes:
-        slices: all slices of the pull, also those that are done.
+        slices: all slices of the pull, including finished ones.
         stretches: the same as runs of days.
         opened: how many of the slices were opened.
-        open: the next page of each slice that was opened and is not done.
-        passed: the events that were handed out.
+        open: the next page of each slice that was opened and is not finished.
+        passed: the number of yielded events.
     """
 
     slices: tuple[Slice, ...] = field(default=(), repr=False)
@@ -39,8 +39,9 @@ class Position:
 
 
 def token_of(position: Position, plan: Plan, partner: str | None) -> str:
-    """Encode a position, with the query it belongs to, as one word of ASCII."""
-    # With all days written out, a token stays valid if a later version cuts the range otherwise.
+    """Encode a position, and the query that it belongs to, as one word of ASCII."""
+    # With all days written out, a token stays valid if a later version divides the range
+    # differently.
     content = {
         "query": _query(plan, partner),
         "stretches": [[str(x.start), str(x.end), x.cut] for x in position.stretches],
@@ -53,10 +54,10 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
 
 
 def position_of(token: object, plan: Plan, partner: str | None) -> Position:
-    """Read a token for the query that `plan` and `partner` make.
+    """Read a token for the query of `plan` and `partner`.
 
     Raises:
-        ConfigurationError: for a text that is no token, and for a token of another query.
+        ConfigurationError: for a text that is not a token, and for a token of another query.
     """
     content = _content(token)
     theirs, ours = content["query"], _query(plan, partner)
@@ -82,7 +83,7 @@ def page_size_of(token: object) -> int:
     """Return the page size of the pull that a token belongs to.
 
     Raises:
-        ConfigurationError: for a text that is no token.
+        ConfigurationError: for a text that is not a token.
     """
     *_, size = _content(token)["query"]
     return int(size)
@@ -120,7 +121,7 @@ def _content(token: object) -> dict[str, Any]:
 
 
 def _fields(cursor: Cursor) -> list[Any]:
-    """List the fields of a cursor; a later run knows no earlier attempt."""
+    """List the fields of a cursor; a later run does not know earlier attempts."""
     (start, end, hour), *others, _attempt = astuple(cursor)
     return [str(start), str(end), hour, *others]
 

@@ -1,4 +1,4 @@
-"""Make models of pages: from the text where that is exact, else from dicts."""
+"""Make models of pages: from the text if that is exact, else from dicts."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
-# pydantic and the models are imported where they are used: with them, starting takes half as long
-# again. Python 3.11's own TypeVar knows no default, and only type checkers need it.
+# pydantic and the models are imported where they are used, because they make the start take half as
+# long again. Python 3.11's own TypeVar has no default, and only type checkers need one.
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
     from typing_extensions import TypeVar
@@ -22,7 +22,7 @@ else:
 
     M = TypeVar("M")
 
-# What pydantic calls the types that no JSON object can be.
+# pydantic's names of the types that no JSON object can be.
 _NO_OBJECTS = frozenset(
     {"int", "float", "bool", "str", "bytes", "decimal", "complex", "none", "literal", "enum"}
     | {"date", "datetime", "time", "timedelta", "uuid", "url"}
@@ -38,7 +38,7 @@ class Typed(Generic[M]):
     Attributes:
         adapter: checks a list of models.
         own: whether the model is `Event`. Then pydantic may read the text itself: it turns numbers
-            with a fraction into floats, which only our own models notice.
+            with a fraction into floats, which only our own models detect.
     """
 
     adapter: "TypeAdapter[list[M]]"
@@ -46,10 +46,10 @@ class Typed(Generic[M]):
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":
-        """Prepare a model; `Event` when there is none.
+        """Prepare a model; `Event` if none is given.
 
         Raises:
-            ConfigurationError: for a type that pydantic knows nothing of.
+            ConfigurationError: for a type that pydantic does not know.
         """
         from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
@@ -70,7 +70,7 @@ class Typed(Generic[M]):
 
         Raises:
             ProtocolError: for a number that Python cannot hold.
-            pydantic.ValidationError: for a row that the user's own model refuses; `Event` takes
+            pydantic.ValidationError: for a row that the user's own model refuses; `Event` accepts
                 every row.
         """
         for part in events.parts():
@@ -90,7 +90,7 @@ class Typed(Generic[M]):
         except ValidationError as error:
             if not self.own:
                 raise
-            # `Event` takes every value, but pydantic takes no name that is not UTF-8.
+            # `Event` accepts every value, but pydantic accepts no name that is not UTF-8.
             raise events.origin.sign(ProtocolError(_unfit(error, events))) from None
 
 
