@@ -1,4 +1,4 @@
-"""Bulk exports: ordered, waited for, downloaded."""
+"""Bulk exports: order, wait and download."""
 
 from adanalytics_client._exports.download import Delivery, check_delivery
 from adanalytics_client._exports.names import named_format

@@ -1,7 +1,7 @@
-"""Read what the service says about a bulk export.
+"""Read the service's responses about a bulk export.
 
-The service documents only that the answer to an order holds a URL. The names and words here are
-those of docs/how-to/export-and-download.md; nothing beyond them is guessed.
+The service documents only that the response to an order contains a URL. The names and words here
+are those of docs/how-to/export-and-download.md; nothing beyond them is guessed.
 """
 
 import re
@@ -21,7 +21,7 @@ _DONE = frozenset(
     {"completed", "complete", "done", "success", "succeeded", "ready", "finished", "available"}
 )
 _FAILED = frozenset({"failed", "failure", "error", "fatal", "aborted", "rejected"})
-# Names of nothing but a file, in the order in which they are believed, then of a file or a job.
+# First the names that only a file has, in order of precedence, then those of a file or a job.
 _SPECIFIC = (
     "downloadurl",
     "fileurl",
@@ -39,7 +39,7 @@ _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
 Fields = dict[str, Json]
-"""An object's members by their folded names."""
+"""An object's members by folded name."""
 
 Files = tuple[ExportFile | None, ...]
 """The files under one name; None for an entry without an address."""
@@ -48,7 +48,7 @@ Files = tuple[ExportFile | None, ...]
 def read_status(
     content: Json, head: ResponseHead, *, url: str, retry_after: float | None
 ) -> ExportStatus:
-    """Read an answer about an export; relative addresses are joined to its own, `url`."""
+    """Read a response about an export; relative addresses are resolved against its own, `url`."""
     listed_only = {"files": content} if isinstance(content, list) else {}
     answer = content if isinstance(content, dict) else listed_only
     levels = _levels(answer)
@@ -69,7 +69,7 @@ def read_status(
     elif file := _single(specific):
         files = (file,)
     elif poll is None:
-        # Beside an unfinished state a generic name is where to ask, not the file.
+        # Beside an unfinished state, a generic name is the status address and not the file.
         job = _single(generic)
         poll = Address(job.url) if job else header
     return ExportStatus(
@@ -94,7 +94,7 @@ def _levels(content: dict[str, Json]) -> list[Fields]:
 
 
 def _word(level: Fields) -> str | None:
-    """The word for the state; an address in its place is none."""
+    """The word for the state; an address in its place does not count."""
     names = ["status", "state", *(name for name in level if name.endswith("status"))]
     words = (level[name] for name in names if isinstance(level.get(name), str))
     return next((each for each in words if each and not _is_address(each)), None)
@@ -109,7 +109,7 @@ def _poll_addresses(fields: Fields) -> list[Json]:
 def _phase(
     word: str | None, fields: Fields, head: ResponseHead, *, named: bool, polled: bool
 ) -> ExportPhase:
-    """The phase; without a word, an answer that names a file is of a finished export."""
+    """The phase; a response without a word that names a file is of a finished export."""
     folded = fold(word or "")
     if folded in _DONE:
         return ExportPhase.DONE
@@ -144,12 +144,12 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
 
 
 def _single(found: dict[str, Files]) -> ExportFile | None:
-    """The file under the first name that gives one and not several."""
+    """The file under the first name that has exactly one."""
     return next((each[0] for each in found.values() if len(each) == 1), None)
 
 
 def _named(fields: Fields, names: tuple[str, ...], base: str) -> dict[str, Files]:
-    """The files under each of `names`, or under its plural, that gives any."""
+    """The files under each of `names`, or under its plural, if it has any."""
     found = {
         name: _entries(fields.get(name), base) for each in names for name in (each, f"{each}s")
     }
@@ -164,7 +164,7 @@ def _entries(value: Json, base: str) -> Files:
 
 
 def _entry(value: Json, base: str) -> ExportFile | None:
-    """A file from its address, or from an object that holds it."""
+    """A file from its address, or from an object that contains one."""
     if not isinstance(value, dict):
         address = _address(base, value)
         return ExportFile(address) if address else None
@@ -177,7 +177,7 @@ def _entry(value: Json, base: str) -> ExportFile | None:
 
 
 def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile, ...]:
-    """The size and checksum beside a single file are that file's, unless it has its own."""
+    """Give a single file the size and checksum stated beside it, unless it has its own."""
     if len(files) != 1:
         return files
     (file,) = files

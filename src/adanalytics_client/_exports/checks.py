@@ -13,27 +13,27 @@ from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._json.rows import fold
 
 _READ_AT_ONCE = 65_536
-# Bytes that are enough to recognise a format, even behind some white space.
+# Bytes that are enough to recognise a format, even after some white space.
 _BEGINNING = 4096
 _JSON_FORMATS = frozenset({"json", "jsonl", "ndjson", "jsonlines"})
 
 
 def is_json_format(form: str) -> bool:
-    """Whether files of a format begin as an answer of the service does."""
+    """Whether files of a format begin like a response of the service."""
     return fold(form) in _JSON_FORMATS
 
 
 def is_answer(head: ResponseHead, form: str) -> bool:
-    """Whether a media type is that of an answer of the service or a proxy, and not of a file."""
+    """Whether a media type is that of a response of the service or a proxy, not of a file."""
     kind = head.media_type
     is_json = kind in {"application/json", "text/json"} or kind.endswith("+json")
     return kind == "text/html" or (is_json and fold(form) != "json")
 
 
 def is_like(form: str, file: BinaryIO) -> bool:
-    """Whether a file, packed with gzip or not, begins as one of a format; other formats may be any.
+    """Whether a file, maybe compressed, begins as its format does; other formats may be anything.
 
-    CSV begins neither as JSON nor as a page does.
+    CSV begins neither like JSON nor like an HTML page.
     """
     file.seek(0)
     begin = file.read(_BEGINNING)
@@ -51,7 +51,7 @@ def is_like(form: str, file: BinaryIO) -> bool:
 
 
 def digest_of(file: BinaryIO) -> str:
-    """The sha256 of a whole file, in hex."""
+    """The sha256 of a complete file, in hex."""
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(_READ_AT_ONCE):
@@ -60,7 +60,7 @@ def digest_of(file: BinaryIO) -> str:
 
 
 def check_gzip(file: BinaryIO) -> None:
-    """Read a gzip file to its end; raise DamagedBody where that is missing."""
+    """Read a gzip file to its end; raise DamagedBody if that is missing."""
     file.seek(0)
     if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
         file.seek(0)
@@ -75,21 +75,21 @@ def check_gzip(file: BinaryIO) -> None:
 class Decoding:
     """Turns a body with `Content-Encoding: gzip` into the bytes of its file.
 
-    A service may store a file packed and send it so, whatever was asked. Where a packed file is
-    wanted, the body is that file, unless there is another one inside it.
+    A service may store a file compressed and send it so, whatever was requested. If a compressed
+    file is wanted, the body is that file, unless it contains another compressed one.
     """
 
     def __init__(self, *, to_packed: bool) -> None:
         self.size = 0
         self._gunzip = Gunzip()
         self._sha256 = hashlib.sha256()
-        # None until the first bytes show whether a packed file is inside.
+        # None until the first bytes show whether the body contains a compressed file.
         self._stays: bool | None = None if to_packed else False
         self._packed = self._plain = b""
 
     @property
     def sha256(self) -> str:
-        """The checksum of the unpacked bytes."""
+        """The checksum of the decompressed bytes."""
         return self._sha256.hexdigest()
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
@@ -116,6 +116,6 @@ class Decoding:
 
 
 def encoding_of(head: ResponseHead) -> str | None:
-    """The encoding that an answer came in, or None when it came as it is."""
+    """The encoding of a response, or None when it is not encoded."""
     name = (head.get("content-encoding") or "").strip().lower()
     return None if name in {"", "identity"} else name

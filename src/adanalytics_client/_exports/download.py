@@ -1,4 +1,4 @@
-"""Download the files of an export: resumed where that is safe, verified, then renamed."""
+"""Download the files of an export: resumed if that is safe, verified, then renamed."""
 
 import os
 import resource
@@ -59,13 +59,13 @@ from adanalytics_client.errors import (
     TransportError,
 )
 
-# A file that is stored compressed must come as it is, so that ranges mean its own bytes.
+# A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
 
 
 def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
-    """See that an exported file can be written to `to` in time, before anything is sent."""
+    """Check that an exported file can be written to `to`, before anything is sent."""
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
         raise ConfigurationError(f"to={to!r}: pass the path of the file to create.")
@@ -73,7 +73,7 @@ def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
 
 
 class Delivery:
-    """The download of all files of an export; `status` is the last one known."""
+    """The download of all files of an export; `status` is the latest known."""
 
     def __init__(self, session: Session, order: ExportOrder, status: ExportStatus) -> None:
         self.status = status
@@ -81,10 +81,10 @@ class Delivery:
         self._order = order
 
     def run(self, path: Path, *, timeout: float) -> Operation[Path]:
-        """Wait for the export and fetch every file; all of them appear, or none does.
+        """Wait for the export and fetch every file; either all of them appear or none.
 
-        `timeout` seconds pass at most until the files are there; the time in which they arrive
-        does not count.
+        It waits at most `timeout` seconds for the files; the time in which bytes arrive does not
+        count.
         """
         yield Atomic(lambda: check_arrival(path))
         clock = self._session.clock
@@ -96,7 +96,7 @@ class Delivery:
         transfer: Transfer | None = None
         try:
             for number, target in enumerate(self._targets(path)):
-                # Opened at once and not in a thread: a cancellation would leave it open there.
+                # Opened here and not in a thread, where a cancellation would leave it open.
                 transfer = yield Atomic(self._opening(target, number))
                 transfers.append(transfer)
                 yield from self._fetch(number, transfer, ready_by, timeout)
@@ -129,7 +129,7 @@ class Delivery:
         self.status = status
 
     def _caller_acts_first(self, error: StatusError | TransportError) -> bool:
-        """Whether the caller has to act before going on; `close` gives an error of no attempt."""
+        """Whether the caller must act first; `close` raises an error without attempts."""
         asked_for = isinstance(error, RateLimited) and self._session.config.on_limit == "raise"
         return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
 
@@ -141,7 +141,7 @@ class Delivery:
         if not path.is_dir():
             raise ConfigurationError(f"The export has {len(files)} files; name a folder.")
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # The other half is for connections and for the rest of the program.
+        # The other half is for connections and the rest of the program.
         if most != resource.RLIM_INFINITY and len(files) > most // 2:
             raise ConfigurationError(
                 f"The export has {len(files)} files, which stay open until all have arrived, but "
@@ -163,7 +163,7 @@ class Delivery:
     def _fetch(
         self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
     ) -> Operation[None]:
-        """Ask for one file until it is whole; an expired address is asked for anew."""
+        """Request one file until it is complete; an expired address is renewed."""
         session = self._session
         pace = _Pace(session, ready_by, session.deadline())
         access = _Access(session.config.base)
@@ -184,7 +184,7 @@ class Delivery:
             if problem is None:
                 return
             refused = isinstance(problem.error, ExportExpired | AuthenticationError)
-            # Once without getting further.
+            # Once, unless bytes arrive in between.
             if refused and transfer.received > renewed_at:
                 renewed_at = transfer.received
                 fresh = yield from _renewed(session, self._order, self.status)
@@ -197,7 +197,7 @@ class Delivery:
     def _judge(
         self, done: Exchanged, transfer: Transfer, access: "_Access", timeout: float
     ) -> Operation[Problem | None]:
-        """None when the file is whole, else its problem."""
+        """None when the file is complete, else its problem."""
         outcome, session = done.outcome, self._session
         if isinstance(outcome, Failure):
             return _broken(session, outcome, done.url, transfer)
@@ -211,15 +211,16 @@ class Delivery:
             yield Offload(transfer.verify)
         except DownloadError as error:
             transfer.restart()
-            # Bytes of an earlier run may have changed on the disk; fresh ones would come again.
+            # Bytes of an earlier run may have changed on the disk; new ones would be the same
+            # again.
             return Problem(error, again=inherited or not isinstance(error, ChecksumMismatch))
         return None
 
     def _may_appear(self, reply: Reply, url: str, transfer: Transfer, timeout: float) -> bool:
-        """Whether an object that is refused may not exist yet.
+        """Whether a refused object may not exist yet.
 
-        Presigned addresses answer 404 until then, or 403 where the signer may not list objects:
-        https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html
+        Until then presigned addresses respond with 404, or with 403 if the signer may not list
+        objects: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html
         """
         status, now = self.status, self._session.clock.time()
         told_at = now if status.told_at is None else status.told_at.timestamp()
@@ -233,7 +234,7 @@ class Delivery:
     def _refusal(
         self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
     ) -> Problem:
-        """The problem of an answer that is not the file."""
+        """The problem of a response that is not the file."""
         session, form = self._session, self._order.format
         asked = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
@@ -267,10 +268,10 @@ class Delivery:
 
 @dataclass(slots=True)
 class _Access:
-    """Whether the credential goes with the requests for a file on the base origin.
+    """Whether requests for a file on the base origin carry the credential.
 
-    Not at first, since a signed address may refuse it; after a 401 it does. A 400 in answer to it
-    says that the address is signed.
+    At first they do not, because a signed address may refuse it; after a 401 they do. If the
+    response to the credential is a 400, the address is signed.
     """
 
     base: BaseUrl
@@ -278,7 +279,7 @@ class _Access:
     signed: bool = False
 
     def changed_by(self, url: str, done: Exchanged) -> bool:
-        """Whether an answer is a reason to ask again at once, with or without the credential."""
+        """Add or drop the credential after a response; return whether to request the file again."""
         if not (isinstance(done.outcome, Reply) and self.base.owns(url)):
             return False
         if done.outcome.status == 401 and not (self.authorized or self.signed):
@@ -292,12 +293,12 @@ class _Access:
 
 @dataclass(slots=True)
 class _Pace:
-    """When to ask for a file again: only attempts without a new byte are failures."""
+    """The schedule of requests for a file: only attempts without a new byte are failures."""
 
     session: Session
-    # Until when to wait for a file that is not there yet.
+    # The end of the wait for a file that does not exist yet.
     ready_by: Deadline
-    # Until when to repeat what failed; a new byte renews the budget.
+    # The end of the retries after failures; a new byte renews the budget.
     deadline: Deadline
     farthest: int = 0
     failures: int = 0
@@ -314,7 +315,7 @@ class _Pace:
     def before_repeat(
         self, problem: Problem, done: Exchanged, transfer: Transfer, sent: int
     ) -> Operation[None]:
-        """Wait before asking again, or raise."""
+        """Wait before the next request, or raise."""
         self.deadline.put_off(done.waited)
         if problem.waiting and (yield from self._until_ready(problem)):
             return
@@ -327,7 +328,7 @@ class _Pace:
         yield from before_repeat(self.session, problem, done.url, tries)
 
     def _until_ready(self, problem: Problem) -> Operation[bool]:
-        """Wait for a file that is not there yet; False where there was never time for it."""
+        """Wait for a file that does not exist yet; False if there was never time for it."""
         asked = problem.asked or 0.0
         if self.ready_by.left <= 0 or asked > self.ready_by.left:
             if self.questions:
@@ -356,7 +357,7 @@ def _attempt(
 
 
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
-    """The problem of a body that did not end properly, or of no answer."""
+    """The problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
         text = f"The file arrived damaged ({failure.detail}); download it again."
         return Problem(DownloadError(text), again=True)
@@ -374,7 +375,7 @@ def _short(transfer: Transfer) -> DownloadError:
 
 
 def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
-    """The part that is kept of the present file, else of an earlier one."""
+    """The part that is kept of the current file, else of an earlier one."""
     found = (each.kept for each in (present, *reversed(transfers)) if each)
     return next((str(kept) for kept in found if kept is not None), None)
 
@@ -393,9 +394,9 @@ def _broken_off(error: StatusError | TransportError, kept: str, received: int) -
 def _renewed(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus | None]:
-    """The status with fresh addresses for the same files, or None where there is no way to them.
+    """The status with fresh addresses of the same files, or None if there is no way to get them.
 
-    The order is repeated only where an earlier repeat gave the same export: elsewhere it might
+    The order is repeated only if an earlier repeat returned the same export: otherwise it might
     start another one. The ETag and the checksum prove later that a file is unchanged.
     """
     try:
@@ -421,7 +422,7 @@ def _renewed(
 
 
 def _may_be_same(old: ExportFile, new: ExportFile, *, single: bool) -> bool:
-    """Whether nothing that is stated of both files differs; of several, the name is always."""
+    """Whether two files agree in everything stated of both; among several, also in the name."""
     names = (old.name, new.name) if single else (name_of(old), name_of(new))
     pairs = names, (old.sha256, new.sha256), (old.size_bytes, new.size_bytes)
     return all(None in pair or pair[0] == pair[1] for pair in pairs)

@@ -1,4 +1,4 @@
-"""The names of exported files: what a suffix asks for, and a name for each file of a folder."""
+"""The names of exported files: the format a suffix means, and a name for each file in a folder."""
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -10,7 +10,7 @@ from adanalytics_client._exports.part import names_beside
 from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ConfigurationError
 
-# Bytes; what common file systems take.
+# Bytes; the limit of common file systems.
 _LONGEST_NAME = 255
 _LONGEST_SUFFIX = 40
 _COMPRESSED_INSIDE = frozenset({"parquet", "arrow"})
@@ -19,9 +19,9 @@ _COMPRESSED_INSIDE = frozenset({"parquet", "arrow"})
 def named_format(
     path: Path, file_format: str | None, compression: str | None
 ) -> tuple[str, str | None]:
-    """The format and compression to order for a file: as given, else as its suffix says, else csv.
+    """The format and compression to order for a file: as given, else from its suffix, else csv.
 
-    A parquet file is compressed inside, so that `gzip` needs no suffix there.
+    A parquet file is compressed inside, so `gzip` needs no suffix there.
     """
     check_text("format", file_format)
     check_text("compression", compression)
@@ -49,9 +49,9 @@ def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
 
 
 def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
-    """A path for each file, the same in every run and none that of another's part.
+    """A path for each file, the same in every run and never the part of another file.
 
-    `A.csv` and `a.csv` count as one name, as some file systems take them.
+    `A.csv` and `a.csv` count as one name, because some file systems treat them so.
     """
     paths: list[Path] = []
     taken: set[str] = set()
@@ -70,14 +70,14 @@ def name_of(file: ExportFile) -> str:
 
 
 def _usable_name(file: ExportFile, number: int) -> str:
-    """The service's name for a file, without folders, or one made of its number."""
+    """The service's name for a file, without folders, or a name made of its number."""
     name = name_of(file)
     usable = name not in {"", ".", ".."} and name.isprintable()
     return _shortened(name) if usable else f"part-{number}"
 
 
 def _shortened(name: str) -> str:
-    """The beginning of a name that a file system takes, with its suffixes."""
+    """The beginning of a name that fits a file system, with its suffixes."""
     encoded = name.encode()
     if len(encoded) <= _LONGEST_NAME:
         return name

@@ -1,6 +1,6 @@
-"""The part of a file on disk: what has arrived lies beside the target until it is whole.
+"""The partial file on disk: received bytes are kept beside the target until it is complete.
 
-A note beside the part names the version of the file, so that a later run can resume it. A lock
+A note beside the part identifies the version of the file, so that a later run can resume it. A lock
 lets only one download at a time write it.
 """
 
@@ -33,7 +33,7 @@ _FORM = 1
 _LARGEST_NOTE = 16_384
 _ANYBODY = 0o666
 _OWNER = 0o600
-# Bytes, with which `.NAME.part.json.tmp` is short enough for the usual 255.
+# Bytes; `.NAME.part.json.tmp` then fits the usual limit of 255.
 _LONGEST_NAME = 238
 _REPEATED = 40
 
@@ -41,7 +41,7 @@ _REPEATED = 40
 def names_beside(target: Path) -> tuple[Path, Path]:
     """The names of a target's part and note, the same in every run.
 
-    Of a name too long for that they hold the beginning and a digest.
+    If the target's name is too long for that, they contain its beginning and a digest.
     """
     name = target.name
     if len(os.fsencode(name)) > _LONGEST_NAME:
@@ -51,9 +51,9 @@ def names_beside(target: Path) -> tuple[Path, Path]:
 
 
 def check_arrival(path: Path) -> None:
-    """Try to write to `path`, or into that folder, without a trace, before anything is sent.
+    """Try to write to `path`, or into that folder, without leaving a trace, before sending.
 
-    Permissions alone do not say whether that works.
+    Permissions alone do not show whether that works.
     """
     check_place(path)
     if path.is_dir():
@@ -69,8 +69,9 @@ def check_arrival(path: Path) -> None:
 def source_of(place: str, order: ExportOrder, status: ExportStatus, number: int) -> str:
     """Name file `number` of an export that was ordered at the address `place`.
 
-    The name is a digest, since a signed address is a secret. An ETag alone names no file, because
-    two files may have the same one, so without an id of the export the whole address counts.
+    The name is a digest, because a signed address is a secret. An ETag alone does not identify a
+    file, because two files may have the same one, so without an id of the export the complete
+    address counts.
     """
     file = status.export_id or status.files[number].url
     name = f"{place}\n{order.body().decode()}\n{number}\n{file}"
@@ -86,13 +87,13 @@ def is_etag(validator: str) -> bool:
 class Note:
     """The version and the file that the bytes of a part belong to."""
 
-    # As `source_of` gives it.
+    # As `source_of` returns it.
     source: str
     # The value of `If-Range`.
     validator: str
-    # Bytes of the whole file, where known.
+    # Bytes of the complete file, if known.
     total: int | None
-    # As announced, where it was.
+    # As announced, if it was.
     sha256: str | None
     # The version of this record.
     form: int = _FORM
@@ -105,7 +106,7 @@ class Note:
 
 
 def _is_sound(content: Json) -> bool:
-    """Whether each value of a note is of its type, and the validator can stand in a header."""
+    """Whether each value of a note has its type, and the validator fits a header."""
     validator, total = content["validator"], content["total"]
     return (
         content["form"] == _FORM
@@ -118,7 +119,7 @@ def _is_sound(content: Json) -> bool:
 
 
 class Part:
-    """The part of a target and its note, locked: this download alone writes them."""
+    """The part of a target and its note, locked: only this download writes them."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -128,11 +129,11 @@ class Part:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process opened the part that is there now: it may be a later download's."""
+        """Whether this process opened the part that exists now, which may be a later download's."""
         return self._is_open_here and _is_at(self.path, self.file)
 
     def read_note(self) -> Note | None:
-        """The note of an earlier run, or None where there is none that can be read."""
+        """The note of an earlier run, or None without a readable one."""
         try:
             with open(self._note, "rb", opener=_open_itself) as file:
                 content = json.loads(file.read(_LARGEST_NOTE))
@@ -141,7 +142,7 @@ class Part:
             return None
 
     def keep_note(self, note: Note | None) -> None:
-        """Put a note beside the part, whole or not at all, or remove the one that is there."""
+        """Put a note beside the part, complete or not at all, or remove the existing one."""
         if not self.is_ours:
             raise DownloadError(
                 f"{self.path} was removed or replaced while the file was arriving. "
@@ -162,7 +163,7 @@ class Part:
             raise
 
     def rename(self, note: Note | None) -> None:
-        """Flush the part to the disk and rename it; where that fails, it and `note` stay."""
+        """Flush the part to the disk and rename it; if that fails, it and `note` stay."""
         self.file.flush()
         keep_permissions(self.file, self._target)
         os.fsync(self.file.fileno())
@@ -181,14 +182,14 @@ class Part:
         sync_folder(self._target)
 
     def remove(self) -> None:
-        """Remove the part and its note, unless they are another download's by now."""
+        """Remove the part and its note, unless they now belong to another download."""
         if self.is_ours:
             self._note.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Unlock the part, which stays."""
-        # A full disk refuses the buffered rest, and once more on close.
+        # A full disk refuses the buffered rest, and does so again on close.
         with suppress(OSError):
             if self._is_open_here:
                 # Closing is not enough: a forked child may have the file open, too.
@@ -203,7 +204,7 @@ class Part:
 
 
 def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
-    """Open and lock a part, made when it is not there, with no permission beyond `within`."""
+    """Open and lock a part, created if missing, with no permission beyond `within`."""
     mode = _ANYBODY if within is None else within & _ANYBODY | _OWNER
     while True:
         file = os.fdopen(_open_regular(path, mode), "r+b")

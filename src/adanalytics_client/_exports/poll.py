@@ -39,7 +39,7 @@ from adanalytics_client.errors import (
 # The first bytes of JSON, HTML and XML.
 _MARKS = (b"{", b"[", b"<")
 _LOOSE_KINDS = frozenset({"", "text/plain", "text/xml", "application/xml"})
-# Bytes of an answer that comes without the media type of JSON: a list of many signed addresses.
+# Bytes of a response without the media type of JSON: a list of many signed addresses fits.
 _LARGEST_UNTYPED = 16 * 1024 * 1024
 
 
@@ -57,7 +57,7 @@ def start_export(
 def order_export(
     session: Session, order: ExportOrder, *, again: bool = False
 ) -> Operation[ExportStatus]:
-    """Ask for an export; a repeated order may also be retried."""
+    """Order an export; a repeated order may also be retried."""
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
@@ -76,7 +76,7 @@ def order_export(
 def ask_status(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus]:
-    """Ask the status address, else the address of the only file, else repeat the order."""
+    """Request the status address, else the address of the only file, else repeat the order."""
     if known.phase is not ExportPhase.WORKING:
         return known
     # A list of several files may still grow, so none of them shows that the export is done.
@@ -92,7 +92,7 @@ def ask_status(
         return ExportStatus(ExportPhase.DONE, known.word, files=files).after(known)
     fresh = status_from(session, answer)
     if fresh.word is None and not fresh.files:
-        # An answer without a word or an address says nothing new.
+        # A response without a word or an address says nothing new.
         fresh = replace(fresh, phase=ExportPhase.WORKING, word=known.word)
     return replace(fresh, answered=fresh.poll_url in {None, url}).after(known)
 
@@ -116,11 +116,11 @@ def _repeat_order(
 def ask_address(
     session: Session, order: ExportOrder, url: str, *, of_file: bool
 ) -> Operation[Answer[Json]]:
-    """Ask an address for the status: its JSON, empty when it had none; None when the file came.
+    """Request a status: its JSON, empty when it had none; None when the file came instead.
 
-    An address of the API answers 401 without the credential. A signed one answers 400 with it:
-    https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (InvalidArgument). So a
-    status address is asked with the credential first, and the address of a file without it.
+    An address of the API responds with 401 without the credential. A signed one responds with 400
+    to it: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (InvalidArgument). So
+    a status address is requested with the credential first, and the address of a file without it.
     """
     home, sink = session.config.base.owns(url), _StatusSink(order.format, of_file=of_file)
     ask = Ask(Request("GET", url), authorized=home and not of_file, carry=False, sink=sink)
@@ -134,9 +134,9 @@ def ask_address(
 
 
 class _StatusSink:
-    """Collects an answer about an export and leaves a file unread, which may be large.
+    """Collects a response about an export, but leaves a file, which may be large, unread.
 
-    The head tells them apart, else the first byte of the body.
+    The head distinguishes them, or else the first byte of the body.
     """
 
     def __init__(self, form: str, *, of_file: bool) -> None:
@@ -144,7 +144,7 @@ class _StatusSink:
         self._body, self._file = bytearray(), False
 
     def accept(self, head: ResponseHead) -> bool | None:
-        """Refuse a file, have an answer collected, and look at what may be either."""
+        """Refuse a file, have a response collected, and inspect a body that may be either."""
         self._body, self._file = bytearray(), False
         if head.status != 200 or is_answer(head, self._form):
             return False
@@ -157,7 +157,7 @@ class _StatusSink:
         return self._of_file or not loose
 
     def write(self, piece: bytes) -> bool:
-        """Collect a body that begins as JSON or a page does; any other is the file."""
+        """Collect a body that begins like JSON or an HTML page; any other is the file."""
         self._body += piece
         beginning = self._body.lstrip()
         self._file = bool(beginning) and not beginning.startswith(_MARKS)
@@ -165,7 +165,7 @@ class _StatusSink:
         return not self._file
 
     def read(self, reply: Reply) -> Json:
-        """The JSON of the answer, empty when it had none, or None when the file came."""
+        """The JSON of the response, empty when it had none, or None when the file came."""
         if self._file:
             return None
         if reply.status != 200:
@@ -189,8 +189,8 @@ def _absent(
 ) -> ExportStatus:
     """The status after a 403, 404 or 410: not there yet, or else expired.
 
-    Presigned addresses answer 404, or 403, until the object exists. After any other answer of the
-    address, and after a 410, the export has expired.
+    Presigned addresses respond with 404, or 403, until the object exists. After any other response
+    of the address, and after a 410, the export has expired.
     """
     of_file = known.poll_url is None
     signed = is_signed(session, known.poll_url or known.files[0].url)
@@ -216,7 +216,7 @@ def is_signed(session: Session, url: str) -> bool:
 
 
 def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
-    """The status that an answer gives, without any secret that it may echo.
+    """The status in a response, without any secret that the response may echo.
 
     An error beside a finished export goes to the observer and the log.
     """
@@ -250,7 +250,7 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 
 def described(error: ExportError, known: ExportStatus) -> ExportError:
-    """The error with the id and the last word of its export, and the exchange that said it."""
+    """The error with the id and the last word of its export, and the exchange that reported it."""
     error.export_id, error.status = known.export_id, known.word
     error.request_id = error.request_id or known.request_id
     return error
@@ -264,23 +264,24 @@ def wait_for(
     timeout: float,
     keep: Callable[[ExportStatus], object],
 ) -> Operation[ExportStatus]:
-    """Ask until the export is done, or `timeout` seconds have passed.
+    """Request the status until the export is done, or `timeout` seconds have passed.
 
-    A service that fails meanwhile is asked again. `keep` takes each status, so that it is known
-    even if the wait ends with an error.
+    If the service fails meanwhile, it is asked again. `keep` receives each status, so that it is
+    known even if the wait ends with an error.
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
     questions, last = 0, False
     if known.done and not known.files and known.poll_url is not None:
-        # Some services say so a moment before they name the file.
+        # Some services report the end a moment before they name the file.
         known = replace(known, phase=ExportPhase.WORKING)
     while known.phase is ExportPhase.WORKING:
         left = deadline - session.clock.monotonic()
         asked = _pause_left(session, known)
         if last or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
-        # A service that asks for no pause would get all requests of the hour at once.
+        # Without a pause, a service that asks for none would receive all requests of the hour at
+        # once.
         seconds = min(asked or pause_before(questions), left)
         # The clock may move by less than the pause.
         last = seconds == left
@@ -300,7 +301,7 @@ def wait_for(
 
 
 def pause(session: Session, reason: str, seconds: float) -> Operation[None]:
-    """Sleep, after saying so to the observer."""
+    """Sleep, after a report to the observer."""
     notify(session.observer.wait, WaitStarted(reason, seconds, _moment(session, seconds)))
     yield Sleep(seconds)
 
@@ -310,7 +311,7 @@ def _moment(session: Session, seconds: float) -> datetime:
 
 
 def questions_within(seconds: float) -> int:
-    """How often `wait_for` asks in so many seconds when the service names no pause."""
+    """The number of requests of `wait_for` in so many seconds if the service states no pause."""
     wait, asked = FIRST_PAUSE, 1
     while wait < LONGEST_PAUSE and seconds > wait:
         seconds, wait, asked = seconds - wait, pause_before(asked), asked + 1
@@ -318,7 +319,7 @@ def questions_within(seconds: float) -> int:
 
 
 def _pause_left(session: Session, known: ExportStatus) -> float:
-    """Seconds that are left of the pause that the service asked for, maybe some time ago."""
+    """The remaining seconds of the pause that the service asked for, maybe some time ago."""
     if known.retry_after is None or known.told_at is None:
         return known.retry_after or 0.0
     passed = session.clock.time() - known.told_at.timestamp()
@@ -326,7 +327,7 @@ def _pause_left(session: Session, known: ExportStatus) -> float:
 
 
 def _within(session: Session, left: float, name: str) -> Session:
-    """The session for one question that waits and repeats no longer than `left` seconds."""
+    """The session for one request that waits and retries no longer than `left` seconds."""
     clock, config = session.clock, session.config
     hurry = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
     max_wait = min(config.max_wait, max(left, 0.0))

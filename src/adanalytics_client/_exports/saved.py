@@ -1,4 +1,4 @@
-"""A bulk export as text: what another process needs to go on with it, except the credential."""
+"""A bulk export as text: everything that another process needs to continue, but no credential."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
@@ -30,7 +30,7 @@ class SavedExport:
     status: ExportStatus
 
     def to_json(self) -> str:
-        """One JSON object; exact numbers stay exact, and any file can hold it."""
+        """One JSON object; exact numbers stay exact, and any file can store it."""
         order, status = self.order, self.status
         content = {
             "form": _FORM,
@@ -61,7 +61,7 @@ class SavedExport:
 
 
 def read_saved(text: str) -> SavedExport:
-    """Read the text of `SavedExport.to_json`, also of a version with fewer or more fields."""
+    """Read the text of `SavedExport.to_json`, even of a version with fewer or more fields."""
     try:
         content = parse(text.encode())
         if content["form"] != _FORM:
@@ -104,9 +104,9 @@ def _read_status(content: dict[str, Json]) -> ExportStatus:
 
 
 class SavedJob(Generic[D]):
-    """An export, and the session and driver that ask for it.
+    """An export, and the session and driver that request it.
 
-    A pickled job leaves these two, and with them the credential, behind.
+    A pickled job omits these two, and with them the credential.
     """
 
     def __init__(self, saved: SavedExport, bound: tuple[Session, D] | None) -> None:
@@ -126,10 +126,10 @@ class SavedJob(Generic[D]):
         return self.__copy__()
 
     def to_json(self) -> str:
-        """The job as text, to go on with it elsewhere.
+        """The job as text, to continue it elsewhere.
 
-        It holds no credential, but maybe signed addresses: whoever has one can read the export
-        until the address expires. A pickled job holds the same.
+        It contains no credential, but maybe signed addresses: whoever has one can read the export
+        until the address expires. The same is true of a pickled job.
 
         Examples:
             >>> with open("job.json", "w") as file:
@@ -139,17 +139,17 @@ class SavedJob(Generic[D]):
 
     @property
     def order(self) -> ExportOrder:
-        """The content that was ordered."""
+        """The ordered content."""
         return self._saved.order
 
     @property
     def export_id(self) -> str | None:
-        """The service's id of the export, where it gave one."""
+        """The service's id of the export, if it has one."""
         return self.last_status.export_id
 
     @property
     def last_status(self) -> ExportStatus:
-        """The last status known; costs no request."""
+        """The last known status; it costs no request."""
         return self._saved.status
 
     def _keep(self, status: ExportStatus) -> ExportStatus:

@@ -12,7 +12,7 @@ from adanalytics_client.errors import ConfigurationError
 
 
 class ExportPhase(Enum):
-    """The state of an export, whatever the service's word for it is.
+    """The state of an export, whatever the service calls it.
 
     Examples:
         >>> job.status().phase is ExportPhase.DONE
@@ -27,13 +27,13 @@ class ExportPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export. The address may be signed, so it is not shown.
+    """One file of an export. Its address may be signed, so it is not shown.
 
     Attributes:
-        url: where it is, absolute; as text it is whole, its repr leaves a signature out.
-        name: its file name, where the service gave one.
-        size_bytes: its length, where known.
-        sha256: its checksum in hex, where known.
+        url: its absolute address; as text it is complete, but its repr leaves a signature out.
+        name: its file name, if the service stated one.
+        size_bytes: its length, if known.
+        sha256: its checksum in hex, if known.
 
     Examples:
         >>> (file,) = job.wait().files
@@ -49,24 +49,24 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """The state of an export as far as it is known.
+    """The known state of an export.
 
     Attributes:
         phase: working, done, failed or expired.
-        word: the service's own word, or None when it gave none.
-        export_id: the service's id, where it gave one.
-        files: what can be downloaded; while working, what will be.
-        reason: why it failed or is not there yet, or what a finished one lacks, in the service's
-            words where it says so.
-        row_count: events in the export, where known.
-        retry_after: seconds after which to ask again, where the service said so.
-        told_at: when the service said this, in UTC.
-        request_id: the service's name for the exchange in which it said this.
-        poll_url: where to ask again.
-        keys: the names that the answer had, for error messages.
-        repeats: whether a repeated order was answered with this same export.
-        answered: whether the address to ask has answered before; until then it may not exist yet.
-        answer: everything the service said last, by its own names.
+        word: the service's own word, or None without one.
+        export_id: the service's id, if it has one.
+        files: the files to download; while the phase is working, the files to come.
+        reason: why it failed or is not ready, or what a finished one lacks; the service's own words
+            if it states them.
+        row_count: events in the export, if known.
+        retry_after: seconds before the next request, if the service stated them.
+        told_at: the time of the response, in UTC.
+        request_id: the `X-Request-Id` of the response.
+        poll_url: the address for the next status.
+        keys: the names in the response, for error messages.
+        repeats: whether the response to a repeated order was this same export.
+        answered: whether the status address has responded before; until then it may not exist yet.
+        answer: everything in the last response, under the service's own names.
 
     Examples:
         >>> status = job.status()
@@ -106,7 +106,7 @@ class ExportStatus:
         return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
-        """This status, completed with what only an earlier answer said.
+        """This status, with the facts that only an earlier response stated.
 
         Examples:
             >>> first, later = job.last_status, job.status()
@@ -125,7 +125,7 @@ class ExportStatus:
 
 
 ONE_HOUR = 3600.0
-"""The default of seconds to wait for an export."""
+"""The default wait for an export, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class ExportOrder:
         start: the first day.
         end: the last day, included.
         format: `csv`, or another that the service knows.
-        compression: such as `gzip`, or None when nothing was said about it.
+        compression: such as `gzip`, or None when nothing was specified.
 
     Examples:
         >>> job.order.format, job.order.compression, str(job.order.start)

@@ -1,4 +1,4 @@
-"""The bytes of one file on their way: judged by their head, stored, resumed, verified."""
+"""The bytes of one file in transfer: judged by the head, stored, resumed, verified."""
 
 import hashlib
 import re
@@ -38,15 +38,15 @@ class Expected:
 class Transfer:
     """A `Sink` that stores one file and renames it once it is verified.
 
-    Each answer is judged by its head: 200 starts afresh, 206 goes on if it is about
-    the same version from the right place (RFC 9110, sections 14.2 to 15.3.7). What an earlier run
-    left is resumed when its note says that it is of the same file.
+    Each response is judged by its head: a 200 starts again, a 206 continues if it has the same
+    version and starts in the right place (RFC 9110, sections 14.2 to 15.3.7). Bytes of an earlier
+    run are resumed if their note identifies the same file.
 
     Attributes:
-        received: bytes of the body that arrived, also in an earlier run.
-        total: bytes of the whole body, where known.
-        taken: whether the last answer was the file, or a part of it.
-        inherited: whether some bytes are of an earlier run.
+        received: bytes of the body that arrived, including those of an earlier run.
+        total: bytes of the complete body, if known.
+        taken: whether the last response was the file, or a part of it.
+        inherited: whether some bytes are from an earlier run.
     """
 
     def __init__(self, target: Path, expected: Expected, observer: Observer) -> None:
@@ -65,13 +65,13 @@ class Transfer:
         return self._part.path if usable else None
 
     def ranges(self) -> tuple[tuple[str, str], ...]:
-        """Headers that ask for the missing rest of the same version, or none."""
+        """Headers that request the missing rest of the same version, or none."""
         if self.received == 0 or self._note is None:
             return ()
         return (("range", f"bytes={self.received}-"), ("if-range", self._note.validator))
 
     def accept(self, head: ResponseHead) -> bool | None:
-        """Judge an answer before its body: True for the file, False for one to be collected."""
+        """Judge a response before its body: True for the file, False for one to be collected."""
         self.taken = False
         if head.status == 206:
             self.taken = self._accept_rest(head)
@@ -83,7 +83,7 @@ class Transfer:
         return True
 
     def write(self, piece: bytes) -> bool:
-        """Store a piece and take its checksum; every one is wanted."""
+        """Store a piece and update the checksum; every piece is wanted."""
         self.received += len(piece)
         for plain in self._decoding.feed(piece) if self._decoding else (piece,):
             self._file.write(plain)
@@ -91,14 +91,14 @@ class Transfer:
                 raise DamagedBody(f"more than the {self._most} bytes announced")
         if not self.inherited:
             self._sha256.update(piece)
-        # The size announced may be of what is packed in the bytes that come.
+        # The announced size may be that of the decompressed bytes.
         announced = None if self._decoding else self._expected.file.size_bytes
         expected = announced if self.total is None else self.total
         notify(self._observer.bytes, BytesReceived(self.received, expected))
         return True
 
     def verify(self) -> None:
-        """See that everything arrived, unchanged."""
+        """Check that everything arrived unchanged."""
         size, sha256 = self._expected.file.size_bytes, self._expected.file.sha256
         try:
             if self._decoding is not None:
@@ -126,18 +126,18 @@ class Transfer:
             )
 
     def restart(self) -> None:
-        """Forget what has arrived."""
+        """Discard the received bytes."""
         self._file.seek(0)
         self._file.truncate()
         self._reset()
         self._part.keep_note(None)
 
     def commit(self) -> None:
-        """Put the file under its name; where that fails, it is kept as before."""
+        """Rename the file to its target; if that fails, it is kept as before."""
         self._part.rename(self._note)
 
     def close(self) -> None:
-        """Unlock the part, unless it has its name: kept to be resumed, or removed."""
+        """Unlock the part, unless it was renamed: it is kept to be resumed, or removed."""
         if self.kept is None:
             self._part.remove()
         self._part.close()
@@ -151,10 +151,10 @@ class Transfer:
         self._sha256 = hashlib.sha256()
 
     def _resume(self) -> None:
-        """Go on with an earlier run's bytes, if their note is about the same file.
+        """Continue with an earlier run's bytes, if their note identifies the same file.
 
-        Of a whole file the last byte is asked for again: only an answer of the service shows
-        whether it is still the present version.
+        Of a complete file the last byte is requested again: only a response of the service shows
+        whether it is still the current version.
         """
         note, size = self._part.read_note(), self._file.seek(0, 2)
         fits = note is not None and note.is_about(self._expected.source, self._expected.file)
@@ -178,7 +178,8 @@ class Transfer:
                     f"The file has the encoding {encoding!r}, which was not requested. Configure "
                     "the service, or the proxy on the way, to send files unencoded or with gzip."
                 )
-            # Ranges count encoded bytes, and decoded ones may lie here: nothing can be resumed.
+            # Ranges count encoded bytes, but this file may hold decoded ones: nothing can be
+            # resumed.
             self._decoding = Decoding(to_packed=self._expected.packed)
             return
         if (validator := _validator_of(head)) is not None:
@@ -199,18 +200,18 @@ class Transfer:
         return True
 
     def _sizes(self) -> list[int]:
-        """Bytes of the body, and of its unpacked content: either may have been announced."""
+        """Bytes of the body, and of its decompressed content: either may have been announced."""
         return [self.received, *([self._decoding.size] if self._decoding else [])]
 
     def _digest(self) -> str:
-        """The checksum of the body; bytes of an earlier run are read again for it."""
+        """The checksum of the body; for it, bytes of an earlier run are read again."""
         return digest_of(self._file) if self.inherited else self._sha256.hexdigest()
 
 
 def _validator_of(head: ResponseHead) -> str | None:
-    """The value for `If-Range`, or None where the answer has no strong validator.
+    """The value for `If-Range`, or None if the response has no strong validator.
 
-    A strong ETag; else the date of the last change, which is strong only when the answer was sent
+    A strong ETag; else the date of the last change, which is strong only if the response was sent
     at least a second later (RFC 9110, sections 8.8.2.2 and 13.1.5).
     """
     etag = (head.get("etag") or "").strip()
