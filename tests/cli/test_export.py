@@ -166,6 +166,24 @@ def test_without_a_file_the_job_goes_to_stdout(run: Run, slow: LocalServer, tmp_
     assert run("export", "--job", str(tmp_path / "x.job")).stdout.startswith("event_id,")
 
 
+def test_a_started_export_is_told_without_its_addresses(
+    run: Run, slow: LocalServer, tmp_path: Path
+) -> None:
+    job = tmp_path / "day.job"
+    words = ("export", "2026-01-15", "--no-wait", "--job", str(job))
+    told = json.loads(run("-q", *words, "-f", "json", "-f", "csv").stdout)
+    assert type(told.pop("seconds")) is float
+    assert told == {
+        "job": str(job),
+        "start": "2026-01-15",
+        "end": "2026-01-15",
+        "format": "csv",
+        "compression": None,
+        "status": "working",
+        "requests": 1,
+    }
+
+
 def test_an_export_is_kept_before_it_is_waited_for(
     run: Run, slow: LocalServer, tmp_path: Path
 ) -> None:

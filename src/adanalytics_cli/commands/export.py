@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
@@ -188,7 +188,7 @@ def run(
                 file.write(f"{export.to_json()}\n".encode())
         if no_wait:
             progress.finish()
-            _show_started(export, job, context)
+            _show_started(export, job, progress, context)
             return
         target = output
         if target is None or is_device(target):
@@ -211,7 +211,9 @@ def run(
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
     if as_json:
-        click.echo(json_text(_record(export, size, progress, output)))
+        events = export.last_status.row_count
+        found = {"file": str(output), "events": events, "bytes": size}
+        click.echo(json_text(_record(export, progress, found)))
     remark(_closing(size, progress.requests, progress.seconds(), output), context)
 
 
@@ -240,26 +242,30 @@ def _again(
     return shlex.join([*words, "-o", str(output or f"events.{suffix}")])
 
 
-def _show_started(export: "ExportJob", job: Path | None, context: click.Context) -> None:
-    if job is None or current_invocation(context).as_json:
+def _show_started(
+    export: "ExportJob", job: Path | None, progress: "Progress", context: click.Context
+) -> None:
+    if job is None:
         click.echo(export.to_json())
-    if job:
-        remark(f"Export started. Fetch it with: {_again(context, export, job)}", context)
+        return
+    if current_invocation(context).as_json:
+        # Without the addresses, which may be signed: only the owner may read the file.
+        found = {"job": str(job), "status": export.last_status.phase.value}
+        click.echo(json_text(_record(export, progress, found)))
+    remark(f"Export started. Fetch it with: {_again(context, export, job)}", context)
 
 
 def _record(
-    export: "ExportJob", size: int, progress: "Progress", output: Path | None
+    export: "ExportJob", progress: "Progress", found: Mapping[str, object]
 ) -> dict[str, object]:
-    """The result of an export as plain values; `events` is None if the service gives no count."""
+    """What was `found`, and the order and costs of the export, as plain values."""
     order = export.order
     return {
-        "file": str(output),
+        **found,
         "start": str(order.start),
         "end": str(order.end),
         "format": order.format,
         "compression": order.compression,
-        "events": export.last_status.row_count,
-        "bytes": size,
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
