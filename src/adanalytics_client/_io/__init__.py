@@ -1,6 +1,6 @@
-"""The only folder that sends: a driver for threads and one for tasks, both over httpx.
+"""The only folder that sends: one driver for threads and one for tasks, both over httpx.
 
-The driver for tasks is imported from its module: it imports asyncio, which threads do without.
+The driver for tasks is imported from its module: it imports asyncio, which threads do not need.
 """
 
 from adanalytics_client._io.http import AsyncHttpClient, HttpClient

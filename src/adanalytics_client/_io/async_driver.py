@@ -41,12 +41,12 @@ Page = TypeVar("Page")
 
 
 async def in_thread(action: Callable[[], T]) -> T:
-    """The result of a function that runs in a thread, within the context of this task.
+    """The result of a function that runs in a thread, in the context of this task.
 
-    A thread cannot be cancelled, and no file may be cleaned up under one that still writes it. So a
-    cancelled task waits for the end of its thread, however often it is cancelled meanwhile.
+    A thread cannot be cancelled, and its files must not be cleaned up while it still writes them.
+    So a cancelled task waits for the end of its thread, however often it is cancelled meanwhile.
     """
-    # No task of its own, which asyncio.run would cancel with all others when it ends.
+    # Not a task, which asyncio.run would cancel with all others at its end.
     loop = asyncio.get_running_loop()
     work = loop.run_in_executor(None, partial(copy_context().run, action))
     try:
@@ -56,13 +56,13 @@ async def in_thread(action: Callable[[], T]) -> T:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([work])
         if not work.cancelled():
-            # Retrieved, or the event loop would report an error that nobody saw.
+            # Retrieved, or the event loop would report that nobody retrieved it.
             work.exception()
         raise
 
 
 class AsyncDriver(BaseDriver[httpx.AsyncClient]):
-    """Answers effects on the running event loop, and runs fan-outs as tasks of its own.
+    """Runs effects on the running event loop, and fan-outs as tasks of its own.
 
     Tasks are cancelled and awaited when their fan-out ends, however it ends.
     """
@@ -78,9 +78,9 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def close(self) -> None:
-        """End what is under way and close the connections, if they are ours."""
+        """End everything under way and close the connections, if they are ours."""
         self._closed = True
-        # Calls and tasks of another loop ended with it.
+        # Calls and tasks of another event loop ended with it.
         if self._home in {None, _here()}:
             for call in self._calls:
                 if not call.expired():
@@ -116,21 +116,21 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
     def atomic(self, action: Callable[[], T]) -> T:
         """Run a short function on shared state.
 
-        It may wait for the lock of the quota's log, which others hold for microseconds: a hop to a
-        thread would take longer.
+        It may wait for the lock of the quota's log, which other processes hold for microseconds: a
+        hop to a thread would take longer.
         """
         return action()
 
     async def stream(
         self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
     ) -> AsyncGenerator[Page, None]:
-        """Run a fan-out as tasks and give its pages as they become ready."""
+        """Run a fan-out as tasks and yield its pages as they become ready."""
         done: asyncio.Queue[tuple[Job, Outcome | BaseException]] = asyncio.Queue()
         tasks: set[asyncio.Task[Outcome]] = set()
 
         def launch(cursor: Job) -> None:
             task = asyncio.create_task(self._run(fetch(cursor)))
-            # Called also for a task that was cancelled before its first step.
+            # Also called for a task that was cancelled before its first step.
             task.add_done_callback(lambda ended: done.put_nowait((cursor, _outcome(ended))))
             for group in (tasks, self._tasks):
                 group.add(task)
@@ -144,7 +144,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
                     yield page
                 else:
                     fanout.settle(*await done.get())
-                # No name is kept for what arrives, and so no page longer than it is needed.
+                # No variable holds a received page, so none is kept longer than needed.
                 while not done.empty():
                     fanout.settle(*done.get_nowait())
         finally:
@@ -203,7 +203,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             self._exclusive.release()
 
     async def _send(self, send: Send) -> Reply | Failure:
-        """Send one request and receive its answer; a cancellation ends it."""
+        """Send one request and receive its response; a cancellation ends it."""
         limit, answered = asyncio.timeout(None), False
         try:
             with quiet_logs(self._redact):
@@ -224,14 +224,14 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             raise interrupt.with_traceback(None) from None
 
     async def _answer(self, send: Send, limit: asyncio.Timeout) -> httpx.Response | Failure:
-        """The answer whose body is still to be read; `limit` is moved to the end of the whole."""
+        """The response with its body unread; `limit` is moved to the end of the complete one."""
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
         now = asyncio.get_running_loop().time()
         limit.reschedule(None if to_head is None else now + to_head)
         try:
             request = self._build(send.request, left)
-            # Neither authentication nor redirects of httpx: the core checks each hop.
+            # httpx handles neither authentication nor redirects: the core checks each hop.
             response = await self._open().send(
                 request, stream=True, auth=None, follow_redirects=False
             )
@@ -257,7 +257,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         return receiver.finish()
 
     def _open(self) -> httpx.AsyncClient:
-        """The client that sends; ours is made when first needed, inside any mock of that time."""
+        """The sending client; ours is made when first needed, so that mocks active then apply."""
         if self._http is None:
             from adanalytics_client._io.transport import open_async_client
 

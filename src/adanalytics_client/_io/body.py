@@ -1,6 +1,6 @@
-"""Take the body of an answer into bounded memory, or to the sink of its request.
+"""Read the body of a response into bounded memory, or into the sink of its request.
 
-httpx decodes what it can of a damaged gzip body without an error, so bodies are taken raw and
+httpx decodes a damaged gzip body as far as it can, without an error, so bodies are read raw and
 decoded here.
 """
 
@@ -19,12 +19,12 @@ _LONGEST_SIZE = 12
 
 
 class Receiver:
-    """Takes one answer's body, piece by piece: decoded into memory, or as it is to a sink.
+    """Receives the body of a response, piece by piece: decoded in memory, or unchanged in a sink.
 
-    In memory it holds at most `LARGEST_BODY` bytes, also while it unpacks.
+    In memory it holds at most `LARGEST_BODY` bytes, even while it decompresses.
 
     Attributes:
-        unread: True where nothing of the body is wanted.
+        unread: True if none of the body is wanted.
     """
 
     def __init__(self, head: ResponseHead, sink: Sink | None) -> None:
@@ -44,11 +44,11 @@ class Receiver:
         elif name in {"gzip", "x-gzip"}:
             self._gunzip = Gunzip()
         else:
-            # Unchanged, so that a secret in it is found and redacted.
+            # Not decoded, so that a secret in it is found and redacted.
             self._fail(FailureKind.UNREADABLE, f"content encoding '{encoding}' was not asked for")
 
     def write(self, piece: bytes) -> bool:
-        """Take one raw piece; returns whether more is wanted."""
+        """Receive one raw piece; return whether more is wanted."""
         if self._sink is not None:
             return self._sink.write(piece)
         self._empty = False
@@ -66,7 +66,7 @@ class Receiver:
         return True
 
     def finish(self) -> Reply | Failure:
-        """The reply, with a body that its reader may change, or why there is none."""
+        """The reply, with a body that its reader may change, or the failure."""
         if self._failure is None and self._gunzip is not None and not self._empty:
             try:
                 self._gunzip.finish()
@@ -81,7 +81,7 @@ class Receiver:
 
 
 def _stated_size(head: ResponseHead) -> int:
-    """The size that a body will have, as far as it may: a buffer that grows is copied each time."""
+    """The stated size of a body, 0 if it is too large: a buffer that grows is copied each time."""
     text = head.get("content-length") or ""
     size = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_SIZE else 0
     return size if size <= LARGEST_BODY else 0

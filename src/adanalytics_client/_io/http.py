@@ -1,4 +1,4 @@
-"""Requests, answers and errors between the core and httpx: what both drivers share."""
+"""Requests, responses and errors between the core and httpx: shared by both drivers."""
 
 import copy
 import os
@@ -36,7 +36,7 @@ _STEPS = ("connect", "read", "write")
 _SHORTEST = 0.001
 _DEFAULT_TIMEOUT = 60.0
 
-# Headers of a caller's client that this library decides, or that must not leave that client.
+# Headers of a caller's client that this library sets itself, or that must stay in that client.
 _OWN_HEADERS = frozenset(
     {"accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie"}
     | {"host", "transfer-encoding"}
@@ -45,16 +45,16 @@ _HTTPX_AGENT = f"python-httpx/{httpx.__version__}"
 
 _BEHIND_HOST = re.compile(r"[^:]*://[^/?]*")
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
-# httpcore's words and h11's for a connection that only ended.
+# The messages of httpcore and h11 for a connection that merely ended.
 _ENDS = ("Server disconnected", "peer unexpectedly closed")
-# What follows in h11's words is a part of the answer, which may hold a secret.
+# In h11's messages this is followed by a part of the response, which may hold a secret.
 _QUOTED_BYTES = re.compile(r":\s?b(?:ytearray|['\"]).*", re.DOTALL)
 
 C = TypeVar("C", httpx.Client, httpx.AsyncClient)
 
 
 class HttpClient(Protocol):
-    """The `httpx.Client` that `http=` of `Client` takes; its owner closes it."""
+    """The `httpx.Client` for `http=` of `Client`; its owner closes it."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -63,7 +63,7 @@ class HttpClient(Protocol):
 
 
 class AsyncHttpClient(Protocol):
-    """The `httpx.AsyncClient` that `http=` of `AsyncClient` takes; its owner closes it."""
+    """The `httpx.AsyncClient` for `http=` of `AsyncClient`; its owner closes it."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -72,7 +72,7 @@ class AsyncHttpClient(Protocol):
 
 
 class NoCookies(CookieJar):
-    """Keeps none: this library sends no cookies, and a service may set ever new ones."""
+    """Stores no cookies: this library sends none, and a service may set ever new ones."""
 
     def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None: ...
 
@@ -85,19 +85,19 @@ class _Request(httpx.Request):
 
 
 class BaseDriver(Generic[C]):
-    """The httpx client of a driver: makes its requests, and failures of its errors.
+    """The httpx client of a driver: makes its requests, and turns its errors into failures.
 
     Args:
-        http: the caller's client, whose headers and timeouts count; None for one of our own, which
+        http: the caller's client, whose headers and timeouts apply; None for one of our own, which
             the driver makes at its first request.
         kind: the class of the client.
         base: the service; the headers of a caller's client go to its origin only.
         clock: measures deadlines.
-        redact: takes the secrets out of log lines.
+        redact: removes the secrets from log lines.
 
     Raises:
         ConfigurationError: for a caller's client of another kind or a closed one, and for proxies
-            of the environment that cannot be used.
+            in the environment that cannot be used.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class BaseDriver(Generic[C]):
         if not isinstance(http, kind):
             raise ConfigurationError(f"http=: pass an httpx.{kind.__name__}.")
         self._check_open()
-        # Sending stores cookies in the client that sends, and the caller's must not change.
+        # Sending stores cookies in the sending client, and the caller's must not change.
         self._http = copy.copy(http)
         self._http.cookies = NoCookies()
         self._headers = {
@@ -134,19 +134,19 @@ class BaseDriver(Generic[C]):
         self._timeouts |= {name: getattr(http.timeout, name) for name in _STEPS}
 
     def _check_open(self) -> None:
-        # The copy that sends does not notice when its owner closes the caller's client.
+        # The sending copy does not notice when the owner closes the caller's client.
         if self._callers is not None and self._callers.is_closed:
             raise ConfigurationError("http= is already closed; pass an open client.")
 
     def _left(self, deadline: float | None) -> float | None:
-        """Seconds until a deadline; None is without end."""
+        """Seconds until a deadline; None is no deadline."""
         return None if deadline is None else deadline - self._clock.monotonic()
 
     def _seconds_to_head(self, request: Request, left: float | None) -> float | None:
-        """Seconds until the head of an answer must be there, with `left` for the whole exchange.
+        """Seconds until the head of a response must have arrived, with `left` for the exchange.
 
-        Without a deadline: as long as all the steps together. A head that comes byte by byte keeps
-        every single step in time.
+        Without a deadline: the sum of all its steps. A head that arrives byte by byte keeps every
+        single step within its time.
         """
         if left is not None:
             return max(left, _SHORTEST)
@@ -155,7 +155,7 @@ class BaseDriver(Generic[C]):
         return None if None in steps else sum(each or 0.0 for each in steps)
 
     def _build(self, request: Request, left: float | None) -> httpx.Request:
-        """The request as httpx sends it; the credential enters here and nowhere before.
+        """The request as httpx sends it; the credential is added here and nowhere earlier.
 
         Raises:
             ConfigurationError: when a caller's client was closed.
@@ -180,7 +180,7 @@ class BaseDriver(Generic[C]):
         )
         target = _target(request.url)
         if target != made.url.raw_path and _LEGAL_TARGET.fullmatch(target):
-            # httpx folds dot segments and quotes some characters, which would break a signature.
+            # httpx resolves dot segments and quotes some characters, which would break a signature.
             made.extensions["target"] = target
         return made
 
@@ -195,12 +195,12 @@ class BaseDriver(Generic[C]):
         }
 
     def _failure_of(self, error: Exception, request: Request, *, answered: bool) -> Failure:
-        """The failure that an error of httpx means; `answered` once the head has arrived."""
+        """The failure for an error of httpx; `answered` is True once the head has arrived."""
         kind, arrived, detail = _kind_of(error, answered=answered)
         return Failure(kind, arrived, detail, self._proxies.of(request.url))
 
     def _too_late(self, send: Send) -> Failure | None:
-        """The failure of a body that comes too slowly, once the deadline of its request is over."""
+        """The failure of a body that arrives too slowly, once its deadline is over."""
         left = self._left(send.deadline)
         if left is None or left >= 0:
             return None
@@ -208,7 +208,7 @@ class BaseDriver(Generic[C]):
 
 
 def _timeouts(seconds: float | None) -> dict[str, float | None]:
-    """Waiting for a free connection never ends by itself: it says nothing about the service."""
+    """Without a limit on waiting for a free connection, which says nothing about the service."""
     return {**dict.fromkeys(_STEPS, seconds), "pool": None}
 
 
@@ -219,18 +219,18 @@ def _target(url: str) -> bytes:
 
 
 def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
-    """The receiver of a body, whose head has arrived.
+    """The receiver of a body whose head has arrived.
 
-    Headers that came twice are joined with a comma (RFC 9110, section 5.3).
+    Repeated headers are joined with a comma (RFC 9110, section 5.3).
     """
-    # Once: `headers.items()` of httpx decodes all of them anew for each.
+    # Called once: `headers.items()` of httpx decodes all headers at each call.
     encoding = response.headers.encoding
     headers: dict[str, str] = {}
     for raw_name, raw_text in response.headers.raw:
         name, text = raw_name.decode(encoding).lower(), raw_text.decode(encoding)
         headers[name] = f"{headers[name]}, {text}" if name in headers else text
     if response.is_stream_consumed:
-        # A body that a hook or a mock has read is decoded, and cannot be read raw any more.
+        # A body that a hook or a mock has read is decoded, and can no longer be read raw.
         headers.pop("content-encoding", None)
         headers.pop("content-length", None)
     receiver = Receiver(ResponseHead(response.status_code, headers), sink)
@@ -241,7 +241,7 @@ def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
 
 
 def given_up() -> TransportError:
-    """The error of work in flight when the client is closed or nobody wants its result."""
+    """The error of work in flight when the client is closed or its result is not wanted."""
     return TransportError("The request was cancelled while it was under way.")
 
 
@@ -258,7 +258,7 @@ def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, st
         case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
             return FailureKind.UNREACHABLE, False, _cause(error)
         case httpx.InvalidURL() | httpx.LocalProtocolError():
-            # The text of these may repeat what was sent, with its credential.
+            # The text of these errors may repeat the request, with its credential.
             return FailureKind.UNREACHABLE, False, "the request cannot be sent"
         case httpx.TimeoutException():
             return FailureKind.TIMEOUT, True, SLOW_BODY if answered else ""
@@ -270,7 +270,7 @@ def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, st
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it."""
+    """An error and its causes."""
     each: BaseException | None = error
     while each is not None:
         yield each
@@ -278,18 +278,18 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _refused_certificate(error: BaseException) -> str:
-    """Why TLS refused a certificate; empty for any other failure."""
+    """The reason why TLS refused a certificate; empty for any other failure."""
     refusals = (each for each in _causes(error) if isinstance(each, ssl.SSLCertVerificationError))
     return next((each.verify_message for each in refusals), "")
 
 
 def _cause(error: BaseException) -> str:
-    """The operating system's words for the first cause, else the error's own."""
+    """The operating system's message for the first cause, else the error's own."""
     words = str(error)
     for each in _causes(error):
         if isinstance(each, OSError) and each.strerror:
             words = each.strerror
-            # asyncio puts words of its own in strerror; TLS has numbers of its own.
+            # asyncio puts its own messages in strerror; TLS has its own numbers.
             number = each.errno or 0
             if number in errorcode and not isinstance(each, ssl.SSLError):
                 words = os.strerror(number)

@@ -1,4 +1,4 @@
-"""Keep the HTTP libraries' own log lines free of credentials and signed addresses."""
+"""Keep credentials and signed addresses out of the HTTP libraries' own log lines."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from adanalytics_client._base.urls import redact_queries, redact_url
 
 Redact = Callable[[str], str]
-"""Takes the secrets of one client out of a text."""
+"""Removes the secrets of one client from a text."""
 
 _REDACT: ContextVar[Redact | None] = ContextVar("adanalytics_client_redact", default=None)
 _LOGGERS = tuple(
@@ -20,7 +20,7 @@ _LOGGERS = tuple(
         "httpcore.http2",
         "httpcore.proxy",
         "httpcore.socks",
-        # HTTP/2 of a caller's client: hpack shows every header that it packs.
+        # For HTTP/2 in a caller's client: hpack logs every header that it encodes.
         "hpack.hpack",
         "hpack.table",
     )
@@ -35,10 +35,10 @@ class _Filter(logging.Filter):
         if redact is None:
             return True
         if record.name != "httpx":
-            # Behind the name of the event stand headers: Location, Set-Cookie, ...
+            # The name of the event is followed by headers: Location, Set-Cookie, ...
             record.msg, record.args = str(record.msg).partition(" ")[0], ()
         elif isinstance(record.args, tuple):
-            # Method, address, version, status and the server's own phrase for it.
+            # Method, address, version, status and the server's reason phrase.
             record.args = tuple(
                 each if isinstance(each, int) else redact(_without_queries(str(each)))
                 for each in record.args
@@ -51,9 +51,9 @@ _FILTER = _Filter()
 
 @contextmanager
 def quiet_logs(redact: Redact) -> Iterator[None]:
-    """Within this block httpx and httpcore log no query string, no header and no secret."""
+    """Within this block httpx and httpcore log no query strings, headers or secrets."""
     for logger in _LOGGERS:
-        # Each time, because whoever sets up logging may take filters away.
+        # Added each time, because a program that sets up logging may remove filters.
         if _FILTER not in logger.filters:
             logger.addFilter(_FILTER)
     token = _REDACT.set(redact)

@@ -1,4 +1,4 @@
-"""The proxies that the environment names, as httpx uses them."""
+"""The proxies in the environment, as httpx uses them."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _NOT_QUOTED = "holds a /, ? or # in its user or password; write it as %2F, %3F o
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    """Which proxy a request goes through.
+    """The proxies that requests go through.
 
     Attributes:
         known: addresses by scheme and `all`, which may hold a password, and exceptions as `no`.
@@ -34,14 +34,14 @@ class Proxies:
 
     @classmethod
     def of_environment(cls) -> "Proxies":
-        """Those of the variables, and of the system's settings where it has some."""
+        """The proxies in the variables, and in the system's settings if it has any."""
         return cls(getproxies())
 
     def __bool__(self) -> bool:
         return bool(self.known)
 
     def of(self, url: str) -> str | None:
-        """The proxy on the way to an address, as anybody may see it."""
+        """The proxy for an address, safe to show."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         excepted = self._excepted()
@@ -51,7 +51,7 @@ class Proxies:
         return redact_url("://".join(_split(proxy)[::2])) if proxy else None
 
     def secrets(self) -> list[Secret]:
-        """The passwords as they are and as requests carry them; a user without one is a secret."""
+        """The passwords, plain and as requests carry them; a user without one is a secret."""
         found = []
         for name in _SCHEMES:
             _, user_info, _ = _split(self.known.get(name, ""))
@@ -83,8 +83,8 @@ class Proxies:
     def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:
         """The transports of an httpx client for `mounts=`; `transport` makes one through a proxy.
 
-        The patterns are those of httpx's `trust_env=True`, which it ignores for a client with a
-        transport of its own.
+        The patterns are those of httpx's `trust_env=True`, which it ignores for a client with its
+        own transport.
         """
         if "*" in self._excepted():
             return {}
@@ -105,7 +105,7 @@ def _with_scheme(proxy: str) -> str:
 
 
 def _pattern_of(host: str) -> str:
-    """The pattern of a `NO_PROXY` entry: an address itself, a host with all below its domain."""
+    """The pattern for a `NO_PROXY` entry: an address itself, or a host with its subdomains."""
     if "://" in host:
         return host
     try:
@@ -116,14 +116,14 @@ def _pattern_of(host: str) -> str:
 
 
 def _split(proxy: str) -> tuple[str, str, str]:
-    """Scheme, user info and the rest; of what is not quoted the user info takes most."""
+    """Scheme, user info and the rest; of several @, the last one ends the user info."""
     scheme, mark, rest = proxy.partition("://")
     user_info, _, place = (rest if mark else proxy).rpartition("@")
     return scheme if mark else "http", user_info, place
 
 
 def _problem_of(proxy: str | None) -> str | None:
-    """What is wrong with the address of a proxy, if anything, without repeating it."""
+    """The fault of a proxy's address, if any, without repeating the address."""
     if not proxy:
         return None
     scheme, user_info, place = _split(proxy)
@@ -132,13 +132,13 @@ def _problem_of(proxy: str | None) -> str | None:
     try:
         httpx.Proxy(f"{scheme}://{user_info}@{place}")
         address = urlsplit(f"{scheme}://{place}")
-        # Reading the port fails where there can be none of that number.
+        # Reading the port fails if its number is impossible.
         if not address.hostname or address.port == 0:
             return _NO_ADDRESS
     except (ValueError, httpx.InvalidURL):
         return _NO_ADDRESS
     if scheme.startswith("socks"):
-        # Late, because importing it takes some milliseconds.
+        # Late, because its import takes some milliseconds.
         from importlib.util import find_spec
 
         return _NO_SOCKS if find_spec("socksio") is None else None

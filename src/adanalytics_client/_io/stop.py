@@ -1,4 +1,4 @@
-"""End what a thread waits for: at the deadline of its request, or when nobody wants the answer."""
+"""End a thread's wait: at the deadline of its request, or when its result is not wanted."""
 
 import os
 import socket
@@ -14,14 +14,14 @@ from weakref import WeakSet
 class Stop:
     """A flag that is set once; setting it also ends every read, write and wait under way.
 
-    A thread that reads from a socket notices nothing else, so each exchange registers its socket
+    Nothing else interrupts a thread that reads from a socket, so each exchange registers its socket
     here while it waits. A forked child shares its parent's sockets and leaves them alone.
     """
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self._process = os.getpid()
-        # Reentrant: the handler of a signal may close the client amid any of these methods.
+        # Reentrant: a signal handler may close the client during any of these methods.
         self._lock = threading.RLock()
         self._sockets: set[socket.socket] = set()
 
@@ -30,22 +30,22 @@ class Stop:
         return self._event.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for `seconds`, or until it is set; returns whether it is."""
+        """Wait for `seconds`, or until it is set; return whether it is."""
         return self._event.wait(seconds)
 
     def set(self) -> None:
-        """Stop, and end every exchange that is under way."""
+        """Set the flag, and end every exchange under way."""
         self._event.set()
         if os.getpid() != self._process:
             return
-        # Under the lock, because a socket that was released may already serve another request.
+        # Under the lock, because a released socket may already serve another request.
         with self._lock:
             for each in self._sockets:
                 _shut_down(each)
 
     @contextmanager
     def ends(self, opened: socket.socket) -> Iterator[None]:
-        """Within this block `set` ends what waits for the socket."""
+        """Within this block `set` ends every operation on the socket."""
         with self._lock:
             self._sockets.add(opened)
         try:
@@ -65,11 +65,11 @@ def _shut_down(opened: socket.socket) -> None:
 
 @dataclass(slots=True)
 class Exchange:
-    """One request on a thread and its answer.
+    """One request on a thread and its response.
 
     Attributes:
         stop: ends it early.
-        until: when it must be over, on the machine's monotonic clock; None is without end.
+        until: its deadline, on the machine's monotonic clock; None for none.
     """
 
     stop: Stop
@@ -91,10 +91,10 @@ SOCKETS: WeakSet[socket.socket] = WeakSet()
 
 
 def _close_inherited() -> None:
-    """Close the parent's sockets in a forked child; nothing is sent, so their connections stay."""
+    """Close the parent's sockets in a forked child; nothing is sent, so its connections stay."""
     for each in list(SOCKETS):
         each.close()
 
 
-# The drivers are renewed after this, since they import this module before they register.
+# The drivers are renewed after this, because they import this module before they register.
 os.register_at_fork(after_in_child=_close_inherited)

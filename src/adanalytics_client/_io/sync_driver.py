@@ -41,11 +41,11 @@ _SECONDS_TO_A_SIGNAL = 1.0
 
 
 class SyncDriver(BaseDriver[httpx.Client]):
-    """Answers effects for the calling thread, and runs fan-outs on threads of its own.
+    """Runs effects on the calling thread, and fan-outs on threads of its own.
 
     Threads are daemons that end with their fan-out, and so do its requests in flight when the
-    consumer stops. Stopping waits for nobody: over a client of the caller's such a request is left
-    to end by itself.
+    consumer stops. Stopping does not wait: over a caller's client such a request is left to end by
+    itself.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class SyncDriver(BaseDriver[httpx.Client]):
         self._streams: set[Stop] = set()
 
     def renew(self) -> None:
-        """In a forked child: have locks and connections of our own; a caller's client stays."""
+        """In a forked child, get new locks and connections; a caller's client stays."""
         self._make_locks()
         closed, self._closed = self._closed.is_set(), Stop()
         if closed:
             self._closed.set()
         if self._callers is None:
-            # Not closed: a lock of its pool may be held by a thread that only the parent has.
+            # Not closed: its pool may be locked by a thread that exists only in the parent.
             self._http = None
 
     def close(self) -> None:
@@ -80,13 +80,13 @@ class SyncDriver(BaseDriver[httpx.Client]):
             stop.set()
         for branch in list(self._branches):
             branch.close()
-        # The handler of a signal may have interrupted httpx in this thread, amid a lock of its
+        # A signal handler may have interrupted httpx in this thread while it held a lock of its
         # pool; the exchange then ends at once and closes the connections itself.
         if EXCHANGE.get(None) is None:
             self._close_connections()
 
     def branch(self) -> "SyncDriver":
-        """A driver on the same connections; closing it ends its own operations only."""
+        """A driver on the same connections; closing it ends only its own operations."""
         connections = self._open()
         branch = copy.copy(self)
         branch._part_from(connections)  # noqa: SLF001  # of the same class
@@ -106,14 +106,14 @@ class SyncDriver(BaseDriver[httpx.Client]):
         return self._run(operation, self._closed)
 
     def atomic(self, action: Callable[[], T]) -> T:
-        """Run a short function on shared state while no other thread does."""
+        """Run a short function on shared state, never two at the same time."""
         with self._atomic:
             return action()
 
     def stream(
         self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
     ) -> Generator[Page, None, None]:
-        """Run a fan-out on threads and give its pages as they become ready."""
+        """Run a fan-out on threads and yield its pages as they become ready."""
         stop = Stop()
         jobs: SimpleQueue[tuple[Context, Job] | None] = SimpleQueue()
         done: SimpleQueue[tuple[Job, Outcome | BaseException]] = SimpleQueue()
@@ -122,7 +122,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
             while (job := jobs.get()) is not None:
                 context, cursor = job
                 if stop.is_set():
-                    # Closing the client stops us, too, and then the consumer waits for an answer.
+                    # Closing the client stops this thread, too, but the consumer still waits for a
+                    # result.
                     done.put((cursor, given_up()))
                     continue
                 try:
@@ -146,14 +147,14 @@ class SyncDriver(BaseDriver[httpx.Client]):
                     if in_flight > threads:
                         threads += 1
                         threading.Thread(target=work, name="adanalytics", daemon=True).start()
-                    # The consumer's context, as a task would have it: a trace hangs together.
+                    # In the consumer's context, as with tasks, so that a trace stays connected.
                     jobs.put((copy_context(), cursor))
                 if (page := fanout.ready()) is not None:
                     yield page
                 else:
                     fanout.settle(*_next(done))
                     in_flight -= 1
-                # No name is kept for what arrives, and so no page longer than it is needed.
+                # No variable holds a received page, so none is kept longer than needed.
                 while not done.empty():
                     fanout.settle(*done.get_nowait())
                     in_flight -= 1
@@ -209,7 +210,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             lock.release()
 
     def _send(self, send: Send, stop: Stop) -> Reply | Failure:
-        """Send one request and receive its answer; `stop` ends it."""
+        """Send one request and receive its response; `stop` ends it."""
         exchange = Exchange(stop)
         token = EXCHANGE.set(exchange)
         try:
@@ -228,16 +229,16 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 self._close_connections()
 
     def _answer(self, send: Send, exchange: Exchange) -> httpx.Response | Failure:
-        """The answer whose body is still to be read."""
+        """The response with its body unread."""
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
         exchange.until = None if to_head is None else monotonic() + to_head
         try:
             request = self._build(send.request, left)
-            # Neither authentication nor redirects of httpx: the core checks each hop.
+            # httpx handles neither authentication nor redirects: the core checks each hop.
             response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
-            # httpx raises RuntimeError where the client was closed meanwhile.
+            # httpx raises RuntimeError if the client was closed meanwhile.
             if exchange.stop.is_set():
                 raise given_up() from None
             if isinstance(error, RuntimeError):
@@ -266,7 +267,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         return receiver.finish()
 
     def _open(self) -> httpx.Client:
-        """The client that sends; ours is made when first needed, inside any mock of that time."""
+        """The sending client; ours is made when first needed, so that mocks active then apply."""
         with self._opening:
             if self._http is None:
                 from adanalytics_client._io.transport import open_client
@@ -278,8 +279,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
 def _next(done: SimpleQueue[T]) -> T:
     """Take from a queue.
 
-    A signal that arrives while CPython hands its lock to another thread does not end a wait that
-    begins right after; without a timeout Ctrl-C would count at the next answer only.
+    If a signal arrives while CPython hands its lock to another thread, it does not end a wait that
+    begins right after; without a timeout, Ctrl-C would take effect only at the next item.
     """
     while True:
         with suppress(Empty):
@@ -292,8 +293,8 @@ _DRIVERS: WeakSet[SyncDriver] = WeakSet()
 def _renew() -> None:
     """Give the drivers in a forked child locks and connections that its parent does not use.
 
-    Two processes that read from one socket each get a part of the other's answers, and nobody
-    releases a lock in the child that another thread of the parent held at the fork.
+    Two processes that read from one socket each receive parts of the other's responses, and no
+    thread in the child releases a lock that another thread of the parent held at the fork.
     """
     for each in list(_DRIVERS):
         each.renew()

@@ -1,8 +1,8 @@
-"""httpx clients of our own, in which respx, pytest-httpx, vcrpy and instrumentation see all.
+"""Our own httpx clients, which respx, pytest-httpx, vcrpy and instrumentation can intercept.
 
 Threads send through a subclass of `httpx.HTTPTransport` that overrides no method: those libraries
-patch that class, or the pools of httpcore below it. This module imports httpcore, which httpx also
-imports no earlier than for its first client.
+patch that class, or the pools of httpcore below it. This module imports httpcore, which httpx
+imports only for its first client.
 """
 
 import os
@@ -22,7 +22,7 @@ from adanalytics_client.errors import ConfigurationError
 # httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
 _READ_SIZE = 256 * 1024
 
-# How many connections there are is the caller's concurrency. An idle one is left before the 5 s
+# The caller's concurrency decides the number of connections. An idle one is dropped before the 5 s
 # after which uvicorn and many load balancers close it.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=4.0)
 
@@ -31,7 +31,7 @@ def open_client(proxies: Proxies) -> httpx.Client:
     """An httpx client for threads.
 
     Raises:
-        ConfigurationError: when the certificates to trust cannot be read.
+        ConfigurationError: when the trusted certificates cannot be read.
     """
     mounts = proxies.mounts(_Transport)
     return httpx.Client(
@@ -58,7 +58,7 @@ def _trust() -> ssl.SSLContext:
 
 @lru_cache(maxsize=2)
 def _trust_of(_process: int, _file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Settings of TLS with the certificates that httpx trusts: certifi's, or the environment's.
+    """TLS settings with the certificates that httpx trusts: certifi's, or the environment's.
 
     Reading them takes longer than a hundred requests, so each process reads them once.
     """
@@ -103,13 +103,13 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection that keeps to the deadline of the current exchange and ends with its stop."""
+    """A connection that respects the deadline of the current exchange and ends with its stop."""
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
         self._socket = stream.get_extra_info("socket")
         SOCKETS.add(self._socket)
-        # TLS gives one record of 16 KiB at a time, and takes memory for all it is asked for.
+        # TLS returns one record of 16 KiB at a time, and allocates all the memory it is asked for.
         self._most = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -132,7 +132,7 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        # The handshake takes the descriptor out of this socket; a duplicate can still end it.
+        # The handshake detaches the descriptor from this socket; a duplicate can still end it.
         duplicate = socket.fromfd(self._socket.fileno(), self._socket.family, self._socket.type)
         with duplicate, EXCHANGE.get().stop.ends(duplicate):
             return _Stream(self._stream.start_tls(ssl_context, server_hostname, timeout))
