@@ -105,6 +105,9 @@ def test_the_numbers_scripts_depend_on() -> None:
         (["export", "today", "--timeout", "inf"], {}, 2, "give a number above 0, not 'inf'."),
         (["sync", "--to", "new", "--deadline", "nan"], {}, 2, "a number above 0, not 'nan'."),
         (["dates", "--max-wait", "nan"], {}, 2, "give a number 0 or more, not 'nan'."),
+        (["events", "today", "--hour", "1", "--hour", "2"], {}, 2, "Give --hour once."),
+        (["dates", "-f", "csv", "--format", "csv"], {}, 2, "Give --format once."),
+        (["server", "key", "list", "--data", ".", "--data", "."], {}, 2, "Give --data once."),
         (["events", "today", "--no-such"], {}, 2, "--no-such"),
     ],
 )

@@ -59,11 +59,20 @@ class ExampleCommand(click.Command):
         self.run_options = tuple(run_options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let `-7d` reach the date arguments: a leading space keeps it from being an option."""
+        """Parse the words; raises click.UsageError for an option with one value that comes twice.
+
+        A leading space lets `-7d` reach the date arguments: it is no option then.
+        """
+        words = [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
         with suggesting_near_options():
-            return super().parse_args(
-                ctx, [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
-            )
+            left = super().parse_args(ctx, [*words])
+        # click keeps the last value only, so the parser tells what came.
+        _, _, came = self.make_parser(ctx).parse_args(words)
+        for each in came:
+            single = isinstance(each, click.Option) and not (each.multiple or each.is_flag)
+            if single and came.count(each) > 1 and not ctx.resilient_parsing:
+                raise click.UsageError(f"Give {each.opts[-1]} once.", ctx)
+        return left
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Usage, summary, examples, details, options."""
