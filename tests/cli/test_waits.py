@@ -66,7 +66,7 @@ def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
     assert refused.exit_code == 4
     said = (
         "This pull needs at least 8,760 requests, but the quota has 1,000 left. With the waits it "
-        "takes until about 2026-01-20 20:00 UTC. "
+        "takes until about 2026-01-20 20:00 UTC at the earliest. "
         "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
     )
     assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
@@ -77,7 +77,10 @@ def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
 ) -> None:
     monkeypatch.setattr(QuotaState, "wait_for", lambda _self, _requests: 3600.0)
     words = ("sync", "2026-01-15", "--to", str(folder), "--max-requests", "3")
-    assert "With the waits it takes until about 2026-01-20 13:00 UTC.\n" in run(*words).stderr
+    assert (
+        "With the waits it takes until about 2026-01-20 13:00 UTC at the earliest.\n"
+        in run(*words).stderr
+    )
 
 
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:

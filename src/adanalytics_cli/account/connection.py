@@ -63,7 +63,7 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
         remark(
             f"This pull needs at least {counted(requests, 'request')}, but the quota has "
             f"{quota.remaining:,} left. With the waits it takes until about "
-            f"{end:%Y-%m-%d %H:%M} UTC.{advice}",
+            f"{end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
             context,
         )
 

@@ -28,7 +28,7 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
         "events": estimate.events,
         "days": estimate.days,
         "spent_requests": spent,
-        "quota": {"limit": quota.limit, "remaining": quota.remaining},
+        "quota": {"remaining": quota.remaining},
         "prices": [*entries.values()],
         "recommended": entries[choice.way],
         "why": choice.why,
@@ -90,7 +90,7 @@ def quota_line(record: Record) -> str:
     """The requests that an estimate cost and those left, from `spent_requests` and `quota`."""
     spent, quota = record["spent_requests"], record["quota"]
     requests = counted(spent, "request")
-    if quota["limit"] is None:
+    if quota["remaining"] is None:
         return f"This estimate cost {requests}; no quota is counted."
     return f"This estimate cost {requests}; {quota['remaining']:,} left this hour."
 

@@ -88,7 +88,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
         ],
         "damaged": [*plan.damaged],
         "spent_requests": spent,
-        "quota": {"limit": quota.limit, "remaining": quota.remaining},
+        "quota": {"remaining": quota.remaining},
         "command": command,
     }
 
