@@ -90,7 +90,7 @@ class Contents:
                 # A run was killed while it removed the part without rows.
                 self.manifest.put({hour: replace(record, size=0, sha256="")})
                 continue
-            is_now = "is missing" if size is None else f"has {size} bytes, not {record.size}"
+            is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
             found[hour] = f"{name} {is_now}"
         self.manifest.forget(found)
         return [*found.values()]
