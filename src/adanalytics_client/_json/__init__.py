@@ -1,4 +1,4 @@
-"""JSON as the service sends it: exact numbers, and pages whose every byte is validated.
+"""JSON as the service sends it: exact numbers, and pages in which every byte is validated.
 
 Other folders import the names below; the modules behind them belong to this folder.
 """
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Late, because msgspec takes 15 ms that only events and summaries need.
+    # Late, because msgspec takes 15 ms to import and only events and summaries need it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = "rows" if name in {"Found", "find_rows", "fold"} else "raw"

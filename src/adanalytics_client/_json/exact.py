@@ -7,24 +7,24 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 Json = Any
-"""A value as `parse` gives it: dict, list, str, int, Decimal, bool or None."""
+"""A value as `parse` returns it: dict, list, str, int, Decimal, bool or None."""
 
 
 _TOO_DEEP = "it is nested too deeply"
 
 DEEPEST = 200
-"""The most objects and lists that may be nested in a whole document.
+"""The deepest allowed nesting of objects and lists in a document.
 
-The decoder itself takes about as many levels as the stack has frames left, and then functions that
-walk over the values have none.
+The decoder itself accepts about as many levels as the stack has frames left, and then functions
+that walk over the values have none.
 """
 
 
 class NotJson(ValueError):
-    """A body is not one JSON document; the message says where it stops being one.
+    """A body is not one JSON document; the message names the place of the fault.
 
     Attributes:
-        size: how many bytes came, where the reply does not hold them.
+        size: the number of received bytes, if the reply does not hold them.
     """
 
     size: int | None = None
@@ -39,10 +39,10 @@ DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 
 
 def parse(body: bytes | bytearray) -> Json:
-    """Read a whole document; numbers with a fraction or exponent become Decimal.
+    """Parse a complete document; numbers with a fraction or exponent become Decimal.
 
     Raises:
-        NotJson: for anything else than one valid document in UTF-8 with at most `DEEPEST` levels.
+        NotJson: for anything but one valid document in UTF-8 with at most `DEEPEST` levels.
 
     Examples:
         >>> parse(b'{"revenue": 0.1}')
@@ -73,10 +73,10 @@ def _is_deep(value: Json) -> bool:
 
 
 def parse_text(text: str) -> Json:
-    """The same for text of any depth.
+    """Parse text of any depth.
 
     Raises:
-        NotJson: for anything else than one valid document.
+        NotJson: for anything but one valid document.
     """
     with refusing():
         return DECODER.decode(text)
@@ -84,7 +84,7 @@ def parse_text(text: str) -> Json:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn whatever a decoder may raise into NotJson."""
+    """Turn any error of a decoder into NotJson."""
     try:
         yield
     except NotJson:
@@ -98,5 +98,5 @@ def refusing() -> Iterator[None]:
     except json.JSONDecodeError as error:
         raise NotJson(str(error)) from None
     except ValueError:
-        # Python refuses to make an int of them.
+        # Python refuses to convert so many digits to an int.
         raise NotJson("it holds a number with too many digits") from None

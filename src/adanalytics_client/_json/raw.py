@@ -1,7 +1,7 @@
-"""A page's events as the bytes that the service sent, every one of them validated on arrival.
+"""A page's events as the bytes that the service sent, all of them validated on arrival.
 
-msgspec checks the whole grammar of RFC 8259 while it finds where each object ends, and refuses
-`NaN` and lone surrogate escapes, which Python's own decoder takes. It does not look at the UTF-8
+msgspec checks the complete grammar of RFC 8259 while it finds the end of each object, and refuses
+`NaN` and lone surrogate escapes, which Python's own decoder accepts. It does not check the UTF-8
 inside strings, so that is checked first, and it keeps the last of several members with one name.
 """
 
@@ -20,10 +20,10 @@ from adanalytics_client._json.exact import DECODER, Json, NotJson, parse, parse_
 from adanalytics_client.errors import ProtocolError
 
 LEVELS = 2
-"""How many objects may be around a list of events whose place the caller did not give."""
+"""The most objects around a list of events if the caller did not name its place."""
 
 PART = 250
-"""Events that are decoded at a time, so that the values stay in the processor's caches."""
+"""Events decoded at a time: few enough for the values to stay in the processor's caches."""
 
 MONEY = ("revenue", "cost")
 
@@ -40,12 +40,12 @@ _STRING_OR_LIST = re.compile(r'"(?:[^"\\]|\\.)*"|\[[ \t\n\r]*(?=\{)')
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where events came from, for errors about them.
+    """The origin of events, for errors about them.
 
     Attributes:
         page: its number and query.
         url: the address asked, without secrets.
-        request_id: the service's name for the exchange.
+        request_id: the `X-Request-Id` of the response.
     """
 
     page: str = "a page"
@@ -53,7 +53,7 @@ class Origin:
     request_id: str | None = None
 
     def sign(self, error: ProtocolError) -> ProtocolError:
-        """The error with the address and the request id of the answer."""
+        """Return the error with the address and the request id of the response."""
         error.url = error.url or self.url
         error.request_id = error.request_id or self.request_id
         return error
@@ -61,12 +61,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Events as JSON objects in UTF-8, valid and without line breaks; decoded when asked for.
+    """Events as JSON objects in UTF-8, valid and without line breaks; decoded on demand.
 
     Attributes:
         texts: the text of each event.
-        origin: the page that they came on.
-        before: events of that page in front of these.
+        origin: their page.
+        before: the number of events in front of these on that page.
     """
 
     texts: Sequence[msgspec.Raw] = field(default=(), repr=False)
@@ -93,12 +93,12 @@ class RawRows:
         return replace(self, texts=texts, before=self.before + in_front)
 
     def parts(self, most: int = PART) -> Iterator["RawRows"]:
-        """The same events, up to `most` at a time."""
+        """The same events in parts of up to `most`."""
         for at in range(0, len(self), most):
             yield replace(self, texts=self.texts[at : at + most], before=self.before + at)
 
     def jsonl(self) -> bytes:
-        """The events, each on a line of its own."""
+        """The events, each on its own line."""
         return b"\n".join([*self.texts, b""])
 
     def array(self) -> bytes:
@@ -137,7 +137,7 @@ class RawRows:
 
 
 def raw_rows(texts: Iterable[bytes]) -> RawRows:
-    """Events of the texts of valid objects without line breaks.
+    """Events from the texts of valid objects without line breaks.
 
     Examples:
         >>> raw_rows([b'{"id":1}', b'{"id":2}']).jsonl()
@@ -162,15 +162,15 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     """Read a document like `parse`, but leave lists of objects as `RawRows`.
 
     Args:
-        body: the document; a bytearray is kept and may not change any more.
-        levels: how many objects, one in the other, may be around such a list.
+        body: the document; a bytearray is kept and must not change afterwards.
+        levels: the most objects, one inside the other, around such a list.
 
     A line break between the tokens of an event becomes a space, so that an event is one line; a
     line break inside a string is not JSON (RFC 8259, sections 2 and 7).
 
     Raises:
         BrokenEvent: when an object in a list is not JSON.
-        NotJson: for anything else than one valid document in UTF-8.
+        NotJson: for anything but one valid document in UTF-8.
         ProtocolError: when an object around the events has two members with one name.
 
     Examples:
@@ -192,10 +192,10 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
 
 
 def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
-    """A document with brackets around its events only, read in one pass; None for any other one.
+    """A document with brackets around its events only, read in one pass; None for any other.
 
-    The text around the events is a document when an empty list takes their place. Its
-    only bracket opens that list, or is part of a string, and then no list is found.
+    The text around the events is a document if an empty list replaces them. Its only bracket opens
+    that list, or is part of a string, and then no list is found.
     """
     opening, closing = text.find(b"["), text.rfind(b"]")
     around = bytes(text[: opening + 1] + text[max(closing, 0) :].rstrip(_SPACES))
@@ -213,7 +213,7 @@ def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
 
 
 def _with_events(value: Json, events: RawRows, levels: int) -> Json:
-    """A document with `events` in the place of its one list, which is empty; None without it."""
+    """A document with `events` in place of its only list, which is empty; None without one."""
     if value == []:
         return events
     if isinstance(value, dict) and levels:
@@ -224,8 +224,8 @@ def _with_events(value: Json, events: RawRows, levels: int) -> Json:
 
 
 def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:
-    """The events of a list, or None for a list that is empty or has something else in it."""
-    # In C: a loop in Python over all events costs a third of reading them.
+    """The events of a list, or None for a list that is empty or contains anything else."""
+    # In C: a Python loop over all events costs a third of the time to read them.
     begin = set(map(_FIRST_BYTE.unpack_from, elements))
     return RawRows(elements) if begin == {(b"{",)} else None
 
@@ -244,10 +244,10 @@ def _value(text: bytes | msgspec.Raw, levels: int) -> Json:
 
 
 def _check_names(text: bytes, members: dict[str, msgspec.Raw]) -> None:
-    """Refuse an object with more members than names: one of them would be lost.
+    """Refuse an object with repeated member names: one of the members would be lost.
 
     Raises:
-        ProtocolError: naming the first one.
+        ProtocolError: naming the first repeated one.
     """
     at = 1
     for value in members.values():
@@ -279,7 +279,7 @@ def _find_broken_event(text: str) -> None:
     """Read the objects of each list, one by one.
 
     Raises:
-        BrokenEvent: for the first that is not JSON, or that no comma separates from the next one.
+        BrokenEvent: for the first that is not JSON, or is not separated from the next by a comma.
     """
     at = 0
     while found := _STRING_OR_LIST.search(text, at):
@@ -304,7 +304,7 @@ def _end_of_event(text: str, at: int, number: int) -> int:
     except UnicodeDecodeError as error:
         raise BrokenEvent(number, f"its byte {error.start} is not UTF-8") from None
     except msgspec.DecodeError:
-        # Nothing else is refused that Python's decoder takes.
+        # msgspec refuses nothing else that Python's decoder accepts.
         raise BrokenEvent(number, "it holds a lone surrogate escape") from None
     except NotJson as error:
         raise BrokenEvent(number, str(error)) from None

@@ -1,4 +1,4 @@
-"""Find the list of records in an answer of undocumented shape."""
+"""Find the list of records in a response of undocumented shape."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _MOST_NAMES = 20
 
 
 def _is_rows(value: Json) -> bool:
-    """Return whether a value is a list of objects, such as an empty one."""
+    """Return whether a value is a list of objects; an empty list is one."""
     if isinstance(value, RawRows):
         return True
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
@@ -64,10 +64,10 @@ def _unclear(
     rows_key: str | None,
     settable: bool,
 ) -> str:
-    """Describe an answer in which no list, or more than one, can be the list of records.
+    """Describe a response in which no list, or more than one, can be the list of records.
 
     Args:
-        content: the answer.
+        content: the response.
         names: the folded names of a list of records.
         fitting: the lists that have such a name.
         rows_key: the caller's name of the list.
@@ -92,7 +92,7 @@ def _unclear(
 
 
 def _wrong(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
-    """List the members with a right name that neither are nor hold a list of objects."""
+    """List the members with a suitable name that neither are nor contain a list of objects."""
     return _joined(
         f"{path} is {kind_of(each)}"
         for path, each in _members(content, 2)
@@ -146,7 +146,7 @@ class Found:
     """A list of records, the objects around it from the outermost in, and an error beside it.
 
     Attributes:
-        error: the service's words where it states an error beside records, else empty.
+        error: the service's words if it states an error beside records, else empty.
     """
 
     rows: list[dict[str, Json]] | RawRows
@@ -158,17 +158,17 @@ class Found:
 
 
 def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = None) -> Found:
-    """Find the one list of objects under a usual name, at the top or inside one wrapper.
+    """Find the only list of objects under a usual name, at the top or inside one wrapper.
 
     Args:
         content: the result of `parse` or `read_page`.
-        rows_key: the list's name, where the caller knows it; then only lists of that name fit, also
+        rows_key: the list's name, if the caller knows it; then only lists of that name match, also
             inside any one object. With dots it is a path from the top, of any depth.
         also: one more usual name, such as the endpoint's own.
 
     Raises:
-        ProtocolError: when no list or more than one fits, naming the keys that were seen, or when
-            there are no records and an error is stated.
+        ProtocolError: when no list or more than one matches, naming the keys found, or when there
+            are no records and an error is stated.
     """
     if _is_rows(content):
         return Found(content, ())
@@ -240,9 +240,9 @@ _MOST_ERRORS = 5
 
 
 def stated_error(objects: Iterable[dict[str, Json]]) -> str:
-    """Read what the service states under `error` or `errors` beside its data; empty for nothing.
+    """Read the service's statement under `error` or `errors` beside its data; empty for none.
 
-    A number there may count events of that type.
+    A number there may be a count of events of that type.
 
     Args:
         objects: those around the data, from the outermost in.

@@ -1,4 +1,4 @@
-"""Events as a Parquet file or an Arrow IPC file, written while pages come."""
+"""Events as a Parquet file or an Arrow IPC file, written while pages arrive."""
 
 import io
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ else:
     pq = import_extra("pyarrow.parquet", extra="arrow")
 
 ROWS_PER_GROUP = 65_536
-"""Rows of a row group or record batch, and the most that are held as columns: some 40 MB."""
+"""Rows of a row group or record batch, and the most rows held as columns: some 40 MB."""
 
 
 class ArrowOutput:
-    """Collects rows to groups and writes each group; a file is complete with its footer only.
+    """Collects rows into groups and writes each group; only the footer completes a file.
 
-    A column that first appears after a group was written, or whose amounts need more digits from
-    then on, is changed in all groups before by rewriting the file, a group at a time.
+    If a column first appears after a group was written, or its amounts need more digits from then
+    on, all earlier groups are changed by rewriting the file, a group at a time.
     """
 
     def __init__(self, target: Target, form: Literal["parquet", "arrow"], rows: ArrowRows) -> None:
@@ -37,16 +37,16 @@ class ArrowOutput:
         self._rows = rows
         self._sink = _Sink(target.file, rewritable=target.rewritable)
         self._held: list[pa.RecordBatch] = []
-        # Opened with the first group, when most columns are known.
+        # Opened for the first group, when most columns are known.
         self._writer: Any = None
         self._written = rows.schema
 
     def add(self, events: RawRows) -> int:
-        """Take the events of a page.
+        """Write the events of a page.
 
         Raises:
             ProtocolError: for a value that its column cannot hold, or for one that changes the
-                schema after a part of a stream, which cannot be rewritten, was written.
+                schema of a stream, which cannot be rewritten, after a part was written.
         """
         batch = self._rows.page(events)
         if sum(each.num_rows for each in self._held) + batch.num_rows > ROWS_PER_GROUP:
@@ -55,14 +55,14 @@ class ArrowOutput:
         return int(batch.num_rows)
 
     def commit(self) -> None:
-        """Check the columns, write what is held and the footer, and make the file visible."""
+        """Check the columns, write the remaining rows and the footer, and make the file visible."""
         self._rows.check()
         self._write_group()
         self._writer.close()
         self._target.commit()
 
     def abort(self) -> None:
-        """Give up, without the footer that would make a stream look whole."""
+        """Abort without the footer, which would make a stream look complete."""
         self._sink.cut = True
         if self._writer is not None:
             self._writer.close()
@@ -88,7 +88,7 @@ class ArrowOutput:
         return ipc.new_file(self._sink, self._rows.schema)
 
     def _widen(self) -> None:
-        """Rewrite the file with the present schema."""
+        """Rewrite the file with the current schema."""
         if not self._target.rewritable:
             before = set(self._written)
             late = ", ".join(field.name for field in self._rows.schema if field not in before)
@@ -117,7 +117,7 @@ class ArrowOutput:
 
 
 class _Sink(io.BufferedIOBase):
-    """The file behind a writer; once cut, nothing reaches it any more."""
+    """The file behind a writer; once cut, it receives nothing more."""
 
     def __init__(self, file: BinaryIO, *, rewritable: bool) -> None:
         self._file = file
@@ -129,9 +129,9 @@ class _Sink(io.BufferedIOBase):
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:
-        """Pass a piece on; pyarrow hands over buffers of its own."""
+        """Pass a piece on; pyarrow passes its own buffers."""
         data = memoryview(piece)
         if not self.cut:
-            # A stream of the caller's may know nothing but bytes.
+            # A caller's stream may accept only bytes.
             self._file.write(data if self._rewritable else bytes(data))
         return data.nbytes

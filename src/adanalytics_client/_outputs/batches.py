@@ -23,13 +23,13 @@ Row = Mapping[str, Json]
 
 
 class ArrowRows:
-    """Makes batches: known columns first, in their order, then others as they first appear.
+    """Makes batches: known columns first, in their order, then others in order of appearance.
 
     Args:
         columns: only these, in this order; the schema then gets no others.
-        kinds: the known columns and what they hold; all others are text.
-        wide: whether columns of amounts have their widest type from the beginning, which is then
-            the same for any events; else one gets it when an amount needs it.
+        kinds: the known columns and their kinds; all others are text.
+        wide: whether columns of amounts have their widest type from the beginning, so that it is
+            the same for all events; else a column gets it when an amount needs it.
     """
 
     def __init__(
@@ -47,26 +47,26 @@ class ArrowRows:
         self.schema = arrow_schema(self._names, kinds, self._wide)
 
     def page(self, events: RawRows) -> pa.RecordBatch:
-        """The events of a page.
+        """A batch of the events of a page.
 
         Raises:
             ProtocolError: for a value that its column cannot hold exactly.
-            ConfigurationError: for a chosen column that is almost the name of another one.
+            ConfigurationError: for a chosen column with almost the name of another one.
         """
         found = self._read_lines(events.jsonl())
         return self.batch(events.rows()) if found is None else found
 
     def jsonl(self, lines: bytes) -> pa.RecordBatch:
-        """The events of JSON lines, each with its line break; see `page`.
+        """A batch of the events in JSON lines, each with its line break; see `page`.
 
         Raises:
-            ProtocolError: also for a line that is no JSON object.
+            ProtocolError: also for a line that is not a JSON object.
         """
         found = self._read_lines(lines)
         return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if found is None else found
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
-        """The rows as a batch of the present schema; see `page`."""
+        """The rows as a batch of the current schema; see `page`."""
         if not rows:
             return self.widened(pa.RecordBatch.from_arrays([], names=[]))
         self._learn(rows)
@@ -75,7 +75,7 @@ class ArrowRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """An earlier batch with its amounts as wide as now, and later columns, all null there."""
+        """An earlier batch with the current width of amounts, and later columns, all null."""
         arrays = [
             batch.column(index).cast(field.type)
             if index < batch.num_columns
@@ -85,32 +85,32 @@ class ArrowRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def table(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-        """One table of batches made here."""
+        """One table from batches made here."""
         return pa.Table.from_batches(map(self.widened, batches), schema=self.schema)
 
     def whole(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-        """One table of all batches that were made here.
+        """One table from all batches made here.
 
         Raises:
-            ConfigurationError: for a chosen column that was in none.
+            ConfigurationError: for a chosen column that no batch has.
         """
         self.check()
         return self.table(batches)
 
     def check(self) -> None:
-        """See, after the last events, that each chosen column came.
+        """Check, after the last events, that each chosen column appeared.
 
         Raises:
-            ConfigurationError: for one that did not.
+            ConfigurationError: for a column that did not.
         """
         if self._chosen is not None:
             self._chosen.check()
 
     def _read_lines(self, lines: bytes) -> pa.RecordBatch | None:
-        """The batch read by Arrow itself, where that is exact and needs no other schema."""
+        """The batch read by Arrow itself, if that is exact and keeps the schema."""
         if not (lines and self._documented):
             return None
-        # Columns that came later are not known; an event that has one is not read here.
+        # Columns that appeared later are not known; an event with one is not read here.
         known = pa.schema([field for field in self.schema if field.name in self._kinds])
         try:
             batch = read_lines(lines, known, skip_others=self._chosen is not None)
@@ -153,6 +153,6 @@ def _row(line: bytes) -> Row:
 
 
 def _shown(value: Json) -> str:
-    """A value as an error shows it: JSON; none that is long, whose cut could halve a secret."""
+    """A value for an error: JSON; none that is long, because a cut could halve a secret."""
     text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
     return text if len(text) <= 60 else f"{len(text)} characters"

@@ -1,4 +1,4 @@
-"""Events as CSV, with a header that is complete also when columns come late."""
+"""Events as CSV, with a header that is complete even when columns appear late."""
 
 import csv
 import io
@@ -16,9 +16,9 @@ from adanalytics_client.errors import ProtocolError
 class CsvOutput:
     """RFC 4180 with a header: null is empty, booleans are true and false, objects compact JSON.
 
-    Columns are those of the first page in the order of their first appearance. A column that only
-    appears later goes to the end; a file is then rewritten once with empty cells for the rows
-    before it, in bounded memory.
+    The columns of the first page come in the order of their first appearance. A column that appears
+    only later comes last; a file is then rewritten once, in bounded memory, with empty cells for
+    the earlier rows.
     """
 
     def __init__(self, target: Target, columns: Columns | None) -> None:
@@ -31,8 +31,8 @@ class CsvOutput:
         """Write the events as rows.
 
         Raises:
-            ProtocolError: when a column appears for the first time after the header went to a
-                stream that cannot be rewritten.
+            ProtocolError: when a column first appears after the header was written to a stream,
+                which cannot be rewritten.
         """
         if not events:
             return 0
@@ -45,7 +45,7 @@ class CsvOutput:
         return len(rows)
 
     def commit(self) -> None:
-        """Check the columns, complete the header where some came late; make the file visible."""
+        """Check the columns, complete the header if some came late; make the file visible."""
         if self._chosen is not None:
             self._chosen.check()
         if not self._in_header:
@@ -59,7 +59,7 @@ class CsvOutput:
         self._target.abort()
 
     def _write_header(self) -> None:
-        # A table has columns, also without events or for events without members.
+        # A table has columns, even without events or for events without members.
         self._columns = self._columns or dict.fromkeys(EVENT_COLUMNS)
         self._in_header = len(self._columns)
         self._target.file.write(_records([self._columns]))

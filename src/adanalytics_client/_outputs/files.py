@@ -1,4 +1,4 @@
-"""Where outputs go: files that appear whole or not at all, streams, and both packed with gzip."""
+"""Destinations: files that appear complete or not at all, streams, and both with gzip."""
 
 import errno
 import gzip
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 Rewrite = Callable[[BinaryIO, BinaryIO], None]
-"""Reads the old content from its start, and writes the new one."""
+"""Reads the old content from its start, and writes the new content."""
 
 
 class Target(Protocol):
-    """Where an output goes: a file that appears at the end, or a stream as it is written."""
+    """The destination of an output: a file that appears at the end, or a stream."""
 
     @property
     def file(self) -> BinaryIO:
@@ -47,13 +47,13 @@ class Target(Protocol):
 
 
 class AtomicFile:
-    """A file written beside its target and renamed over it once it is on the disk.
+    """A file written beside its target and renamed to it once it is on the disk.
 
-    A reader of the target sees the old content or the new, also after a crash. A link stays a
-    link, and a file that is replaced keeps its permissions.
+    A reader of the target sees the old content or the new, even after a crash. A link stays a link,
+    and a replaced file keeps its permissions.
 
     Raises:
-        ConfigurationError: when the target is a folder or lies in none.
+        ConfigurationError: when the target is a folder, or its folder does not exist.
         OSError: when the folder cannot be written.
     """
 
@@ -65,7 +65,7 @@ class AtomicFile:
         self._beside, self.file = open_beside(self._path)
 
     def rewrite(self, change: Rewrite) -> None:
-        """Start another file and let `change` fill it from the present one."""
+        """Start another file and let `change` fill it from the current one."""
         beside, file = open_beside(self._path)
         try:
             self.file.flush()
@@ -79,7 +79,7 @@ class AtomicFile:
         self._beside, self.file = beside, file
 
     def commit(self) -> None:
-        """Write the content to the disk, then put it under its name."""
+        """Write the content to the disk, then rename the file to its target."""
         try:
             self.file.flush()
             keep_permissions(self.file, self._path)
@@ -92,20 +92,20 @@ class AtomicFile:
         sync_folder(self._path)
 
     def abort(self) -> None:
-        """Remove the new content; the target stays as it was."""
-        # A full disk refuses the buffered rest once more on close.
+        """Remove the new content; the target stays unchanged."""
+        # A full disk refuses the buffered rest, and does so again on close.
         with suppress(OSError):
             self.file.close()
         self._beside.unlink(missing_ok=True)
 
 
 class Stream:
-    """A binary stream of the caller, such as standard output; written as it comes, never closed."""
+    """A caller's binary stream, such as standard output; written immediately, never closed."""
 
     rewritable = False
 
     def __init__(self, file: BinaryIO) -> None:
-        # Raw files take a part of a piece and leave the rest to the caller.
+        # Raw files accept a part of a piece and leave the rest to the caller.
         raw = isinstance(file, io.RawIOBase)
         self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
 
@@ -114,7 +114,7 @@ class Stream:
         raise io.UnsupportedOperation("a stream is not rewritten")
 
     def commit(self) -> None:
-        """Flush, where the stream can."""
+        """Flush the stream, if it can."""
         if callable(flush := getattr(self.file, "flush", None)):
             flush()
 
@@ -123,10 +123,10 @@ class Stream:
 
 
 class _WholeWrites:
-    """Writes to an unbuffered stream until all of a piece is taken.
+    """Writes to an unbuffered stream until it has accepted all of a piece.
 
-    Not a file of Python's `io`: those flush when they are collected, which fails where the caller
-    has closed the stream, and Python 3.13 prints that.
+    This is not a file of Python's `io`: those flush when they are garbage-collected, which fails if
+    the caller has closed the stream, and Python 3.13 prints that.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -152,7 +152,7 @@ class NoReader(Exception):
 
 
 class Device(Stream):
-    """A pipe or a device that has a name, such as `/dev/null`; opened here and so closed here.
+    """A named pipe or device, such as `/dev/null`; opened here, and so closed here.
 
     Raises:
         NoReader: for a pipe without a reader, unless it `waits` for one.
@@ -178,16 +178,16 @@ def _open_at_once(path: Path) -> BinaryIO:
         if error.errno == errno.ENXIO and path.is_fifo():
             raise NoReader from None
         raise
-    # Writing waits again, until the reader has taken what was written.
+    # From now on writes block again, until the reader has taken the data.
     os.set_blocking(opened, True)
     return os.fdopen(opened, "wb")
 
 
 class GzipTarget:
-    """Packs its content into one gzip member without a name or time (RFC 1952, section 2.3).
+    """Compresses its content into one gzip member without a name or time (RFC 1952, section 2.3).
 
-    The same data give the same bytes. The end is written by `commit` only, so that an aborted file
-    does not look complete.
+    The same data give the same bytes. Only `commit` writes the end, so that an aborted file does
+    not look complete.
     """
 
     def __init__(self, inner: Target) -> None:
@@ -197,11 +197,11 @@ class GzipTarget:
 
     @property
     def file(self) -> BinaryIO:
-        """Takes bytes that are not packed yet."""
+        """Receives uncompressed bytes."""
         return cast("BinaryIO", self._packer)
 
     def rewrite(self, change: Rewrite) -> None:
-        """Unpack the old content and pack the new one."""
+        """Decompress the old content and compress the new one."""
 
         def repack(old: BinaryIO, new: BinaryIO) -> None:
             self._packer = _Packer(new)
@@ -217,16 +217,16 @@ class GzipTarget:
         self._inner.commit()
 
     def abort(self) -> None:
-        """Give up without an end."""
+        """Abort without an end."""
         self._inner.abort()
 
 
 class _Packer(io.BufferedIOBase):
-    """Packs pieces; closing it, which the interpreter does by itself, writes nothing."""
+    """Compresses pieces; closing it, which the interpreter does by itself, writes nothing."""
 
     def __init__(self, to: BinaryIO) -> None:
         self._to = to
-        # The densest level costs several times the time of this one for a few percent of size.
+        # The best compression takes several times as long, for a few percent of size.
         self._deflate = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)
 
     def writable(self) -> bool:
@@ -234,7 +234,7 @@ class _Packer(io.BufferedIOBase):
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:
-        """Pack a piece."""
+        """Compress a piece."""
         self._to.write(self._deflate.compress(piece))
         return memoryview(piece).nbytes
 

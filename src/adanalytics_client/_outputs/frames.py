@@ -1,4 +1,4 @@
-"""Arrow tables as frames of pandas and polars, with the same exact types."""
+"""Arrow tables as pandas and polars frames, with the same exact types."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

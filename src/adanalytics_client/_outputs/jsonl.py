@@ -1,4 +1,4 @@
-"""Events as JSON lines: the very texts that the service sent, or chosen columns of them."""
+"""Events as JSON lines: the texts as the service sent them, or chosen columns of them."""
 
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.files import Target
@@ -9,7 +9,7 @@ _WRITTEN_AT_ONCE = 1000
 
 
 class JsonlOutput:
-    """One event a line, each as the text that the service sent unless columns are chosen."""
+    """One event a line, each with the text that the service sent unless columns are chosen."""
 
     def __init__(self, target: Target, columns: Columns | None) -> None:
         self._target = target
@@ -18,7 +18,7 @@ class JsonlOutput:
     def add(self, events: RawRows) -> int:
         """Write the events, one a line."""
         if self._columns is None:
-            # In parts: the kernel would have to clear new memory for a copy of the whole page.
+            # In parts: for a copy of the complete page the kernel would have to clear new memory.
             for part in events.parts(_WRITTEN_AT_ONCE):
                 self._target.file.write(part.jsonl())
             return len(events)
@@ -39,5 +39,5 @@ class JsonlOutput:
         self._target.commit()
 
     def abort(self) -> None:
-        """Give up."""
+        """Abort."""
         self._target.abort()

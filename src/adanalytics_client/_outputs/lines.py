@@ -1,7 +1,7 @@
-"""Events read from JSON lines by Arrow itself, where that is exact.
+"""Events parsed from JSON lines by Arrow itself, if that is exact.
 
 The key_values of an event, whose names differ from event to event, must be its last member: they
-are cut off and read apart.
+are cut off and parsed separately.
 """
 
 from array import array
@@ -23,31 +23,31 @@ else:
     pc = import_extra("pyarrow.compute", extra="arrow")
     pj = import_extra("pyarrow.json", extra="arrow")
 
-# A quotation mark behind a comma cannot lie in a string.
+# A quotation mark after a comma cannot be inside a string.
 _PAIRS = b',"key_values":'
 
 
 def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.RecordBatch:
-    """Known columns of events straight from their text.
+    """Known columns of events, parsed directly from their text.
 
-    Arrow's reader is given the type of every column, and then refuses numbers where text is
-    expected, text where numbers are, fractions for whole numbers and names that come twice.
+    Arrow's reader is given the type of every column, so it refuses numbers in place of text, text
+    in place of numbers, fractions in place of whole numbers, and repeated names.
 
     Args:
         lines: at least one event, each with its line break.
         schema: of columns of `EVENT_KINDS`.
-        skip_others: leave other columns out; without it they are refused.
+        skip_others: leave other columns out; otherwise they are refused.
 
     Raises:
-        REFUSALS: where the values have to be read one by one.
+        REFUSALS: when the values have to be read one by one.
     """
-    # An event without key_values leaves no rest, which no reader takes for an event.
+    # An event without key_values leaves no rest, which no reader accepts as an event.
     parted = [line.rpartition(_PAIRS) for line in lines.split(b"\n")[:-1]]
     rest = b"}\n".join([*(before for before, _, _ in parted), b""])
     table = _read(rest, schema, skip_others=skip_others)
     if table.num_rows != len(parted):
         raise ValueError("a line is not one event")
-    # Read also where the column is not chosen: text that is no JSON is an error.
+    # Parsed even if the column is not chosen: text that is not JSON is an error.
     pairs = map_of_pairs(_text_array([text for _, _, text in parted]), behind="}")
     arrays = [
         pairs if EVENT_KINDS[field.name] is Kind.PAIRS else _cast(table[field.name], field)
@@ -57,7 +57,7 @@ def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Reco
 
 
 def _read(text: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Table:
-    """All columns but the pairs; those that Arrow makes of text stay text."""
+    """All columns but the pairs; columns that Arrow casts from text stay text."""
     fields = [
         field.with_type(pa.string()) if EVENT_KINDS[field.name] in TEXT_FIRST else field
         for field in schema
@@ -65,7 +65,7 @@ def _read(text: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Table:
     ]
     return pj.read_json(
         pa.BufferReader(text),
-        # One block holds the page; more threads would save no work.
+        # The page is one block, so more threads would save nothing.
         read_options=pj.ReadOptions(use_threads=False, block_size=len(text) + 1),
         parse_options=pj.ParseOptions(
             explicit_schema=pa.schema(fields),
@@ -84,7 +84,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
 
 
 def map_of_pairs(texts: pa.StringArray, behind: str = "") -> pa.MapArray:
-    """The pairs in JSON objects as `tables.pairs_array` describes it."""
+    """The members of JSON objects as maps; see `tables.pairs_array`."""
     encoded = texts.dictionary_encode()
     sets = [_read_pairs(text, behind) for text in encoded.dictionary.to_pylist()]
     return _map_array(sets).take(encoded.indices)
@@ -109,9 +109,9 @@ def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
 
 
 def _text_array(texts: Sequence[bytes]) -> pa.StringArray:
-    """An array of text from UTF-8, which is not checked here.
+    """An array of text from UTF-8 that is not checked here.
 
-    `pyarrow.array` would import pandas where that is installed: 40 MB and a third of a second.
+    `pyarrow.array` would import pandas if that is installed: 40 MB and a third of a second.
 
     Raises:
         OverflowError: for more than 2 GiB.
@@ -121,5 +121,5 @@ def _text_array(texts: Sequence[bytes]) -> pa.StringArray:
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Buffer:
-    """Where pieces of these lengths begin, and where the last of them ends."""
+    """The starts of pieces with these lengths, and the end of the last."""
     return pa.py_buffer(array("i", accumulate(lengths, initial=0)))

@@ -1,4 +1,4 @@
-"""Open an output: its format, and a file that appears whole or a stream."""
+"""Open an output: its format, and a stream or a file that appears only when complete."""
 
 import io
 import os
@@ -17,20 +17,20 @@ from adanalytics_client.columns import Columns
 from adanalytics_client.errors import ConfigurationError
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
-"""The formats of `write`; text is packed where a path ends in `.gz`."""
+"""The formats of `write`; text is compressed if a path ends in `.gz`."""
 
 
 class Output(Protocol):
-    """Takes pages and makes them a file."""
+    """Receives pages and makes a file of them."""
 
     def add(self, events: RawRows) -> int:
-        """Write the events of a page and give their number."""
+        """Write the events of a page and return their number."""
 
     def commit(self) -> None:
         """Finish and make the file visible."""
 
     def abort(self) -> None:
-        """Give up; a file that was there before stays as it was."""
+        """Abort; an existing file stays unchanged."""
 
 
 def open_output(
@@ -40,7 +40,7 @@ def open_output(
     *,
     waits: bool = True,
 ) -> Output:
-    """An output for a path or a binary stream; the format follows the suffix when none is wanted.
+    """An output for a path or a binary stream; by default the suffix decides the format.
 
     Raises:
         ConfigurationError: for an unknown format, a path that cannot be a file, or a library that
@@ -82,7 +82,7 @@ def _described(path: Path, suffix: str) -> str:
 
 
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
-    """A function that makes the output of a format; all that needs no target is checked here."""
+    """A function that makes the output of a format; all checks without a target happen here."""
     if form in {"parquet", "arrow"}:
         from adanalytics_client._outputs.arrow import ArrowOutput
         from adanalytics_client._outputs.batches import ArrowRows
@@ -93,7 +93,7 @@ def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Ou
 
 
 def _path(to: str | os.PathLike[str]) -> Path:
-    # Path("") would be the folder that one is in.
+    # Path("") would be the current folder.
     if not os.fspath(to):
         raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
     if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
@@ -102,7 +102,7 @@ def _path(to: str | os.PathLike[str]) -> Path:
 
 
 def _binary(to: object) -> BinaryIO:
-    """A stream that takes bytes; a stream of one's own needs `write` only."""
+    """A stream that accepts bytes; a caller's own class needs only `write`."""
     if getattr(to, "closed", False) is True:
         raise ConfigurationError("The file is closed; pass a path, or a file that is still open.")
     writable = getattr(to, "writable", None)

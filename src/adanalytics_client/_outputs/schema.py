@@ -1,4 +1,4 @@
-"""The types of the columns of a table: fixed for known fields, text for all others."""
+"""The types of a table's columns: fixed for known fields, text for all others."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
@@ -36,7 +36,7 @@ EVENT_KINDS: Mapping[str, Kind] = {
     "is_filtered": Kind.FLAG,
     "key_values": Kind.PAIRS,
 }
-"""The columns of events. None is declared as never null: the service promises no field."""
+"""The columns of events. No column is declared as never null: the service promises no field."""
 
 _NAMES = ("campaign_name", "demand_tag_name")
 _RATIOS = ("fill_rate", "ctr", "vcr", "completion_rate_started", "error_rate", "margin")
@@ -54,11 +54,11 @@ DECIMALS: Mapping[Kind, tuple[tuple[int, int], tuple[int, int]]] = {
     Kind.MONEY: ((18, 9), (38, 9)),
     Kind.RATIO: ((18, 9), (38, 18)),
 }
-"""Precision and scale of amounts: as long as all of a column fit, and the widest.
+"""Precision and scale of amounts: the default while all amounts of a column fit, and the widest.
 
-Arrow gives a product as many digits as both factors have, and one more, and refuses more than 38
-(https://arrow.apache.org/docs/cpp/compute.html#arithmetic-functions). A column of 38 digits can
-be neither added nor multiplied; one of 18 can, also with a whole number, which has 19.
+Arrow gives a product the digits of both factors and one more, and refuses more than 38
+(https://arrow.apache.org/docs/cpp/compute.html#arithmetic-functions). A column of 38 digits can be
+neither added nor multiplied; one of 18 can, even with a whole number, which has 19.
 """
 
 _TYPES = {
@@ -72,14 +72,14 @@ _TYPES = {
 
 
 def arrow_type(kind: Kind, *, wide: bool = False) -> pa.DataType:
-    """The Arrow type of a kind; amounts have two."""
+    """The Arrow type of a kind; kinds of amounts have two."""
     return pa.decimal128(*DECIMALS[kind][wide]) if kind in DECIMALS else _TYPES[kind]
 
 
 def arrow_schema(
     names: Iterable[str], kinds: Mapping[str, Kind], wide: Collection[str] = ()
 ) -> pa.Schema:
-    """The schema of columns in this order; columns of unknown names are text.
+    """The schema of columns in this order; unknown columns are text.
 
     Args:
         names: the columns.

@@ -1,4 +1,4 @@
-"""Values of one column as an Arrow array: exactly, or refused; never rounded, never dropped."""
+"""Values of one column as an Arrow array: exact, or refused; never rounded, never dropped."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ else:
     pa = import_extra("pyarrow", extra="arrow")
 
 REFUSALS = (ValueError, TypeError, OverflowError, NotImplementedError)
-"""The errors that a value raises which does not fit.
+"""The errors for a value that does not fit.
 
 pyarrow's ArrowInvalid is a ValueError, and for another type it raises a TypeError or its own kind
 of NotImplementedError; a whole number too large for a column is an OverflowError.
 """
 TEXT_FIRST = frozenset({Kind.MONEY, Kind.RATIO, Kind.TIME, Kind.DATE})
-"""The kinds that Arrow makes of text, by a cast."""
+"""The kinds that Arrow casts from text."""
 
 _WHOLE_TEXT = re.compile(r"-?(?:0|[1-9][0-9]{0,18})", re.ASCII)
 _AMOUNT_TEXT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
@@ -37,7 +37,7 @@ Pairs = list[tuple[str, str | None]]
 
 
 class UnfitValue(ValueError):
-    """A value that its column cannot hold as it is; `index` is its row."""
+    """A value that its column cannot hold exactly; `index` is its row."""
 
     def __init__(self, index: int, value: Json) -> None:
         super().__init__(index, value)
@@ -48,11 +48,11 @@ class UnfitValue(ValueError):
 def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Array:
     """An array of the kind's type.
 
-    Text takes every value: a string as it is, anything else as its JSON text. Whole numbers may
-    also come as text. Amounts come as text or numbers. A time without a zone is UTC.
+    Text accepts every value: a string unchanged, anything else as its JSON text. Whole numbers may
+    also be text. Amounts may be text or numbers. A time without a zone is UTC.
 
     Args:
-        kind: what the column holds.
+        kind: the kind of the column.
         values: its values; None is null.
         wide: whether amounts have the widest type.
 
@@ -71,7 +71,7 @@ def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Ar
     try:
         return convert(values)
     except REFUSALS:
-        # Arrow does not say which value of a column is wrong.
+        # Arrow does not state which value of a column is wrong.
         for index, value in enumerate(values):
             try:
                 convert([value])
@@ -81,7 +81,7 @@ def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Ar
 
 
 def text_of(value: Json) -> str:
-    """A string as it is, anything else as its JSON text."""
+    """A string unchanged, anything else as its JSON text."""
     return value if isinstance(value, str) else json_text(value, sort_keys=True)
 
 
@@ -106,7 +106,7 @@ def _date(value: Json) -> str:
 
 
 def _time(value: Json) -> str:
-    """RFC 3339 text as Arrow reads it: three digits of a second at most, and a zone."""
+    """RFC 3339 text as Arrow reads it: at most three decimals of a second, and a zone."""
     found = _TIME_TEXT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(value)
@@ -116,10 +116,10 @@ def _time(value: Json) -> str:
 
 
 def pairs_of(value: Json) -> Pairs:
-    """The members of an object, their values as text.
+    """The members of an object, with their values as text.
 
     Raises:
-        ValueError: for anything else than an object.
+        ValueError: for anything but an object.
     """
     if not isinstance(value, dict):
         raise ValueError(value)  # noqa: TRY004  # a wrong value of the service, not of the caller
@@ -127,10 +127,10 @@ def pairs_of(value: Json) -> Pairs:
 
 
 def amount_pattern(kind: Kind, *, wide: bool) -> str:
-    """A regular expression of plain amounts that the type of a column holds exactly.
+    """A regular expression for plain amounts that the type of a column holds exactly.
 
-    Arrow's own cast of text must see no other: it ends the process for some exponents, and makes
-    0 of others (seen with pyarrow 26: "0.1e-99999999", "1e-1000").
+    Arrow's own cast of text must see no other amounts: it ends the process for some exponents, and
+    returns 0 for others (seen with pyarrow 26: "0.1e-99999999", "1e-1000").
     """
     precision, scale = DECIMALS[kind][wide]
     return f"^-?[0-9]{{1,{precision - scale}}}(?:[.][0-9]{{1,{scale}}})?$"
@@ -150,7 +150,7 @@ def _amounts(kind: Kind, *, wide: bool) -> Callable[[Json], str]:
 
 
 def _plain(value: Json) -> str:
-    """An amount without exponent and without zeros at its end; refuses absurdly long ones."""
+    """An amount without an exponent or trailing zeros; refuses absurdly long ones."""
     text = str(value) if type(value) in (int, Decimal) else value
     if not (isinstance(text, str) and _AMOUNT_TEXT.fullmatch(text)):
         raise ValueError(value)

@@ -1,4 +1,4 @@
-"""Rate limits as the service states them: Retry-After, RateLimit and X-RateLimit headers."""
+"""The service's statements of rate limits: Retry-After, RateLimit and X-RateLimit headers."""
 
 import re
 import sys
@@ -10,18 +10,18 @@ from adanalytics_client._base.effects import ResponseHead
 _NUMBER = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 _PARAMETER = re.compile(r";\s*([rt])\s*=\s*(\d{1,10})", re.ASCII)
 
-# A year: nobody waits for more, and dates end.
+# A year: nobody waits longer, and dates have an end.
 _LONGEST = 366 * 86_400.0
 
-# A reset value above this is a moment, not a number of seconds to wait.
+# A larger reset value is a moment, not a number of seconds to wait.
 _EPOCH_FROM = 1_000_000_000
 
 
 def retry_after(head: ResponseHead, now: float) -> float | None:
-    """Seconds the service asks to wait, a year at most; None when no header states them readably.
+    """Seconds the service asks to wait, at most a year; None without a readable header.
 
-    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) wins, then `t` of `RateLimit`
-    (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
+    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) takes precedence, then `t` of
+    `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
     """
     text = (head.get("retry-after") or "").strip()
     seconds = float(text) if _NUMBER.fullmatch(text) else _seconds_until(text, now)

@@ -1,4 +1,4 @@
-"""The log of sends in SQLite: a file that all processes of a user share, or memory."""
+"""The log of sends in SQLite: in a file that all processes of a user share, or in memory."""
 
 import errno
 import fcntl
@@ -17,19 +17,19 @@ from adanalytics_client.errors import ConfigurationError, TransportError
 T = TypeVar("T")
 
 QuotaLog = Literal["shared", "memory"] | os.PathLike[str]
-"""Where a client keeps its log of sends."""
+"""The place of a client's log of sends."""
 
 _LOG = logging.getLogger("adanalytics_client")
 
-# Seconds. Another process holds the file for microseconds; longer only while it is stopped.
+# Seconds. Another process holds the file for microseconds; longer only if it is stopped.
 _PATIENCE = 10.0
 
-# Times are seconds of the steady clock, but `wall`. A send counts `until` then. AUTOINCREMENT: a
-# late answer must never find its number given to another send.
-#   wall, steady   when the log was last used, by both clocks
-#   hold_until     send nothing until then, as a 429 said
-#   stated_until   until then believe `stated_left`, the requests left as the service counts
-#   full_until     until then all requests count as used up, as the log before was damaged
+# Times are seconds of the steady clock, except `wall`. A send counts until `until`. AUTOINCREMENT:
+# a late response must never find its number given to another send.
+#   wall, steady   the last use of the log, by both clocks
+#   hold_until     send nothing until then, because of a 429
+#   stated_until   until then believe `stated_left`, the service's count of requests left
+#   full_until     until then all requests count as used up: the earlier log was damaged
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sends (id INTEGER PRIMARY KEY AUTOINCREMENT, until REAL);
 CREATE INDEX IF NOT EXISTS ends ON sends (until);
@@ -63,7 +63,7 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
 
 
 def _shared_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where the XDG base directory specification has state; it ignores relative paths."""
+    """The state folder of the XDG base directory specification, which ignores relative paths."""
     state = Path(environment.get("XDG_STATE_HOME", ""))
     try:
         state = state if state.is_absolute() else Path.home() / ".local" / "state"
@@ -75,8 +75,8 @@ def _shared_folder(environment: Mapping[str, str]) -> Path | None:
 class Store:
     """The database of one key, locked for the microseconds of a transaction.
 
-    A file that cannot be written is given up for memory, with its sends, or full if none are read.
-    A failure that may pass is an error: a client that counted alone from then on would exceed the
+    If a file cannot be written, memory replaces it, with its sends, or full if they cannot be read.
+    A failure that may be temporary is an error: a client that then counted alone would exceed the
     limit. A damaged file is replaced by one that counts as full.
     """
 
@@ -91,7 +91,7 @@ class Store:
         """Run an action in a transaction.
 
         Raises:
-            TransportError: when the file cannot be used for the moment.
+            TransportError: when the file is temporarily unusable.
         """
         with _TRANSACTION:
             try:
@@ -103,7 +103,7 @@ class Store:
             return self._transaction(action)
 
     def close(self) -> None:
-        """Close the file, which the next transaction opens again; memory stays."""
+        """Close the file, which the next transaction opens again; a store in memory stays."""
         with _TRANSACTION:
             self._close()
 
@@ -135,7 +135,8 @@ class Store:
                     _put_new(self._path)
                 self._inode = _inode(self._path)
                 if self._path.stat().st_size == 0:
-                    # SQLite would take it for a new one, but a log is put in place whole.
+                    # SQLite would accept it as a new one, but a log is always put in place
+                    # complete.
                     raise sqlite3.DatabaseError("the file is empty")
                 self._connection = _connect(self._path)
         return self._connection
@@ -144,7 +145,7 @@ class Store:
         """Make the next transaction possible.
 
         Raises:
-            TransportError: when only time can.
+            TransportError: when only time can do that.
         """
         problem = error.strerror if isinstance(error, OSError) else str(error)
         if _may_pass(error, path):
@@ -159,7 +160,7 @@ class Store:
             self._replace(path)
 
     def _replace(self, path: Path) -> None:
-        """Put a file that counts as full in the place of a damaged one."""
+        """Replace a damaged file by one that counts as full."""
         self._close()
         with _locked(path.parent):
             if _inode(path) != self._inode:
@@ -170,7 +171,7 @@ class Store:
         )
 
     def _count_alone(self, path: Path, problem: str | None) -> None:
-        """Go on in memory, with the sends of the file if it is open, else full if there is one."""
+        """Continue in memory, with the sends of the file if it is open, else full if it exists."""
         memory = _connect(":memory:")
         unread = os.access(path, os.F_OK)
         if self._connection is not None:
@@ -189,13 +190,13 @@ class Store:
 
 
 def _connect(database: Path | str) -> sqlite3.Connection:
-    """A connection to whole tables, with pragmas for a log that need not survive a power cut.
+    """A connection to complete tables, with pragmas for a log that may be lost in a power cut.
 
-    A write-ahead log survives the death of a process at any instant, and costs half of a rollback
-    journal; 200 pages of it are at most 1 MiB. Nothing is synced to the disk: a power cut may take
-    the last seconds of the log, as long as a restart takes anyway.
+    A write-ahead log survives the death of a process at any instant, and costs half as much as a
+    rollback journal; 200 pages of it are at most 1 MiB. Nothing is synced to the disk: a power cut
+    may lose the last seconds of the log, about as many as a restart takes anyway.
     """
-    # The lock lets any thread use it.
+    # The store's lock allows any thread to use it.
     connection = sqlite3.connect(
         database, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
@@ -203,7 +204,7 @@ def _connect(database: Path | str) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA wal_autocheckpoint = 200")
-        # Damage must show before a send, and not as a count that is too small.
+        # Damage must show before a send, and not as a count that is too low.
         if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the file is damaged")
         connection.executescript(_SCHEMA)
@@ -214,7 +215,7 @@ def _connect(database: Path | str) -> sqlite3.Connection:
 
 
 def _put_new(path: Path, change: str = "") -> None:
-    """Put a new file in its place, whole at any instant."""
+    """Put a new file in place, complete at any instant."""
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     new.touch(mode=0o600)
@@ -227,9 +228,9 @@ def _put_new(path: Path, change: str = "") -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let no other process create, open or replace a log in the folder meanwhile.
+    """Keep other processes from creating, opening or replacing a log in the folder meanwhile.
 
-    SQLite itself refuses some of several processes that switch one file to a write-ahead log.
+    If several processes switch one file to a write-ahead log, SQLite itself refuses some of them.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
@@ -241,7 +242,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _inode(path: Path) -> int:
-    """The number that tells a file from another one of its name; 0 where there is none."""
+    """The number that distinguishes a file from another one of its name; 0 without a file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -252,7 +253,7 @@ def _may_pass(error: sqlite3.DatabaseError | OSError, path: Path) -> bool:
     if isinstance(error, OSError):
         return error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    # SQLite does not say why it cannot open a file: here, because too many are open.
+    # SQLite does not state why it cannot open a file; here it is because too many are open.
     there = [each for each in (path, path.parent) if os.access(each, os.F_OK)]
     allowed = all(os.access(each, os.R_OK | os.W_OK) for each in there)
     return code == sqlite3.SQLITE_BUSY or (code == sqlite3.SQLITE_CANTOPEN and allowed)

@@ -1,6 +1,6 @@
 """The exact rolling hour: how many requests may still be sent, and when the next one may.
 
-A token bucket of 1,000 an hour lets 1,999 through within one hour; a log of sends does not.
+A token bucket of 1,000 an hour allows 1,999 within one hour; a log of sends does not.
 """
 
 from collections.abc import Callable
@@ -13,18 +13,18 @@ from adanalytics_client._quota.headers import rate_window
 from adanalytics_client._quota.store import Store
 
 WINDOW = 3600.0
-"""Seconds over which the service counts."""
+"""The length of the service's window, in seconds."""
 
 UNANSWERED = 300.0
-"""Seconds until a request without an answer surely reached the service, or never will."""
+"""Seconds after which a request without a response has reached the service or never will."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One moment by two clocks.
+    """One moment on two clocks.
 
-    `wall` is seconds since 1970 and may be set anew. `steady` never goes back while the machine
-    runs, is the same for all its processes, and starts near zero when the machine starts.
+    `wall` is seconds since 1970 and may be set. `steady` never goes back while the machine runs, is
+    the same for all its processes, and starts near zero when the machine starts.
     """
 
     wall: float
@@ -33,7 +33,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Leave to send one request; `number` is its place in the log, None where none is kept."""
+    """Permission for one request; `number` is its place in the log, None without a log."""
 
     number: int | None
 
@@ -43,10 +43,10 @@ class Hold:
     """No request now, but after `seconds`.
 
     Attributes:
-        seconds: how long.
-        resumes_at: when that is, in UTC.
-        news: True once for each moment of resuming.
-        asked: whether a 429 asked for it, and not the window of requests.
+        seconds: the length of the wait.
+        resumes_at: the end of the wait, in UTC.
+        news: True once for each time of resuming.
+        asked: whether the wait is due to a 429 and not to the window of requests.
     """
 
     seconds: float
@@ -57,11 +57,11 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """What is left at one moment, with the sends of other processes on this machine.
+    """The quota left at one moment, after the sends of all processes on this machine.
 
     Attributes:
         limit: requests an hour, or None when the client does not count.
-        remaining: requests that this client may send now, its `reserve` left out; None when the
+        remaining: requests that this client may send now, without its `reserve`; None when the
             client does not count.
         resumes_at: when the next request may be sent, in UTC; None means now.
 
@@ -87,12 +87,12 @@ class QuotaState:
 
 
 class Quota:
-    """The rules of sending. Every method is quick and is called inside `Atomic`.
+    """The rules for sending. Every method is quick and is called inside `Atomic`.
 
-    A request counts until an hour after its *answer*: the service counts it somewhere in between,
-    so that is the only moment from which the hour is surely over. A send needs fewer than `limit`
-    others that still count. So of any `limit` + 1 sends one was over for an hour when the last of
-    them was taken. `limit=None` counts nothing and only obeys the service.
+    A request counts until an hour after its *response*: the service counts it somewhere in between,
+    so only then is the hour surely over. A send needs fewer than `limit` others that still count.
+    So of any `limit` + 1 sends, one was over for an hour when the last one was permitted.
+    `limit=None` counts nothing and only obeys the service.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Quota:
         self._limit = limit
         self._reserve = reserve
         self.store = store
-        # Called within a transaction, so that moments in the log never go back.
+        # Called within a transaction, so that times in the log never go back.
         self._now = now
         self._announced = 0.0
 
@@ -110,7 +110,7 @@ class Quota:
         return Quota(self._limit, reserve=reserve, store=self.store, now=self._now)
 
     def take(self) -> Sent | Hold:
-        """Leave to send one request now, or how long to hold it."""
+        """Permission to send one request now, or how long to hold it."""
         return self.store.run(self._take)
 
     def _take(self, log: Connection) -> Sent | Hold:
@@ -125,10 +125,10 @@ class Quota:
         return Sent(log.execute("INSERT INTO sends (until) VALUES (?)", (until,)).lastrowid)
 
     def settle(self, sent: Sent, head: ResponseHead | None) -> None:
-        """Note that a request ended, and believe the service when it says that less is left.
+        """Record the end of a request, and believe the service if it states that less is left.
 
-        More than the own log allows is not believed: the service's count may not know yet of
-        requests that are on their way.
+        A statement that more is left than the log allows is not believed: the service may not have
+        counted requests in flight yet.
         """
         self.store.run(lambda log: self._settle(log, sent, head))
 
@@ -139,7 +139,7 @@ class Quota:
             log.execute("INSERT OR REPLACE INTO sends VALUES (?, ?)", (sent.number, hour))
         if head is not None and (window := rate_window(head, now.wall)):
             left, seconds = window
-            # Only a request on its way counts for longer than an hour from now.
+            # Only a request in flight counts for longer than an hour from now.
             log.execute(
                 "UPDATE state SET stated_until = ?,"
                 " stated_left = ? - (SELECT count(*) FROM sends WHERE until > ?)",
@@ -147,10 +147,10 @@ class Quota:
             )
 
     def hold(self, seconds: float) -> Hold:
-        """Send nothing for `seconds`: the service said so with a 429.
+        """Send nothing for `seconds`, because the service responded with a 429.
 
-        Others are held for an hour at most, however long the service says: by then its window has
-        passed, and a mistaken header shall not stop every later run.
+        Other requests are held for at most an hour, however long the service states: by then its
+        window has passed, and a mistaken header must not stop every later run.
         """
         return self.store.run(lambda log: self._obey(log, seconds))
 
@@ -161,7 +161,7 @@ class Quota:
         return self._hold(seconds, now, asked=True)
 
     def state(self) -> QuotaState:
-        """What is left now."""
+        """The quota left now."""
         return self.store.run(self._state)
 
     def _state(self, log: Connection) -> QuotaState:
@@ -170,12 +170,12 @@ class Quota:
         return QuotaState(self._limit, left, _moment_in(seconds, now) if seconds > 0 else None)
 
     def _present(self, log: Connection) -> Moment:
-        """The present, once the log agrees with it: nothing in it is over or of another clock."""
+        """The current moment, after removing expired sends and adjusting to a new clock."""
         now = self._now()
         wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
         if now.steady < steady:
-            # The machine started again, and its steady clock with it: only the wall clock tells
-            # how long that took.
+            # The machine restarted, and its steady clock with it: only the wall clock shows how
+            # long that took.
             shift = (now.steady - steady - max(0.0, now.wall - wall),)
             log.execute("UPDATE sends SET until = until + ?", shift)
             log.execute(
@@ -191,7 +191,7 @@ class Quota:
         return now
 
     def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, bool]:
-        """Requests left, seconds until one may be sent, and whether a 429 asked for them."""
+        """Requests left, seconds until one may be sent, and whether a 429 is the reason."""
         asked, stated, stated_left, full = log.execute(
             "SELECT hold_until - ?1, stated_until - ?1, stated_left, full_until - ?1 FROM state",
             (now.steady,),
