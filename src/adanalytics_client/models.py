@@ -294,7 +294,7 @@ class Event(OpenModel):
         event_type (str): ad_request, impression, start, first_quartile, midpoint, third_quartile,
             complete, click, skip or error.
         auction_id (str): UUID that joins the events of one auction.
-        partner_id (str): the partner that was asked for.
+        partner_id (str): the partner of the request.
         supply_tag_id (int): id of the placement that the ad was shown on.
         demand_tag_id (int): id of the tag that the ad was bought through.
         campaign_id (int): id of the campaign.

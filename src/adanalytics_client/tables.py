@@ -32,7 +32,7 @@ def event_batch(
 ) -> "pa.RecordBatch":
     """Events as one batch of the documented types.
 
-    Known columns come first, in the order of `Event`, and are always there; money is
+    Known columns come first, in the order of `Event`, and are always present; money is
     `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`. Others follow as text.
 
     Args:

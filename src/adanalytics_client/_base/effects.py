@@ -126,7 +126,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait so many seconds; the wait ends early when the work is abandoned."""
+    """Wait this many seconds; the wait ends early when the work is abandoned."""
 
     seconds: float
 

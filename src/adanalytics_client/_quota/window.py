@@ -75,7 +75,7 @@ class QuotaState:
     resumes_at: datetime | None
 
     def wait_for(self, requests: int) -> float:
-        """Seconds until so many requests are allowed, at most: an hour for each used-up quota.
+        """The most seconds until this many requests are allowed: an hour for each used-up quota.
 
         Examples:
             >>> client.quota.wait_for(1_000), client.quota.wait_for(2_500)
