@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
         "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
     )
     assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
+
+
+def test_a_used_up_quota_is_a_part_of_the_announced_wait(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumes_at = datetime(2026, 1, 20, 12, 20, tzinfo=UTC)
+    monkeypatch.setattr(Client, "quota", QuotaState(1_000, 0, resumes_at))
+    service.faults.add("401 on events")
+    refused = run("events", "2025-01-01", "2025-12-31")
+    service.faults.clear()
+    assert "until about 2026-01-20 20:20 UTC at the earliest." in refused.stderr
 
 
 def test_a_sync_beyond_the_quota_says_first_when_it_will_end(

@@ -59,7 +59,9 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
         if quota.resumes_at and latest and quota.resumes_at > latest:
             # The first request is refused, and its error says when to come back.
             return
-        end = now + timedelta(seconds=seconds)
+        # A quota that is used up resumes within the first of the hours.
+        hour = timedelta(hours=1)
+        end = (quota.resumes_at or now + hour) + timedelta(seconds=seconds) - hour
         remark(
             f"This pull needs at least {counted(requests, 'request')}, but the quota has "
             f"{quota.remaining:,} left. With the waits it takes until about "
