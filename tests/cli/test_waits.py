@@ -73,6 +73,21 @@ def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
     assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
 
 
+def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing(
+    run: Run, service: LocalServer
+) -> None:
+    service.journal.clear()
+    refused = run("events", "2025-01-01", "2025-12-31", "--max-wait", "600")
+    assert refused.exit_code == 5
+    assert refused.stderr == (
+        "Error: This pull needs at least 8,760 requests, but the quota has 1,000 left. A wait for "
+        "more takes up to an hour; the longest wait allowed is 600 s.\n"
+        "Use adanalytics sync, which can be resumed, or --split auto. "
+        "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
+    )
+    assert not list(service.journal.entries())
+
+
 def test_a_used_up_quota_is_a_part_of_the_announced_wait(
     run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

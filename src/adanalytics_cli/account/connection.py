@@ -10,6 +10,7 @@ import click
 
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.console.quantities import counted
+from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
 
@@ -49,7 +50,10 @@ def connect(
 
 
 def announce_end(context: click.Context, client: "Client", requests: int, advice: str = "") -> None:
-    """Say when a pull will end if it needs more requests than the quota has left."""
+    """Say when a pull will end if it needs more requests than the quota has left.
+
+    A pull that cannot be resumed has `advice`; it raises UsedUp if it would stop in the middle.
+    """
     quota = client.quota
     if seconds := quota.wait_for(requests):
         invocation = current_invocation(context)
@@ -62,10 +66,19 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
         # A quota that is used up resumes within the first of the hours.
         hour = timedelta(hours=1)
         end = (quota.resumes_at or now + hour) + timedelta(seconds=seconds) - hour
-        remark(
+        needs = (
             f"This pull needs at least {counted(requests, 'request')}, but the quota has "
-            f"{quota.remaining:,} left. With the waits it takes until about "
-            f"{end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
+            f"{quota.remaining:,} left."
+        )
+        if advice and latest and min(end, now + hour) > latest:
+            raise UsedUp(
+                f"{needs} A wait for more takes up to an hour; the longest wait allowed is "
+                f"{max_wait:g} s.",
+                remedy=f"Use adanalytics sync, which can be resumed, or --split auto.{advice}",
+            )
+        remark(
+            f"{needs} With the waits it takes until about {end:%Y-%m-%d %H:%M} UTC "
+            f"at the earliest.{advice}",
             context,
         )
 

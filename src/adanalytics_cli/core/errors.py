@@ -88,7 +88,7 @@ class PartlyDone(CommandError):
 
 
 class UsedUp(CommandError):
-    """The run has used up its requests or its time; its results are kept."""
+    """The run has used up its requests or its time, or would before its end."""
 
     code = ExitCode.USED_UP
 
