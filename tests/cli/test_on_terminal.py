@@ -8,6 +8,7 @@ import subprocess
 import termios
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from tests.cli.processes import TIMEOUT, Spawn
@@ -16,7 +17,11 @@ from adanalytics_server.local import LocalServer
 
 
 def run_on_terminal(
-    spawn: Spawn, *words: str, everything: bool = False, typed: str = ""
+    spawn: Spawn,
+    *words: str,
+    everything: bool = False,
+    typed: str = "",
+    stdout: int | BinaryIO = subprocess.DEVNULL,
 ) -> tuple[int, str]:
     """Run with stderr, or stdin, stdout and stderr, on a terminal; gives what it showed.
 
@@ -26,7 +31,7 @@ def run_on_terminal(
     if everything:
         process = spawn(*words, stdin=terminal, stdout=terminal, stderr=terminal)
     else:
-        process = spawn(*words, stdout=subprocess.DEVNULL, stderr=terminal)
+        process = spawn(*words, stdout=stdout, stderr=terminal)
     os.close(terminal)
     shown = b""
     with os.fdopen(screen, "r+b", buffering=0) as reader:
@@ -58,6 +63,14 @@ def test_the_live_line_on_a_terminal(spawn: Spawn, service: LocalServer, tmp_pat
     assert closing.startswith("2,000 events, 24 requests, ")
     assert closing.endswith(f"-> {target}")
     assert hint == "--split auto would take about 1 request."
+
+
+def test_the_live_line_beside_a_redirected_file(
+    spawn: Spawn, service: LocalServer, tmp_path: Path
+) -> None:
+    with (tmp_path / "day.jsonl").open("wb") as target:
+        code, shown = run_on_terminal(spawn, "events", "2026-01-15", stdout=target)
+    assert (code, "quota" in shown.split("\r\x1b[2K")[1]) == (0, True)
 
 
 def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> None:

@@ -1,5 +1,6 @@
 """`adanalytics events`: every event of a period, as the service sent it."""
 
+import os
 import sys
 from datetime import date, timedelta
 from pathlib import Path
@@ -58,7 +59,8 @@ def run(
     # Hour by hour, many empty hours may come before the first events.
     split = split or ("auto" if shown else "hourly")
     # Rows may reach the terminal of the live line, also through another program.
-    with connect(context, live=form == "table" or output is not None) as (client, progress):
+    live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
+    with connect(context, live=live) as (client, progress):
         query = client.events(
             first,
             last,
