@@ -67,7 +67,7 @@ def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
     assert refused.exit_code == 4
     said = (
         "This pull needs at least 8,760 requests, but the quota has 1,000 left. With the waits it "
-        "takes until about 2026-01-20 20:00 UTC at the earliest. "
+        "ends at 2026-01-20 20:00 UTC at the earliest. "
         "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
     )
     assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
@@ -96,7 +96,7 @@ def test_a_used_up_quota_is_a_part_of_the_announced_wait(
     service.faults.add("401 on events")
     refused = run("events", "2025-01-01", "2025-12-31")
     service.faults.clear()
-    assert "until about 2026-01-20 20:20 UTC at the earliest." in refused.stderr
+    assert "ends at 2026-01-20 20:20 UTC at the earliest." in refused.stderr
 
 
 def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
@@ -104,10 +104,7 @@ def test_a_sync_beyond_the_quota_says_first_when_it_will_end(
 ) -> None:
     monkeypatch.setattr(QuotaState, "wait_for", lambda _self, _requests: 3600.0)
     words = ("sync", "2026-01-15", "--to", str(folder), "--max-requests", "3")
-    assert (
-        "With the waits it takes until about 2026-01-20 13:00 UTC at the earliest.\n"
-        in run(*words).stderr
-    )
+    assert "With the waits it ends at 2026-01-20 13:00 UTC at the earliest.\n" in run(*words).stderr
 
 
 def test_plan_fails_at_once(run: Run, used_up: LocalServer) -> None:

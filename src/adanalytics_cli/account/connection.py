@@ -77,8 +77,7 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
                 remedy=f"Use adanalytics sync, which can be resumed, or --split auto.{advice}",
             )
         remark(
-            f"{needs} With the waits it takes until about {end:%Y-%m-%d %H:%M} UTC "
-            f"at the earliest.{advice}",
+            f"{needs} With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
             context,
         )
 
