@@ -263,7 +263,7 @@ def test_only_what_was_wrong_is_asked_for_again(
     done = run("login", stdin="".join(f"{line}\n" for line in typed))
     assert done.exit_code == 0, done.stderr
     assert json.loads(logins.read_text())["logins"]["default"]["base_url"] == at.url
-    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    errors = [line for line in done.output.splitlines() if line.startswith("Error: ")]
     assert errors == [
         "Error: The address must be an http or https address such as https://stats.example.",
         (
@@ -274,7 +274,7 @@ def test_only_what_was_wrong_is_asked_for_again(
         "Error: Not found (404). Check the partner and the address.",
     ]
     questions = ("Address of the service: ", "Partner: ", "E-mail ", "Password of ")
-    assert [done.stderr.count(each) for each in questions] == [3, 2, 2, 2]
+    assert [done.output.count(each) for each in questions] == [3, 2, 2, 2]
     assert at.password not in done.output
 
 
@@ -286,7 +286,7 @@ def test_a_refused_email_is_the_default_of_the_next_question(
     place = ["--base-url", at.url, "--partner", "acme"]
     done = run("login", *place, stdin="".join(f"{line}\n" for line in typed))
     assert done.exit_code == 0, done.stderr
-    assert f"\nE-mail [{at.email}]: " in done.stderr
+    assert f"\nE-mail [{at.email}]: " in done.output
     assert json.loads(logins.read_text())["logins"]["default"]["email"] == at.email
 
 
@@ -298,7 +298,7 @@ def test_the_way_of_the_last_login_is_offered(run: Run, at_terminal: LocalServer
                   [at.password], ["", at.api_key], ["", at.password]):  # fmt: skip
         done = run("login", *place, stdin="".join(f"{line}\n" for line in typed))
         assert done.exit_code == 0, done.stderr
-        asked.append(done.stderr.partition(": ")[0])
+        asked.append(done.output.partition(": ")[0])
     password = f"Password of {at.email} (leave empty to use an API key)"
     key = "API key (leave empty to use an e-mail)"
     assert asked == ["E-mail (leave empty to use an API key)", key, key, password, password, key]
