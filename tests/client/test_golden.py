@@ -345,7 +345,12 @@ def pandas(bench: Bench, *, columns: Iterable[str] | None = None) -> bytes:
 
 def polars(bench: Bench, *, columns: Iterable[str] | None = None) -> bytes:
     frame = bench.done(bench.pull().to_polars(columns=columns))
-    return as_json([frame.columns, frame.rows()], str)
+    # polars before 2 reads a map as a list of pairs.
+    rows = [dict(zip(frame.columns, row, strict=True)) for row in frame.rows()]
+    for row in rows:
+        if isinstance(pairs := row.get("key_values"), list):
+            row["key_values"] = {pair["key"]: pair["value"] for pair in pairs}
+    return as_json([frame.columns, [[*row.values()] for row in rows]], str)
 
 
 def only_days(bench: Bench, **pull: Any) -> bytes:
