@@ -354,19 +354,26 @@ def test_what_is_done_with_money_in_pandas(reference_world: World) -> None:
     assert (revenue.sum(), revenue.max()) == (sum(exact), max(exact))
     assert frame.groupby("campaign_id")["revenue"].sum().sum() <= revenue.sum()
     assert len(money.drop_duplicates()) == len({*zip(exact, cost, strict=True)})
-    assert json.loads(money.to_json(orient="records"))[0]["revenue"] == f"{exact[0]:f}"
+    # pandas before 3 writes an amount as a float and a date as milliseconds, and
+    # its sums of a group stay narrow.
+    old = pd.__version__ < "3"
+    written = float(exact[0]) if old else f"{exact[0]:f}"
+    assert json.loads(money.to_json(orient="records"))[0]["revenue"] == written
     # These pandas cannot do with exact amounts; the how-to names them, and the way around.
     sums = frame.groupby("os")[["revenue", "cost"]].sum()
     impossible: list[Callable[[], object]] = [
         revenue.describe,
         revenue.cumsum,
         frame.drop_duplicates,
-        frame.to_json,
         lambda: revenue * 2 - cost,
         lambda: (revenue - cost) * 2,
-        lambda: sums["revenue"] - sums["cost"],
-        lambda: sums["revenue"] * 2,
     ]
+    if not old:
+        impossible += [
+            frame.to_json,
+            lambda: sums["revenue"] - sums["cost"],
+            lambda: sums["revenue"] * 2,
+        ]
     for work in impossible:
         with pytest.raises((TypeError, NotImplementedError, pa.ArrowException)):
             work()
