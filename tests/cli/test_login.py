@@ -275,6 +275,7 @@ def test_only_what_was_wrong_is_asked_for_again(
     ]
     questions = ("Address of the service: ", "Partner: ", "E-mail ", "Password of ")
     assert [done.output.count(each) for each in questions] == [3, 2, 2, 2]
+    assert not any(each.strip() in done.stdout for each in questions)
     assert at.password not in done.output
 
 
