@@ -400,7 +400,7 @@ def test_more_files_than_can_be_open_are_an_error_before_a_fetch(
         return world.call("start_export", *DAYS)
 
     job = ordered(2000)
-    expected = r"2000 files, .* may open only \d+.* `ulimit -n \d+`"
+    expected = r"2000 files, .* may open only \d+\. .*`ulimit -n \d+`"
     with _few_descriptors(50), pytest.raises(errors.ConfigurationError, match=expected):
         world.on(job, "download", tmp_path)
     assert len(stand_in.asked) == 1
