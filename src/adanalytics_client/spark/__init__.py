@@ -1,0 +1,1 @@
+"""Read the service from Apache Spark, under one quota for all executors."""
