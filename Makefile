@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SPARK_STAMP := $(VENV)/.installed-spark
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,8 +33,22 @@ demo: $(STAMP)  ## run the whole system once on generated data
 	@$(BIN)/adanalytics demo
 	@echo 'First, in each terminal, run: . $(BIN)/activate'
 
-test: $(STAMP)  ## run all tests
-	@$(BIN)/python -m pytest -n $(WORKERS)
+test: $(STAMP)  ## run all tests but those on Spark
+	@$(BIN)/python -m pytest -n $(WORKERS) -m 'not spark'
+
+test-spark: java-17 $(SPARK_STAMP)  ## run the tests on Spark; they need Java 17
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m spark tests/spark
+
+java-17:
+	@$${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
+	  { echo 'Spark needs Java 17 or later: apt-get install openjdk-17-jre-headless' >&2; exit 1; }
+
+# Not part of install, because PySpark takes 490 MB.
+$(SPARK_STAMP): $(STAMP)
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[spark]'; \
+	else $(BIN)/python -m pip install --quiet --editable '.[spark]'; fi
+	@touch $@
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments
 	@ADANALYTICS_KILLS=50 $(BIN)/python -m pytest tests/cli/sync/test_kill.py
