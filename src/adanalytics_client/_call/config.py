@@ -146,7 +146,8 @@ class Config:
     """
 
     base: BaseUrl
-    credential: Credential
+    # None for one that only requests signed addresses.
+    credential: Credential | None
     partner: str | None
     timeout: float | None
     retry: RetryPolicy
@@ -185,7 +186,9 @@ class Config:
         The service counts by key, so the name does not include the partner.
         """
         scheme, host, port = self.base.origin
-        if isinstance(self.credential, Login):
+        if self.credential is None:
+            identity = "nobody"
+        elif isinstance(self.credential, Login):
             identity = f"login {self.credential.email.strip().lower()}"
         else:
             identity = f"bearer {self.credential.secret.reveal()}"

@@ -10,7 +10,7 @@ from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import Exclusive, Failure, Operation, Request, ResponseHead
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries
-from adanalytics_client._call.config import Credential, Login, bearer_secret
+from adanalytics_client._call.config import Bearer, Credential, Login, bearer_secret
 from adanalytics_client._json.exact import Json
 from adanalytics_client.encoding import utf8
 from adanalytics_client.errors import (
@@ -86,12 +86,12 @@ class Credentials:
     request, which would lock the account.
     """
 
-    def __init__(self, source: Credential, others: Iterable[Secret] = ()) -> None:
+    def __init__(self, source: Credential | None, others: Iterable[Secret] = ()) -> None:
         """`others` are further secrets that a server may echo, such as a proxy's password."""
         self._source = source
         self._others = tuple(others)
         self._replaced: deque[Secret] = deque(maxlen=_MOST_REPLACED)
-        self._secret = None if isinstance(source, Login) else source.secret
+        self._secret = source.secret if isinstance(source, Bearer) else None
         self._round = 0
         self._failure: AdAnalyticsError | None = None
 
@@ -105,12 +105,20 @@ class Credentials:
         """Advice for a user whose credential was refused."""
         if isinstance(self._source, Login):
             return "Check the e-mail and password."
-        if self._source.kind == "token":
+        if isinstance(self._source, Bearer) and self._source.kind == "token":
             return "Log in again: a token is valid for 7 days."
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
     def current(self, log_in: LogIn) -> Operation[Pass]:
-        """The credential to send, after a login if there is none yet."""
+        """The credential to send, after a login if there is none yet.
+
+        Raises:
+            ConfigurationError: for a client without a credential.
+        """
+        if self._source is None:
+            raise ConfigurationError(
+                "The address needs a credential, but only signed addresses were expected here."
+            )
         while self._secret is None:
             yield from self._renew(self._round, log_in)
         return Pass(self._secret, self._round)
@@ -125,7 +133,7 @@ class Credentials:
         The last four replaced tokens are removed, too.
         """
         source = self._source
-        known = source.password if isinstance(source, Login) else source.secret
+        known = source.password if isinstance(source, Login) else source and source.secret
         # Another thread may replace the token at the same time.
         for secret in (known, self._secret, *self._replaced.copy(), *self._others):
             text = secret.redact(text) if secret else text
