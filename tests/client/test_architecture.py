@@ -21,7 +21,7 @@ ARROWS: dict[str, set[str]] = {
 # Programs on top of the client: nothing of the client imports them.
 ON_TOP: dict[str, set[str]] = {
     "dataset": set(ARROWS),
-    "spark": {"dataset", "_base", "_quota", "_call", "_events", "_exports", "_outputs"},
+    "spark": {"dataset", *ARROWS},
 }
 FOUND = list(imports_of(PACKAGE))
 

@@ -1,4 +1,4 @@
-"""Check where a file can be written, and replace a file by a new one."""
+"""Where files may be written, and how a new one replaces another."""
 
 import errno
 import fcntl
@@ -6,6 +6,7 @@ import glob
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +15,19 @@ from adanalytics_client.errors import ConfigurationError
 
 # Characters of the file's name in a temporary name, so that it is never too long.
 _REPEATED = 40
+
+
+def state_folder(environment: Mapping[str, str]) -> Path | None:
+    """The folder for what is kept between runs; None where no home folder is known.
+
+    It follows the XDG base directory specification, which ignores relative paths.
+    """
+    state = Path(environment.get("XDG_STATE_HOME", ""))
+    try:
+        state = state if state.is_absolute() else Path.home() / ".local" / "state"
+    except RuntimeError:
+        return None
+    return state / "adanalytics"
 
 
 def check_target(path: Path) -> None:

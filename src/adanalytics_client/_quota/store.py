@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
+from adanalytics_client._base.files import state_folder
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -50,7 +51,8 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
     """The store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
     if where == "shared":
-        folder = _shared_folder(environment)
+        state = state_folder(environment)
+        folder = state and state / "quota"
         if folder is None:
             _LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(where, os.PathLike):
@@ -60,16 +62,6 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
             f"quota_log={where!r}: choose 'shared' or 'memory', or pass the Path of a folder."
         )
     return Store(folder and folder / f"{name}.sqlite3")
-
-
-def _shared_folder(environment: Mapping[str, str]) -> Path | None:
-    """The state folder of the XDG base directory specification, which ignores relative paths."""
-    state = Path(environment.get("XDG_STATE_HOME", ""))
-    try:
-        state = state if state.is_absolute() else Path.home() / ".local" / "state"
-    except RuntimeError:
-        return None
-    return state / "adanalytics" / "quota"
 
 
 class Store:

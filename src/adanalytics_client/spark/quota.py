@@ -148,6 +148,8 @@ def quota_token(config: Config) -> Secret:
     HMAC-SHA256 (RFC 2104) of the name of the quota log, which includes the service's origin.
     """
     credential = config.credential
+    if credential is None:
+        raise ConfigurationError("A client without a credential cannot lease requests.")
     key = credential.password if isinstance(credential, Login) else credential.secret
     context = f"adanalytics quota server\n{config.quota_name}"
     return Secret(hmac.digest(key.reveal().encode(), context.encode(), "sha256").hex())

@@ -1,0 +1,73 @@
+"""Exports that later actions use again, because Spark reads a source anew for each action."""
+
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from adanalytics_client._base.files import open_beside, state_folder
+from adanalytics_client._exports import SavedExport, read_saved
+from adanalytics_client.client import Client
+from adanalytics_client.dataset.days import DayState
+from adanalytics_client.errors import ConfigurationError
+from adanalytics_client.jobs import ExportJob
+
+# The tasks of an action may wait for their turn before they download.
+_LEAST_LEFT = timedelta(minutes=15)
+
+
+class KeptExports:
+    """Exports in a folder of the user's state, a file each, until their addresses expire.
+
+    Only the user can read the files, because an address may be signed. An export whose responses
+    state no `expires_at` is not kept.
+    """
+
+    def __init__(self, client: Client) -> None:
+        state = state_folder(os.environ)
+        self._folder = state and state / "exports"
+        self._client = client
+        self._session = client._session  # noqa: SLF001  # the state of the same client
+
+    def find(self, day: DayState) -> ExportJob | None:
+        """Return the export of a day whose summary has not changed since."""
+        path = self._path(day)
+        if path is None or self._read(path) is None:
+            return None
+        return ExportJob.from_json(self._client, path.read_text())
+
+    def keep(self, day: DayState, job: ExportJob) -> None:
+        """Keep an export that is done, and remove those that have expired."""
+        path = self._path(day)
+        if path is None or not self._is_usable(read_saved(job.to_json())):
+            return
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside, file = open_beside(path, private=True)
+        with file:
+            file.write(job.to_json().encode())
+            beside.replace(path)
+        for other in path.parent.glob("*.json"):
+            if self._read(other) is None:
+                other.unlink(missing_ok=True)
+
+    def _path(self, day: DayState) -> Path | None:
+        config = self._session.config
+        # The name of the quota stands for the service and the credential.
+        name = f"{config.quota_name} {config.partner} {day.day} {day.fingerprint}"
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return self._folder and self._folder / f"{digest[:32]}.json"
+
+    def _read(self, path: Path) -> SavedExport | None:
+        try:
+            saved = read_saved(path.read_text())
+        except (OSError, UnicodeDecodeError, ConfigurationError):
+            return None
+        return saved if self._is_usable(saved) else None
+
+    def _is_usable(self, saved: SavedExport) -> bool:
+        try:
+            expires_at = datetime.fromisoformat(saved.status.answer["expires_at"])
+            now = datetime.fromtimestamp(self._session.clock.time(), tz=UTC)
+            return now + _LEAST_LEFT < expires_at
+        except (KeyError, TypeError, ValueError):
+            return False

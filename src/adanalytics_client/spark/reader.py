@@ -1,0 +1,150 @@
+"""The two readers of the data source: one read of a range, and a stream of new hours."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    DataSourceStreamReader,
+    Filter,
+    InputPartition,
+)
+
+from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.dates import Period, to_range
+from adanalytics_client.dataset import Hour
+from adanalytics_client.dataset.layout import LATENESS
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError
+from adanalytics_client.spark.columns import Columns
+from adanalytics_client.spark.exports import FileOfDay, plan_exports, read_file
+from adanalytics_client.spark.filters import may_pass
+from adanalytics_client.spark.pages import HourOfPages, plan_pages, read_pages
+from adanalytics_client.spark.settings import Settings
+
+# Spark asks a stream for its latest offset up to a hundred times a second.
+_SECONDS_BETWEEN_QUESTIONS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a read needs on the driver and in tasks; it is sent to them, without a credential.
+
+    Attributes:
+        settings: the options.
+        columns: the columns of the rows.
+        environment: returns the variables of the process that calls it, with the credential.
+        clock: the source of the time.
+    """
+
+    settings: Settings
+    columns: Columns
+    environment: Callable[[], Mapping[str, str]]
+    clock: Clock
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock.time(), tz=UTC)
+
+    def span(self) -> Period:
+        """The days of the options `start` and `end`."""
+        settings = self.settings
+        return Period(*to_range(settings.start, settings.end, today=self.now().date()))
+
+    def plan(self, span: Period, is_wanted: Callable[[Hour], bool]) -> list[InputPartition]:
+        """List the partitions of the wanted hours; it runs on the driver, and sends requests."""
+        plan = plan_exports if self.settings.via == "export" else plan_pages
+        return plan(self.settings, self.environment(), span, is_wanted)
+
+    def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read a partition; it runs in a task."""
+        try:
+            if isinstance(part, FileOfDay):
+                yield from read_file(self.settings, self.columns, part)
+            elif isinstance(part, HourOfPages):
+                yield from read_pages(self.settings, self.environment(), self.columns, part)
+            # Spark makes an empty partition when there are none.
+        except AdAnalyticsError as error:
+            error.add_note(f"The task was reading {part}.")
+            raise
+
+
+class RangeReader(DataSourceReader):
+    """Reads the days of a range, without the hours that filters rule out."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._filters: list[Filter] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
+        """Keep the filters for the plan; Spark applies all of them again."""
+        self._filters = filters
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each hour (`via=pages`) or file (`via=export`) to read."""
+        return self._source.plan(self._source.span(), lambda hour: may_pass(hour, self._filters))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The events of a partition."""
+        return self._source.read(partition)
+
+
+class HourStream(DataSourceStreamReader):
+    """Reads new hours once they are over; an offset is the first hour that was not read yet.
+
+    An hour is over an hour after its end, as for a sync. Each batch begins with the `lookback`
+    hours before its new ones, whose late events a sink takes by replacing partitions.
+    """
+
+    def __init__(self, source: Source) -> None:
+        if source.settings.lookback is None:
+            raise ConfigurationError(
+                "A stream needs the option lookback: the hours to read again with each batch, for "
+                "late events. Choose 0 for a sink that appends; with more, replace the partitions "
+                "by event_date and event_hour."
+            )
+        self._source = source
+        self._lookback = timedelta(hours=source.settings.lookback)
+        self._asked_at, self._end = float("-inf"), ""
+
+    def initialOffset(self) -> dict[str, str]:  # noqa: N802  # Spark's name
+        """The first hour of the option `start`."""
+        return {"hour": str(Hour(self._source.span().first, 0))}
+
+    def latestOffset(self, start: dict[str, str], _limit: object) -> dict[str, str]:  # noqa: N802
+        """The end of the hours that are over, of days that the service lists; never before `start`.
+
+        It sends a request at most every five minutes.
+        """
+        now = self._source.clock.monotonic()
+        if now - self._asked_at >= _SECONDS_BETWEEN_QUESTIONS:
+            self._end, self._asked_at = str(self._ask()), now
+        return {"hour": max(start["hour"], self._end)}
+
+    def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
+        """The hours between two offsets, after those to read again."""
+        begin, stop = Hour.read(start["hour"]), Hour.read(end["hour"])
+        if begin == stop:
+            return []
+        first = max(_hour_of(begin.start - self._lookback), Hour(self._source.span().first, 0))
+        span = Period(first.day, _hour_of(stop.start - timedelta(hours=1)).day)
+        return self._source.plan(span, lambda hour: first <= hour < stop)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The events of a partition."""
+        return self._source.read(partition)
+
+    def _ask(self) -> Hour:
+        source, span = self._source, self._source.span()
+        with source.settings.client(source.environment()) as client:
+            listed = client.dates()
+        last = span.last if source.settings.end else date.max
+        days = [day for day in listed if span.first <= day <= last]
+        if not days:
+            return Hour(span.first, 0)
+        return min(Hour(max(days) + timedelta(days=1), 0), _hour_of(source.now() - LATENESS))
+
+
+def _hour_of(moment: datetime) -> Hour:
+    return Hour(moment.date(), moment.hour)

@@ -1,0 +1,361 @@
+"""The data source without Spark: the driver's plan and the tasks' reads, in this process."""
+
+import json
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
+from pyspark.sql.types import DecimalType, StringType, StructField, StructType
+
+from adanalytics_client import (
+    Client,
+    ConfigurationError,
+    ExportExpired,
+    PermissionDenied,
+    QuotaExceeded,
+)
+from adanalytics_client.spark import AdAnalyticsDataSource, QuotaServer
+from adanalytics_server.local import LocalServer, Sample
+
+FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
+DAYS = {"start": FIRST, "end": SECOND}
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[LocalServer]:
+    with LocalServer(sample=Sample(start=FIRST, days=2, events_per_day=300, seed=7)) as server:
+        yield server
+
+
+@pytest.fixture
+def server(started: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    started.reset()
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", started.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", started.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)
+    return started
+
+
+@pytest.fixture(params=["export", "pages"])
+def via(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[dict[str, object]]:
+    """The options of each way to read."""
+    if request.param == "export":
+        yield {}
+    else:
+        with QuotaServer.from_env() as quota:
+            yield {"via": "pages", "maxRequests": 100, "quotaServer": quota.address}
+
+
+@pytest.fixture
+def pages(server: LocalServer) -> Iterator[dict[str, object]]:
+    with QuotaServer.from_env() as quota:
+        yield {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
+
+
+def as_spark_passes(options: Mapping[str, object]) -> dict[str, str]:
+    return {name.lower(): str(value) for name, value in options.items()}
+
+
+def source_of(**options: object) -> AdAnalyticsDataSource:
+    return AdAnalyticsDataSource(as_spark_passes(options))
+
+
+def reader_of(**options: object) -> Any:
+    source = source_of(**options)
+    return source.reader(source.schema())
+
+
+def table_of(reader: Any, parts: Iterable[Any]) -> pa.Table:
+    """Read partitions as tasks do: from a pickled reader and a pickled partition."""
+    return pa.Table.from_batches(
+        batch
+        for part in parts
+        for batch in pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(part)))
+    )
+
+
+def read(reader: Any) -> pa.Table:
+    return table_of(reader, reader.partitions())
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=lambda row: row["event_id"])
+
+
+def hours_of(table: pa.Table) -> set[tuple[date, int]]:
+    return {(row["event_date"], row["event_hour"]) for row in table.to_pylist()}
+
+
+def asked(server: LocalServer) -> list[str]:
+    """The last part of each path that was requested."""
+    return [entry.path.rpartition("/")[2] for entry in server.journal.entries()]
+
+
+def kept_files() -> list[Path]:
+    return sorted((Path(os.environ["XDG_STATE_HOME"]) / "adanalytics" / "exports").iterdir())
+
+
+def test_the_rows_are_those_of_to_arrow(via: dict[str, object]) -> None:
+    with Client.from_env() as client:
+        expected = client.events(FIRST, SECOND).to_arrow()
+    found = read(reader_of(**DAYS, **via))
+    assert rows_of(found) == rows_of(expected)
+    assert found.schema.names == expected.schema.names
+    assert found.schema.field("revenue").type == expected.schema.field("revenue").type
+
+
+def test_a_range_without_data_has_no_partition(via: dict[str, object], server: LocalServer) -> None:
+    reader = reader_of(start="2025-01-01", end="2025-01-31", **via)
+    assert reader.partitions() == []
+    assert {"events", "bulk-export"}.isdisjoint(asked(server))
+
+
+def test_spark_reads_an_empty_partition_when_there_is_none(via: dict[str, object]) -> None:
+    assert list(reader_of(**DAYS, **via).read(InputPartition(None))) == []
+
+
+def test_a_partition_is_an_hour_of_pages_or_a_file(pages: dict[str, object]) -> None:
+    assert len(reader_of(**DAYS, **pages).partitions()) == 48
+    assert len(reader_of(**DAYS).partitions()) == 2
+
+
+@pytest.mark.parametrize(
+    ("filters", "hours"),
+    [
+        ([EqualTo(("event_hour",), 3)], [(FIRST, 3), (SECOND, 3)]),
+        (
+            [EqualTo(("event_date",), SECOND), LessThan(("event_hour",), 2)],
+            [(SECOND, 0), (SECOND, 1)],
+        ),
+        ([EqualNullSafe(("event_hour",), 9), Not(EqualTo(("event_date",), FIRST))], [(SECOND, 9)]),
+        (
+            [In(("event_hour",), (5, 6)), LessThanOrEqual(("event_date",), FIRST)],
+            [(FIRST, 5), (FIRST, 6)],
+        ),
+        (
+            [GreaterThan(("event_date",), FIRST), GreaterThanOrEqual(("event_hour",), 23)],
+            [(SECOND, 23)],
+        ),
+        ([GreaterThan(("event_date",), SECOND)], []),
+    ],
+)
+def test_only_the_hours_that_filters_leave_are_requested(
+    filters: list[Filter],
+    hours: list[tuple[date, int]],
+    pages: dict[str, object],
+    server: LocalServer,
+) -> None:
+    reader = reader_of(**DAYS, **pages)
+    assert list(reader.pushFilters(filters)) == filters
+    for part in reader.partitions():
+        list(reader.read(part))
+    queries = [dict(each.query) for each in server.journal.entries() if each.query]
+    assert [(each["start_date"], each["hour"]) for each in queries] == [
+        (str(day), str(hour)) for day, hour in hours
+    ]
+
+
+def test_only_the_days_that_filters_leave_are_exported(server: LocalServer) -> None:
+    reader = reader_of(**DAYS)
+    reader.pushFilters([EqualTo(("event_date",), SECOND), EqualTo(("event_hour",), 3)])
+    assert len(reader.partitions()) == 1
+    assert asked(server).count("bulk-export") == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        IsNotNull(("event_hour",)),
+        EqualTo(("os",), "ios"),
+        EqualTo(("key_values", "event_hour"), 3),
+        EqualNullSafe(("event_date",), None),
+    ],
+)
+def test_other_filters_leave_every_hour(other: Filter, server: LocalServer) -> None:
+    reader = reader_of(**DAYS)
+    assert list(reader.pushFilters([other])) == [other]
+    assert len(reader.partitions()) == 2
+
+
+def test_a_schema_chooses_columns_and_the_width_of_money(via: dict[str, object]) -> None:
+    wide = StructField("revenue", DecimalType(38, 9))
+    chosen = StructType([wide, StructField("event_id", StringType())])
+    found = read(source_of(**DAYS, **via).reader(chosen))
+    assert found.schema.names == ["revenue", "event_id"]
+    assert found.schema.field("revenue").type == pa.decimal128(38, 9)
+    assert found.num_rows == 600
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        (StructField("revenue", StringType()), "is decimal(18,9) or decimal(38,9), not string"),
+        (StructField("event_hour", StringType()), "is bigint, not string"),
+        (StructField("revnue", StringType()), "no column revnue"),
+        (StructField("os", StringType(), nullable=False), "must be nullable"),
+    ],
+    ids=["money", "hour", "unknown", "never null"],
+)
+def test_a_schema_that_events_do_not_have_is_refused(field: StructField, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        source_of(start=FIRST).reader(StructType([field]))
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"start": FIRST, "ende": SECOND}, "Unknown option 'ende'"),
+        ({}, "start is missing"),
+        ({"start": FIRST, "via": "ftp"}, "choose export or pages"),
+        ({"start": FIRST, "via": "pages", "quotaServer": "h:1"}, "via=pages needs maxRequests"),
+        ({"start": FIRST, "via": "pages", "maxRequests": 9}, "via=pages needs quotaServer"),
+        ({"start": FIRST, "maxRequests": 9}, "maxRequests is an option of via=pages"),
+        ({"start": FIRST, "via": "pages", "maxRequests": 0, "quotaServer": "h:1"}, "at least 1"),
+        ({"start": FIRST, "onLimit": "stop"}, "choose wait or raise"),
+        ({"start": FIRST, "timeout": "soon"}, "a number of seconds"),
+        ({"start": FIRST, "timeout": -1}, "timeout"),
+        ({"start": FIRST, "lookback": -1}, "lookback"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        source_of(**options)
+    assert problem in str(caught.value)
+
+
+def test_a_wrong_day_is_refused(via: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match="start"):
+        reader_of(start="2026-02-30", **via).partitions()
+
+
+def test_a_missing_partner_is_named(
+    via: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_PARTNER")
+    with pytest.raises(ConfigurationError, match="partner"):
+        reader_of(**DAYS, **via).partitions()
+
+
+def test_a_missing_credential_is_named(
+    via: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+    with pytest.raises(ConfigurationError, match="No credential"):
+        reader_of(**DAYS, **via).partitions()
+
+
+def test_more_hours_than_max_requests_are_refused_at_once(
+    pages: dict[str, object], server: LocalServer
+) -> None:
+    reader = reader_of(**DAYS, **pages | {"maxRequests": 48})
+    with pytest.raises(ConfigurationError, match="at least 49 requests"):
+        reader.partitions()
+    assert asked(server) == ["dates"]
+
+
+def test_max_requests_holds_for_repeated_tasks(
+    pages: dict[str, object], server: LocalServer
+) -> None:
+    reader = reader_of(start=FIRST, **pages | {"maxRequests": 26})
+    parts = reader.partitions()
+    table_of(reader, [*parts, parts[3]])
+    with pytest.raises(QuotaExceeded, match="maxRequests") as caught:
+        list(reader.read(parts[4]))
+    assert caught.value.__notes__ == ["The task was reading 2026-01-15 hour 4."]
+    assert len(asked(server)) == 26
+
+
+def test_tasks_of_exports_need_no_credential(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = reader_of(**DAYS)
+    parts = reader.partitions()
+    for name in ("ADANALYTICS_API_KEY", "ADANALYTICS_BASE_URL", "ADANALYTICS_PARTNER"):
+        monkeypatch.delenv(name)
+    server.journal.clear()
+    assert table_of(reader, parts).num_rows == 600
+    assert [entry.key for entry in server.journal.entries()] == [None, None]
+
+
+def test_a_plan_holds_no_credential_and_shows_no_address(
+    via: dict[str, object], server: LocalServer
+) -> None:
+    reader = reader_of(**DAYS, **via)
+    parts = reader.partitions()
+    assert server.api_key.encode() not in pickle.dumps((reader, parts))
+    assert "http" not in repr(parts) + str(parts)
+
+
+def test_a_later_action_uses_the_exports_of_an_earlier_one(server: LocalServer) -> None:
+    assert read(reader_of(**DAYS)).num_rows == 600
+    assert asked(server).count("bulk-export") == 2
+    server.journal.clear()
+    assert read(reader_of(**DAYS)).num_rows == 600
+    assert "bulk-export" not in asked(server)
+
+
+def test_only_the_user_can_read_kept_exports(server: LocalServer) -> None:
+    reader_of(**DAYS).partitions()
+    assert [path.stat().st_mode & 0o777 for path in kept_files()] == [0o600, 0o600]
+
+
+def test_an_expired_or_damaged_export_is_ordered_again(server: LocalServer) -> None:
+    reader_of(**DAYS).partitions()
+    old, damaged = kept_files()
+    content = json.loads(old.read_text())
+    content["status"]["answer"]["expires_at"] = datetime.now(UTC).isoformat()
+    old.write_text(json.dumps(content))
+    damaged.write_bytes(b"\xff")
+    server.journal.clear()
+    assert read(reader_of(**DAYS)).num_rows == 600
+    assert asked(server).count("bulk-export") == 2
+
+
+def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServer) -> None:
+    reader = reader_of(start=FIRST)
+    (part,) = reader.partitions()
+    server.clock.advance(seconds=timedelta(days=30).total_seconds())
+    with pytest.raises(ExportExpired) as caught:
+        list(reader.read(part))
+    assert caught.value.__notes__ == ["The task was reading 2026-01-15."]
+    assert asked(server).count("bulk-export") == 1
+
+
+def test_a_partner_that_the_key_may_not_read_is_refused(
+    via: dict[str, object], server: LocalServer
+) -> None:
+    server.faults.add("403 on dates")
+    with pytest.raises(PermissionDenied):
+        reader_of(**DAYS, **via).partitions()
+
+
+def test_a_provider_replaces_the_environment(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+
+    class FromVault(AdAnalyticsDataSource):
+        def environment(self) -> Mapping[str, str]:
+            return {**os.environ, "ADANALYTICS_API_KEY": server.api_key}
+
+    source = FromVault({"start": str(FIRST)})
+    assert len(source.reader(source.schema()).partitions()) == 1
