@@ -263,6 +263,22 @@ def test_a_missing_credential_is_named(
         reader_of(**DAYS, **via).partitions()
 
 
+def test_tasks_of_pages_need_only_the_credential(
+    pages: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = reader_of(start=FIRST, **pages)
+    parts = reader.partitions()
+    for name in ("ADANALYTICS_BASE_URL", "ADANALYTICS_PARTNER"):
+        monkeypatch.delenv(name)
+    assert table_of(reader, parts).num_rows == 300
+    monkeypatch.delenv("ADANALYTICS_API_KEY")
+    with pytest.raises(ConfigurationError, match="No credential") as caught:
+        list(reader.read(parts[0]))
+    where, cure = caught.value.__notes__
+    assert where == "The task was reading 2026-01-15 hour 0."
+    assert "spark.executorEnv.ADANALYTICS_API_KEY" in cure
+
+
 def test_more_hours_than_max_requests_are_refused_at_once(
     pages: dict[str, object], server: LocalServer
 ) -> None:

@@ -66,6 +66,11 @@ class Source:
             # Spark makes an empty partition when there are none.
         except AdAnalyticsError as error:
             error.add_note(f"The task was reading {part}.")
+            if isinstance(error, ConfigurationError):
+                error.add_note(
+                    "Executors take the credential from their own environment: set "
+                    "spark.executorEnv.ADANALYTICS_API_KEY, or override environment()."
+                )
             raise
 
 

@@ -44,8 +44,8 @@ class Settings:
     rows_key: str | None
 
     @classmethod
-    def read(cls, options: Mapping[str, str]) -> "Settings":
-        """Read Spark's options.
+    def read(cls, options: Mapping[str, str], environment: Mapping[str, str]) -> "Settings":
+        """Read Spark's options, and the driver's environment where they say nothing.
 
         Raises:
             ConfigurationError: naming the option that is unknown, missing or wrong.
@@ -71,8 +71,8 @@ class Settings:
         return cls(
             start=given["start"],
             end=given.get("end"),
-            partner=given.get("partner"),
-            base_url=given.get("baseUrl"),
+            partner=given.get("partner", environment.get("ADANALYTICS_PARTNER")),
+            base_url=given.get("baseUrl", environment.get("ADANALYTICS_BASE_URL")),
             via=via,
             timeout=_seconds(given, "timeout", ONE_HOUR),
             lookback=_whole(given, "lookback", least=0) if "lookback" in given else None,
@@ -90,7 +90,7 @@ class Settings:
         """A client for one process.
 
         Args:
-            environment: holds the credential, and what no option names.
+            environment: holds the credential.
             read: the read whose `maxRequests` counts its requests; by default a new one.
         """
         with Client.from_env(
