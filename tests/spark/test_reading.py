@@ -375,3 +375,9 @@ def test_a_provider_replaces_the_environment(
 
     source = FromVault({"start": str(FIRST)})
     assert len(source.reader(source.schema()).partitions()) == 1
+
+
+def test_a_stream_starts_at_a_plain_day() -> None:
+    source = source_of(start="yesterday", lookback=0)
+    with pytest.raises(ConfigurationError, match="start"):
+        source.streamReader(source.schema())

@@ -109,13 +109,16 @@ class HourStream(DataSourceStreamReader):
                 "late events. Choose 0 for a sink that appends; with more, replace the partitions "
                 "by event_date and event_hour."
             )
+        # Only plain days: a relative start would move past hours that were not read yet.
+        self._first, last = to_range(source.settings.start, source.settings.end)
+        self._last = last if source.settings.end else date.max
         self._source = source
         self._lookback = timedelta(hours=source.settings.lookback)
         self._asked_at, self._end = float("-inf"), ""
 
     def initialOffset(self) -> dict[str, str]:  # noqa: N802  # Spark's name
         """The first hour of the option `start`."""
-        return {"hour": str(Hour(self._source.span().first, 0))}
+        return {"hour": str(Hour(self._first, 0))}
 
     def latestOffset(self, start: dict[str, str], _limit: object) -> dict[str, str]:  # noqa: N802
         """The end of the hours that are over, of days that the service lists; never before `start`.
@@ -132,7 +135,7 @@ class HourStream(DataSourceStreamReader):
         begin, stop = Hour.read(start["hour"]), Hour.read(end["hour"])
         if begin == stop:
             return []
-        first = max(_hour_of(begin.start - self._lookback), Hour(self._source.span().first, 0))
+        first = max(_hour_of(begin.start - self._lookback), Hour(self._first, 0))
         span = Period(first.day, _hour_of(stop.start - timedelta(hours=1)).day)
         return self._source.plan(span, lambda hour: first <= hour < stop)
 
@@ -141,13 +144,12 @@ class HourStream(DataSourceStreamReader):
         return self._source.read(partition)
 
     def _ask(self) -> Hour:
-        source, span = self._source, self._source.span()
+        source = self._source
         with source.settings.client(source.environment()) as client:
             listed = client.dates()
-        last = span.last if source.settings.end else date.max
-        days = [day for day in listed if span.first <= day <= last]
+        days = [day for day in listed if self._first <= day <= self._last]
         if not days:
-            return Hour(span.first, 0)
+            return Hour(self._first, 0)
         return min(Hour(max(days) + timedelta(days=1), 0), _hour_of(source.now() - LATENESS))
 
 

@@ -24,7 +24,7 @@ class AdAnalyticsDataSource(DataSource):
 
     Options:
         partner: whose events to read; by default `ADANALYTICS_PARTNER`.
-        start: the first day, as for `Client.events`.
+        start: the first day, as for `Client.events`; of a stream, a plain `YYYY-MM-DD`.
         end: the last day, included; by default the end of `start`. A stream without it never ends.
         baseUrl: the service; by default `ADANALYTICS_BASE_URL`.
         via: `export` (the default) orders a bulk export for each day, and each of its files is a
