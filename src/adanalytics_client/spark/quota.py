@@ -58,8 +58,8 @@ class QuotaServer:
 
     It counts in the same log as a `Client` on this machine, and also the requests of each Spark
     read. A request needs the credential: tasks prove that they have it without sending it. Calls
-    are not encrypted; they hold no credential and no data. Each call has a thread, so there are at
-    most as many as tasks have threads.
+    are not encrypted; they hold no credential and no data, but a reader of a call could check
+    guesses of a password: prefer an API key. Each call has a thread while it lasts.
 
     Args:
         client: its credential, address, limit and log of sends are those of all tasks.
