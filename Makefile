@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.installed-spark
+EXAMPLES_STAMP := $(VENV)/.installed-examples
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +49,15 @@ $(SPARK_STAMP): $(STAMP)
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv pip install --quiet --python $(BIN)/python --editable '.[spark]'; \
 	else $(BIN)/python -m pip install --quiet --editable '.[spark]'; fi
+	@touch $@
+
+test-examples: $(EXAMPLES_STAMP)  ## run all examples, also with dask and dlt
+	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
+
+$(EXAMPLES_STAMP): $(STAMP)
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python --group examples; \
+	else $(BIN)/python -m pip install --quiet --group examples; fi
 	@touch $@
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments

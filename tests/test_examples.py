@@ -2,55 +2,175 @@
 
 import ast
 import json
-import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from adanalytics_client import Client
 from adanalytics_server.local import LocalServer, Sample
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
 NOTEBOOK = "two_days.ipynb"
 ARGUMENTS = {
     "pull_a_day.py": (["2026-01-15", "day.jsonl"], "300 events in day.jsonl; 976 requests left"),
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
+WITH_OTHER_TOOLS = {"dask_read.py", "dlt_pipeline.py"}
+
+COLUMNS = ["event_id", "event_date", "event_hour", "revenue"]
+# A new day. The first amount fills the 19th digit, which no float has and most hours do not need.
+NEW_DAY = [
+    {
+        "event_time": f"2026-01-17T{hour}:00:00Z",
+        "event_type": "impression",
+        "supply_tag_id": 1,
+        "revenue": revenue,
+    }
+    for hour, revenue in (("05", "1000000000.000000000"), ("20", "0.000000001"))
+]
+
+Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
-    with LocalServer(sample=Sample(days=2, events_per_day=300, seed=3)) as running:
-        yield running
+def running() -> Iterator[LocalServer]:
+    with LocalServer(sample=Sample(days=2, events_per_day=300, seed=3)) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """A server as new; programs find it in their environment and start in a folder of the test."""
+    running.reset()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", running.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", running.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", running.partner)
+    return running
+
+
+def run(*command: str | Path) -> str:
+    """The output of a program that succeeds."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def load(server: LocalServer, *events: dict[str, Any]) -> None:
+    """Replace the hours of these events on the server."""
+    Path("load.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    about = ("--partner", server.partner, "--data", server.settings.data, "--replace-hours")
+    run(sys.executable, "-m", "adanalytics_cli", "server", "load", "load.jsonl", *about)
+
+
+def served(server: LocalServer) -> Rows:
+    """All events of the service, by our own client; the journal forgets them."""
+    with Client.from_env() as client:
+        days = client.dates()
+        table = client.events(days[0], days[-1], split="none").to_arrow(columns=COLUMNS)
+    server.journal.clear()
+    return sorted(zip(*table.to_pydict().values(), strict=True))
+
+
+def requested(server: LocalServer) -> Counter[str]:
+    """The requests since the last look: `dates`, or an hour such as `2026-01-15T03`."""
+    found: Counter[str] = Counter()
+    for entry in server.journal.entries():
+        query = dict(entry.query)
+        hour = f"{query['start_date']}T{query['hour']:>02}" if "hour" in query else None
+        found[hour or entry.path.rpartition("/")[2]] += 1
+    server.journal.clear()
+    return found
+
+
+def dates_and_hours(first: str, count: int) -> Counter[str]:
+    """One request for the dates, and one for each of the hours from `first` on."""
+    start = datetime.fromisoformat(first)
+    hours = (start + timedelta(hours=number) for number in range(count))
+    return Counter(["dates", *(f"{hour:%Y-%m-%dT%H}" for hour in hours)])
 
 
 def test_every_example_is_run_here() -> None:
-    assert {path.name for path in EXAMPLES.glob("[!.]*.*")} == {*ARGUMENTS, NOTEBOOK}
+    files = {path.name for path in EXAMPLES.glob("[!.]*.*")}
+    assert files == {*ARGUMENTS, *WITH_OTHER_TOOLS, NOTEBOOK}
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_an_example_does_what_it_says(name: str, server: LocalServer, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("server")
+def test_an_example_does_what_it_says(name: str) -> None:
     arguments, expected = ARGUMENTS[name]
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *arguments],
-        env={
-            **os.environ,
-            "ADANALYTICS_BASE_URL": server.url,
-            "ADANALYTICS_API_KEY": server.api_key,
-            "ADANALYTICS_PARTNER": server.partner,
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert expected in done.stdout
+    assert expected in run(sys.executable, EXAMPLES / name, *arguments)
+
+
+@pytest.mark.skipif(not find_spec("dask"), reason="make test-examples installs dask")
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_dask_requests_each_hour_once_and_adds_exactly(
+    scheduler: str, server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(server, *NEW_DAY)
+    revenue: dict[Any, list[Decimal]] = {}
+    for _, day, _, amount in served(server):
+        revenue.setdefault(day, []).append(amount)
+    monkeypatch.setenv("DASK_SCHEDULER", scheduler)
+    # The last of these days has no events, and costs no request.
+    shown = run(sys.executable, EXAMPLES / "dask_read.py", "2026-01-15", "2026-01-18")
+    assert requested(server) == dates_and_hours("2026-01-15T00", 72)
+    assert shown.splitlines() == [
+        f"{day}  {len(amounts)} events  {sum(amounts)}" for day, amounts in sorted(revenue.items())
+    ]
+
+
+@pytest.mark.skipif(not find_spec("dask"), reason="make test-examples installs dask")
+def test_dask_has_the_same_types_in_every_partition(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(server, *NEW_DAY)
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
+    code = """if True:
+        import dask_read
+        events = dask_read.read_days("2026-01-15", "2026-01-17")
+        assert events.compute().dtypes.equals(dask_read.META.dtypes)
+    """
+    run(sys.executable, "-c", code)
+
+
+@pytest.mark.skipif(not find_spec("dlt"), reason="make test-examples installs dlt")
+def test_dlt_requests_only_the_hours_since_the_last_run(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLT_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RUNTIME__DLTHUB_TELEMETRY", "false")
+    example = (sys.executable, EXAMPLES / "dlt_pipeline.py", "warehouse.duckdb")
+    run(*example)
+    assert requested(server) == dates_and_hours("2026-01-15T00", 48)
+    assert in_warehouse() == served(server)
+
+    with Client.from_env() as client:
+        _, *others = client.events("2026-01-16", hour=22).rows()
+    # An hour before the last one loses an event, and there is a new day.
+    load(server, *others, *NEW_DAY)
+    expected = served(server)
+    run(*example)
+    # 2026-01-16T23 was the last hour with events. Late events may reach three hours before it.
+    assert requested(server) == dates_and_hours("2026-01-16T20", 28)
+    assert in_warehouse() == expected
+
+
+def in_warehouse() -> Rows:
+    with duckdb.connect("warehouse.duckdb", read_only=True) as base:
+        rows = base.execute(f"SELECT {', '.join(COLUMNS)} FROM adanalytics.events").fetchall()
+    return sorted(rows)
 
 
 def shown_by(code: str, names: dict[str, Any]) -> dict[str, str]:
