@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.in_process import FIRST
 
+from adanalytics_client.spark import QuotaServer
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
@@ -139,3 +141,37 @@ def reference() -> Iterator[LocalServer]:
     sample = Sample(days=2, events_per_day=1_500, seed=7)
     with LocalServer(sample=sample, export_inline_max=100) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[LocalServer]:
+    """A reference server with two small days."""
+    with LocalServer(sample=Sample(start=FIRST, days=2, events_per_day=300, seed=7)) as server:
+        yield server
+
+
+@pytest.fixture
+def server(started: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """The same, as at its start, in the variables of this process."""
+    started.reset()
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", started.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", started.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)
+    return started
+
+
+@pytest.fixture(params=["export", "pages"])
+def via(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[dict[str, object]]:
+    """The options of each way to read."""
+    if request.param == "export":
+        yield {}
+    else:
+        with QuotaServer.from_env() as quota:
+            yield {"via": "pages", "maxRequests": 100, "quotaServer": quota.address}
+
+
+@pytest.fixture
+def pages(server: LocalServer) -> Iterator[dict[str, object]]:
+    """The options to read by pages."""
+    with QuotaServer.from_env() as quota:
+        yield {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}

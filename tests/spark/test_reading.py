@@ -3,7 +3,7 @@
 import json
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from pyspark.sql.datasource import (
     Not,
 )
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
+from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_of, table_of
 
 from adanalytics_client import (
     Client,
@@ -32,46 +33,10 @@ from adanalytics_client import (
     PermissionDenied,
     QuotaExceeded,
 )
-from adanalytics_client.spark import AdAnalyticsDataSource, QuotaServer
-from adanalytics_server.local import LocalServer, Sample
+from adanalytics_client.spark import AdAnalyticsDataSource
+from adanalytics_server.local import LocalServer
 
-FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
 DAYS = {"start": FIRST, "end": SECOND}
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[LocalServer]:
-    with LocalServer(sample=Sample(start=FIRST, days=2, events_per_day=300, seed=7)) as server:
-        yield server
-
-
-@pytest.fixture
-def server(started: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
-    started.reset()
-    monkeypatch.setenv("ADANALYTICS_BASE_URL", started.url)
-    monkeypatch.setenv("ADANALYTICS_API_KEY", started.api_key)
-    monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)
-    return started
-
-
-@pytest.fixture(params=["export", "pages"])
-def via(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[dict[str, object]]:
-    """The options of each way to read."""
-    if request.param == "export":
-        yield {}
-    else:
-        with QuotaServer.from_env() as quota:
-            yield {"via": "pages", "maxRequests": 100, "quotaServer": quota.address}
-
-
-@pytest.fixture
-def pages(server: LocalServer) -> Iterator[dict[str, object]]:
-    with QuotaServer.from_env() as quota:
-        yield {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
-
-
-def as_spark_passes(options: Mapping[str, object]) -> dict[str, str]:
-    return {name.lower(): str(value) for name, value in options.items()}
 
 
 def source_of(**options: object) -> AdAnalyticsDataSource:
@@ -83,30 +48,8 @@ def reader_of(**options: object) -> Any:
     return source.reader(source.schema())
 
 
-def table_of(reader: Any, parts: Iterable[Any]) -> pa.Table:
-    """Read partitions as tasks do: from a pickled reader and a pickled partition."""
-    return pa.Table.from_batches(
-        batch
-        for part in parts
-        for batch in pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(part)))
-    )
-
-
 def read(reader: Any) -> pa.Table:
     return table_of(reader, reader.partitions())
-
-
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
-    return sorted(table.to_pylist(), key=lambda row: row["event_id"])
-
-
-def hours_of(table: pa.Table) -> set[tuple[date, int]]:
-    return {(row["event_date"], row["event_hour"]) for row in table.to_pylist()}
-
-
-def asked(server: LocalServer) -> list[str]:
-    """The last part of each path that was requested."""
-    return [entry.path.rpartition("/")[2] for entry in server.journal.entries()]
 
 
 def kept_files() -> list[Path]:
