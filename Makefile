@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.installed-spark
 EXAMPLES_STAMP := $(VENV)/.installed-examples
+AIRFLOW := .venv-airflow
+AIRFLOW_STAMP := $(AIRFLOW)/.installed
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
 
@@ -51,13 +53,25 @@ $(SPARK_STAMP): $(STAMP)
 	else $(BIN)/python -m pip install --quiet --editable '.[spark]'; fi
 	@touch $@
 
-test-examples: $(EXAMPLES_STAMP)  ## run all examples, also with dask and dlt
+test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt and Airflow
 	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
 
 $(EXAMPLES_STAMP): $(STAMP)
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv pip install --quiet --python $(BIN)/python --group examples; \
 	else $(BIN)/python -m pip install --quiet --group examples; fi
+	@touch $@
+
+# An environment of its own, because Airflow allows only an older fastapi.
+$(AIRFLOW_STAMP): pyproject.toml Makefile
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --clear --python $(PYTHON) $(AIRFLOW) && \
+	  uv pip install --quiet --python $(AIRFLOW)/bin/python --editable '.[arrow]' --group airflow; \
+	else \
+	  $(PYTHON) -m venv --clear $(AIRFLOW) && \
+	  $(AIRFLOW)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  $(AIRFLOW)/bin/python -m pip install --quiet --editable '.[arrow]' --group airflow; \
+	fi
 	@touch $@
 
 test-kill: $(STAMP)  ## kill a sync at 50 random moments
@@ -116,4 +130,4 @@ release:  ## build the release files and test them in clean environments
 	@.ci/release
 
 clean:  ## remove everything that the targets created
-	rm -rf $(VENV) .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
+	rm -rf $(VENV) .venv-lowest $(AIRFLOW) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

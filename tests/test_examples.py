@@ -2,6 +2,7 @@
 
 import ast
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.dataset
 import pytest
 
 from adanalytics_client import Client
@@ -26,7 +28,9 @@ ARGUMENTS = {
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
-WITH_OTHER_TOOLS = {"dask_read.py", "dlt_pipeline.py"}
+WITH_OTHER_TOOLS = {"airflow_dag.py", "dask_read.py", "dlt_pipeline.py"}
+# Airflow needs an older fastapi than the server is tested with.
+AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
 COLUMNS = ["event_id", "event_date", "event_hour", "revenue"]
 # A new day. The first amount fills the 19th digit, which no float has and most hours do not need.
@@ -171,6 +175,50 @@ def in_warehouse() -> Rows:
     with duckdb.connect("warehouse.duckdb", read_only=True) as base:
         rows = base.execute(f"SELECT {', '.join(COLUMNS)} FROM adanalytics.events").fetchall()
     return sorted(rows)
+
+
+@pytest.fixture
+def airflow(server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of Airflow with the example and its connection; the dataset is in `events`."""
+    if not (AIRFLOW / "airflow").exists():
+        pytest.skip("make test-examples installs Airflow")
+    connection = {
+        "conn_type": "http",
+        "host": server.url,
+        "password": server.api_key,
+        "extra": {"partner": server.partner, "dataset": str(tmp_path / "events")},
+    }
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW__CORE__LOAD_EXAMPLES", "false")
+    monkeypatch.setenv("AIRFLOW_CONN_ADANALYTICS", json.dumps(connection))
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    shutil.copy(EXAMPLES / "airflow_dag.py", dags)
+    return tmp_path
+
+
+def test_airflow_keeps_a_dataset(airflow: Path, server: LocalServer) -> None:
+    run(AIRFLOW / "airflow", "db", "migrate")
+    shown = run(AIRFLOW / "airflow", "dags", "test", "adanalytics")
+    assert "Returned value was: 600" in shown
+    events = pyarrow.dataset.dataset("events/data", partitioning="hive")
+    table = events.to_table(columns=COLUMNS)
+    assert sorted(zip(*table.to_pydict().values(), strict=True)) == served(server)
+    assert server.api_key not in shown
+
+
+def test_an_airflow_task_fails_while_hours_are_missing(airflow: Path, server: LocalServer) -> None:
+    server.faults.add("500 on events")
+    task = "import airflow_dag; airflow_dag.adanalytics().get_task('sync').execute({})"
+    done = subprocess.run(
+        [AIRFLOW / "python", "-c", task],
+        cwd=airflow / "dags",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "RuntimeError: 48 hours are missing." in done.stderr
 
 
 def shown_by(code: str, names: dict[str, Any]) -> dict[str, str]:
