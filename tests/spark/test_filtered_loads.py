@@ -1,17 +1,17 @@
-"""What the filter of one query does to other queries of the same `load()`."""
+"""A filter of one query changes no other query of the same `load()`.
+
+It would with `pushFilters`: PySpark 4.3 keeps the partitions of the last filtered query for all
+queries of a `load()`.
+"""
 
 from collections.abc import Mapping
 
-import pytest
 from pyspark.sql import SparkSession
 
 from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer
 
 
-@pytest.mark.xfail(
-    reason="PythonScanBuilder.pushFilters of Spark 4.3 replaces the partitions of the whole load"
-)
 def test_a_filter_leaves_the_other_queries_of_its_load_alone(
     spark: SparkSession, reference: LocalServer
 ) -> None:

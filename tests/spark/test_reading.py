@@ -4,27 +4,25 @@ import json
 import os
 import pickle
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import (
-    EqualNullSafe,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     InputPartition,
-    IsNotNull,
-    LessThan,
-    LessThanOrEqual,
-    Not,
 )
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
-from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_of, table_of
+from tests.spark.in_process import (
+    FIRST,
+    SECOND,
+    as_spark_passes,
+    asked,
+    hours_of,
+    rows_of,
+    table_of,
+)
 
 from adanalytics_client import (
     Client,
@@ -80,62 +78,19 @@ def test_a_partition_is_an_hour_of_pages_or_a_file(pages: dict[str, object]) -> 
     assert len(reader_of(**DAYS).partitions()) == 2
 
 
-@pytest.mark.parametrize(
-    ("filters", "hours"),
-    [
-        ([EqualTo(("event_hour",), 3)], [(FIRST, 3), (SECOND, 3)]),
-        (
-            [EqualTo(("event_date",), SECOND), LessThan(("event_hour",), 2)],
-            [(SECOND, 0), (SECOND, 1)],
-        ),
-        ([EqualNullSafe(("event_hour",), 9), Not(EqualTo(("event_date",), FIRST))], [(SECOND, 9)]),
-        (
-            [In(("event_hour",), (5, 6)), LessThanOrEqual(("event_date",), FIRST)],
-            [(FIRST, 5), (FIRST, 6)],
-        ),
-        (
-            [GreaterThan(("event_date",), FIRST), GreaterThanOrEqual(("event_hour",), 23)],
-            [(SECOND, 23)],
-        ),
-        ([GreaterThan(("event_date",), SECOND)], []),
-    ],
-)
-def test_only_the_hours_that_filters_leave_are_requested(
-    filters: list[Filter],
-    hours: list[tuple[date, int]],
-    pages: dict[str, object],
-    server: LocalServer,
+def test_only_the_hour_of_the_option_is_requested(
+    pages: dict[str, object], server: LocalServer
 ) -> None:
-    reader = reader_of(**DAYS, **pages)
-    assert list(reader.pushFilters(filters)) == filters
-    for part in reader.partitions():
-        list(reader.read(part))
+    assert hours_of(read(reader_of(**DAYS, hour=3, **pages))) == {(FIRST, 3), (SECOND, 3)}
     queries = [dict(each.query) for each in server.journal.entries() if each.query]
     assert [(each["start_date"], each["hour"]) for each in queries] == [
-        (str(day), str(hour)) for day, hour in hours
+        (str(FIRST), "3"),
+        (str(SECOND), "3"),
     ]
 
 
-def test_only_the_days_that_filters_leave_are_exported(server: LocalServer) -> None:
-    reader = reader_of(**DAYS)
-    reader.pushFilters([EqualTo(("event_date",), SECOND), EqualTo(("event_hour",), 3)])
-    assert len(reader.partitions()) == 1
-    assert asked(server).count("bulk-export") == 1
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        IsNotNull(("event_hour",)),
-        EqualTo(("os",), "ios"),
-        EqualTo(("key_values", "event_hour"), 3),
-        EqualNullSafe(("event_date",), None),
-    ],
-)
-def test_other_filters_leave_every_hour(other: Filter, server: LocalServer) -> None:
-    reader = reader_of(**DAYS)
-    assert list(reader.pushFilters([other])) == [other]
-    assert len(reader.partitions()) == 2
+def test_only_the_hour_of_the_option_is_taken_from_an_export(server: LocalServer) -> None:
+    assert hours_of(read(reader_of(**DAYS, hour=3))) == {(FIRST, 3), (SECOND, 3)}
 
 
 def test_a_schema_chooses_columns_and_the_width_of_money(via: dict[str, object]) -> None:
@@ -177,6 +132,8 @@ def test_a_schema_that_events_do_not_have_is_refused(field: StructField, problem
         ({"start": FIRST, "timeout": "soon"}, "a number of seconds"),
         ({"start": FIRST, "timeout": -1}, "timeout"),
         ({"start": FIRST, "lookback": -1}, "lookback"),
+        ({"start": FIRST, "hour": 24}, "from 0 to 23"),
+        ({"start": FIRST, "hour": "noon"}, "from 0 to 23"),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, object], problem: str) -> None:
@@ -295,7 +252,9 @@ def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServe
     server.clock.advance(seconds=timedelta(days=30).total_seconds())
     with pytest.raises(ExportExpired) as caught:
         list(reader.read(part))
-    assert caught.value.__notes__ == ["The task was reading 2026-01-15."]
+    where, cure = caught.value.__notes__
+    assert where == "The task was reading 2026-01-15."
+    assert "call load() again" in cure
     assert asked(server).count("bulk-export") == 1
 
 

@@ -1,6 +1,6 @@
 """The two readers of the data source: one read of a range, and a stream of new hours."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamReader,
-    Filter,
     InputPartition,
 )
 
@@ -16,10 +15,9 @@ from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.dates import Period, to_range
 from adanalytics_client.dataset import Hour
 from adanalytics_client.dataset.layout import LATENESS
-from adanalytics_client.errors import AdAnalyticsError, ConfigurationError
+from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ExportExpired
 from adanalytics_client.spark.columns import Columns
 from adanalytics_client.spark.exports import FileOfDay, plan_exports, read_file
-from adanalytics_client.spark.filters import may_pass
 from adanalytics_client.spark.pages import HourOfPages, plan_pages, read_pages
 from adanalytics_client.spark.settings import Settings
 
@@ -46,15 +44,15 @@ class Source:
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.time(), tz=UTC)
 
-    def span(self) -> Period:
-        """The days of the options `start` and `end`."""
-        settings = self.settings
-        return Period(*to_range(settings.start, settings.end, today=self.now().date()))
-
     def plan(self, span: Period, is_wanted: Callable[[Hour], bool]) -> list[InputPartition]:
         """List the partitions of the wanted hours; it runs on the driver, and sends requests."""
-        plan = plan_exports if self.settings.via == "export" else plan_pages
-        return plan(self.settings, self.environment(), span, is_wanted)
+        settings = self.settings
+
+        def is_left(hour: Hour) -> bool:
+            return settings.hour in {None, hour.hour} and is_wanted(hour)
+
+        plan = plan_exports if settings.via == "export" else plan_pages
+        return plan(settings, self.environment(), span, is_left)
 
     def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition; it runs in a task."""
@@ -66,6 +64,8 @@ class Source:
             # Spark makes an empty partition when there are none.
         except AdAnalyticsError as error:
             error.add_note(f"The task was reading {part}.")
+            if isinstance(error, ExportExpired):
+                error.add_note("Spark keeps the addresses of a load(); call load() again.")
             if isinstance(error, ConfigurationError):
                 error.add_note(
                     "Executors take the credential from their own environment: set "
@@ -75,20 +75,20 @@ class Source:
 
 
 class RangeReader(DataSourceReader):
-    """Reads the days of a range, without the hours that filters rule out."""
+    """Reads the days of a range, or one hour of each.
+
+    It takes no filters from Spark: up to 4.3, a filter of one query also limits the other queries
+    of the same `load()` (docs/explanation/reasons.md).
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._filters: list[Filter] = []
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
-        """Keep the filters for the plan; Spark applies all of them again."""
-        self._filters = filters
-        return filters
 
     def partitions(self) -> list[InputPartition]:
         """One for each hour (`via=pages`) or file (`via=export`) to read."""
-        return self._source.plan(self._source.span(), lambda hour: may_pass(hour, self._filters))
+        source, settings = self._source, self._source.settings
+        days = to_range(settings.start, settings.end, today=source.now().date())
+        return source.plan(Period(*days), lambda _hour: True)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 from uuid import uuid4
 
-from adanalytics_client._base.validation import check_seconds
+from adanalytics_client._base.validation import check_seconds, is_whole
 from adanalytics_client._call.config import OnLimit
 from adanalytics_client._exports import ONE_HOUR
 from adanalytics_client.client import Client
@@ -20,7 +20,7 @@ Via = Literal["export", "pages"]
 
 # Spark writes options in this style, and does not distinguish capital letters.
 _OPTIONS = (
-    *("partner", "start", "end", "baseUrl", "via", "timeout", "lookback"),
+    *("partner", "start", "end", "hour", "baseUrl", "via", "timeout", "lookback"),
     *("maxRequests", "quotaServer", "onLimit", "maxWait", "rowsKey"),
 )
 _OF_PAGES = ("maxRequests", "quotaServer", "rowsKey")
@@ -32,6 +32,7 @@ class Settings:
 
     start: str
     end: str | None
+    hour: int | None
     partner: str | None
     base_url: str | None
     via: Via
@@ -64,13 +65,14 @@ class Settings:
         if lacking:
             raise ConfigurationError(
                 f"via=pages needs {lacking[0]}: start a QuotaServer in the driver, and pass its "
-                "address as quotaServer, and the most requests of one action as maxRequests."
+                "address as quotaServer, and the most requests of this load() as maxRequests."
             )
         if "start" not in given:
             raise ConfigurationError("start is missing: pass the first day, such as 2026-01-15.")
         return cls(
             start=given["start"],
             end=given.get("end"),
+            hour=_whole(given, "hour", least=0, most=23) if "hour" in given else None,
             partner=given.get("partner", environment.get("ADANALYTICS_PARTNER")),
             base_url=given.get("baseUrl", environment.get("ADANALYTICS_BASE_URL")),
             via=via,
@@ -117,10 +119,12 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[W, ...]) -> W:
     raise ConfigurationError(f"{name}={chosen!r}: choose {' or '.join(choices)}.")
 
 
-def _whole(given: Mapping[str, str], name: str, *, least: int) -> int:
+def _whole(given: Mapping[str, str], name: str, *, least: int, most: int | None = None) -> int:
     text = given[name]
-    if not (text.isascii() and text.isdigit()) or int(text) < least:
-        raise ConfigurationError(f"{name}={text!r}: pass a whole number, at least {least}.")
+    number = int(text) if text.isascii() and text.isdigit() else None
+    if not is_whole(number, least, most):
+        bound = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ConfigurationError(f"{name}={text!r}: pass a whole number, {bound}.")
     return int(text)
 
 

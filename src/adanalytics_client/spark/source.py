@@ -15,9 +15,12 @@ from adanalytics_client.spark.settings import Settings
 class AdAnalyticsDataSource(DataSource):
     """Events of the service as rows of Spark, read in parallel under one quota.
 
-    Spark plans each action anew, an `explain` too: the driver then asks for the days with data, and
-    with `via=export` for their summary, and orders what no earlier action ordered. To read the same
-    events often, sync them to Parquet and read that.
+    Spark plans the first action of a `load()`, an `explain` too: the driver then asks for the days
+    with data, and with `via=export` for their summary, and orders what no earlier `load()` ordered.
+    Each action reads all of it again. To read the same events often, sync them to Parquet and read
+    that.
+
+    Filters do not limit what is requested; the options `start`, `end` and `hour` do.
 
     The credential is never part of a plan: the driver and, with `via=pages`, the executors take it
     from `environment()`. With `via=export` executors need none.
@@ -26,13 +29,14 @@ class AdAnalyticsDataSource(DataSource):
         partner: whose events to read; by default `ADANALYTICS_PARTNER`.
         start: the first day, as for `Client.events`; of a stream, a plain `YYYY-MM-DD`.
         end: the last day, included; by default the end of `start`. A stream without it never ends.
+        hour: only this hour, 0 to 23, of each day.
         baseUrl: the service; by default `ADANALYTICS_BASE_URL`.
         via: `export` (the default) orders a bulk export for each day, and each of its files is a
             partition; `pages` requests hours, and each is a partition.
         timeout: the most seconds to wait for an export; by default 3600.
         quotaServer: the address of a `QuotaServer`; needed by `via=pages`.
-        maxRequests: the most requests of one action or batch of a stream, with those of tasks that
-            Spark repeats; needed by `via=pages`.
+        maxRequests: the most requests of one `load()`, with all its actions and repeated tasks, or
+            of one batch of a stream; needed by `via=pages`.
         onLimit: `wait` until requests are free again, or `raise`, which fails the task with the
             time when they are.
         maxWait: seconds; a longer wait for requests raises instead. By default 7200.
