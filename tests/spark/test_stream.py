@@ -106,6 +106,14 @@ def test_the_service_is_asked_at_most_every_five_minutes(server: LocalServer) ->
     assert asked(server) == ["dates", "dates"]
 
 
+def test_available_now_keeps_to_the_hours_that_are_over_at_its_start(server: LocalServer) -> None:
+    stream = Stream(MIDNIGHT + 6 * HOUR)
+    stream.reader.prepareForTriggerAvailableNow()
+    stream.clock.advance(7200)
+    assert stream.latest("2026-01-15T00") == "2026-01-15T05"
+    assert asked(server) == ["dates"]
+
+
 @pytest.mark.parametrize("days", [[], [FIRST]])
 def test_an_offset_never_goes_back(days: list[date], server: LocalServer) -> None:
     server.faults.add(listing(*days))

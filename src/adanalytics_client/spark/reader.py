@@ -10,6 +10,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     InputPartition,
 )
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.dates import Period, to_range
@@ -95,7 +96,7 @@ class RangeReader(DataSourceReader):
         return self._source.read(partition)
 
 
-class HourStream(DataSourceStreamReader):
+class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads new hours once they are over; an offset is the first hour that was not read yet.
 
     An hour is over an hour after its end, as for a sync. Each batch begins with the `lookback`
@@ -119,6 +120,14 @@ class HourStream(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, str]:  # noqa: N802  # Spark's name
         """The first hour of the option `start`."""
         return {"hour": str(Hour(self._first, 0))}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
+        """Keep to the hours that are over now.
+
+        Without this method Spark ends such a query after one batch, even if that repeats a batch
+        that failed.
+        """
+        self._end, self._asked_at = str(self._ask()), float("inf")
 
     def latestOffset(self, start: dict[str, str], _limit: object) -> dict[str, str]:  # noqa: N802
         """The end of the hours that are over, of days that the service lists; never before `start`.
