@@ -12,7 +12,7 @@ AIRFLOW_STAMP := $(AIRFLOW)/.installed
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark java-17 test-examples test-kill check bench bench-long soak lint format types docs docs-recording test-lowest release clean
+.PHONY: help install demo test test-spark java-17 test-examples test-kill check bench bench-long bench-spark soak lint format types docs docs-recording test-lowest release clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -98,6 +98,9 @@ bench-long: $(STAMP)  ## run the server's benchmarks on 2 and on 10 million even
 	@$(BIN)/python benchmarks/server_exports.py 2000000
 	@$(BIN)/python benchmarks/server_http.py 2000000
 	@$(BIN)/python benchmarks/server_memory.py 10000000
+
+bench-spark: java-17 $(SPARK_STAMP)  ## measure reads from Spark with 1 and 2 executors
+	@$(BIN)/python benchmarks/spark_read.py
 
 lint: $(STAMP)  ## lint and check the format
 	@$(BIN)/ruff check .
