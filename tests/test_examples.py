@@ -28,7 +28,7 @@ ARGUMENTS = {
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
     "hours_of_a_week_async.py": ([], "\n23  "),
 }
-WITH_OTHER_TOOLS = {"airflow_dag.py", "dask_read.py", "dlt_pipeline.py"}
+WITH_OTHER_TOOLS = {"airflow_dag.py", "dask_read.py", "dlt_pipeline.py", "spark_job.py"}
 # Airflow needs an older fastapi than the server is tested with.
 AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
