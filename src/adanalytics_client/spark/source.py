@@ -15,10 +15,9 @@ from adanalytics_client.spark.settings import Settings
 class AdAnalyticsDataSource(DataSource):
     """Events of the service as rows of Spark, read in parallel under one quota.
 
-    Spark plans the first action of a `load()`, an `explain` too: the driver then asks for the days
-    with data, and with `via=export` for their summary, and orders what no earlier `load()` ordered.
-    Each action reads all of it again. To read the same events often, sync them to Parquet and read
-    that.
+    Spark plans a `load()` at its first action: the driver asks for the days with data, and with
+    `via=export` for their summary, and orders what no earlier `load()` ordered. Each action reads
+    all of it again. To read the same events often, sync them to Parquet and read that.
 
     Filters do not limit what is requested; the options `start`, `end` and `hour` do.
 
@@ -26,23 +25,24 @@ class AdAnalyticsDataSource(DataSource):
     from `environment()`. With `via=export` executors need none.
 
     Options:
-        partner: whose events to read; by default `ADANALYTICS_PARTNER`.
-        start: the first day, as for `Client.events`; of a stream, a plain `YYYY-MM-DD`.
-        end: the last day, included; by default the end of `start`. A stream without it never ends.
-        hour: only this hour, 0 to 23, of each day.
-        baseUrl: the service; by default `ADANALYTICS_BASE_URL`.
-        via: `export` (the default) orders a bulk export for each day, and each of its files is a
-            partition; `pages` requests hours, and each is a partition.
-        timeout: the most seconds to wait for an export; by default 3600.
-        quotaServer: the address of a `QuotaServer`; needed by `via=pages`.
-        maxRequests: the most requests of one `load()`, with all its actions and repeated tasks, or
-            of one batch of a stream; needed by `via=pages`.
-        onLimit: `wait` until requests are free again, or `raise`, which fails the task with the
-            time when they are.
-        maxWait: seconds; a longer wait for requests raises instead. By default 7200.
-        rowsKey: as `rows_key` of `Client.events`; of `via=pages`.
-        lookback: hours before its new ones that each batch of a stream reads again; a stream needs
-            it.
+        - `partner`: whose events to read; by default `ADANALYTICS_PARTNER`.
+        - `start`: the first day, as for `Client.events`; of a stream, a plain `YYYY-MM-DD`.
+        - `end`: the last day, included; by default the end of `start`. A stream without it never
+          ends.
+        - `hour`: only this hour, 0 to 23, of each day.
+        - `baseUrl`: the service; by default `ADANALYTICS_BASE_URL`.
+        - `via`: `export` (the default) orders a bulk export for each day, and each of its files is
+          a partition; `pages` requests hours, and each is a partition.
+        - `timeout`: the most seconds to wait for an export; by default 3600.
+        - `quotaServer`: the address of a `QuotaServer`; needed by `via=pages`.
+        - `maxRequests`: the most requests of one `load()`, with all its actions and repeated tasks,
+          or of one batch of a stream; needed by `via=pages`.
+        - `onLimit`: `wait` until requests are free again, or `raise`, which fails the task with the
+          time when they are.
+        - `maxWait`: seconds; a longer wait for requests raises instead. By default 7200.
+        - `rowsKey`: as `rows_key` of `Client.events`; of `via=pages`.
+        - `lookback`: hours before its new ones that each batch of a stream reads again; a stream
+          needs it.
 
     Raises:
         ConfigurationError: naming the option that is unknown, missing or wrong.
@@ -52,7 +52,7 @@ class AdAnalyticsDataSource(DataSource):
         >>> days = {"start": "2026-01-15", "end": "2026-01-16"}
         >>> events = spark.read.format("adanalytics").options(partner="acme", **days).load()
         >>> events.where("event_type = 'impression'").count()
-        246
+        148
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:

@@ -1,0 +1,73 @@
+"""The documents about Spark run in a program of their own, whose JVM knows their server."""
+
+import os
+import re
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+from tests.test_docs import SPARK_PAGE, code_of
+
+from adanalytics_server.local import LocalServer, Sample
+
+SETTINGS = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+QUICK = """
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.driver.memory 512m
+spark.sql.session.timeZone UTC
+spark.ui.showConsoleProgress false
+"""
+
+EXAMPLES = """
+import doctest
+
+import adanalytics_client.spark as package
+
+runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+for thing in (package, AdAnalyticsDataSource, package.QuotaServer):
+    finder = doctest.DocTestFinder(recurse=thing is not package)
+    for example in finder.find(thing, globs={**vars(package), **globals()}):
+        runner.run(example)
+assert runner.summarize().attempted > 5
+assert runner.failures == 0
+"""
+
+WEB_UI = """
+from urllib.request import urlopen
+
+context = spark.sparkContext
+settings = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/environment"
+shown = urlopen(settings).read().decode()
+assert "spark.executorEnv.ADANALYTICS_API_KEY" in shown
+assert os.environ["ADANALYTICS_API_KEY"] not in shown
+"""
+
+
+def test_the_page_and_the_docstrings_run(tmp_path: Path) -> None:
+    (settings,) = SETTINGS.findall(SPARK_PAGE.read_text())
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([*code_of(SPARK_PAGE, tests=False), EXAMPLES, WEB_UI]))
+    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
+    with LocalServer(sample=sample) as server:
+        settings += f"spark.executorEnv.ADANALYTICS_API_KEY {server.api_key}\n"
+        (tmp_path / "spark-defaults.conf").write_text(settings + QUICK)
+        environment = {
+            **os.environ,
+            "ADANALYTICS_BASE_URL": server.url,
+            "ADANALYTICS_API_KEY": server.api_key,
+            "ADANALYTICS_PARTNER": server.partner,
+            "SPARK_CONF_DIR": str(tmp_path),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        environment.pop("PYSPARK_PYTHON", None)
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
