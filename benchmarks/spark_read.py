@@ -233,7 +233,6 @@ def session(folder: Path) -> Iterator[SparkSession]:
         "spark.local.dir": str(folder / "local"),
         "spark.log.level": "ERROR",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.sql.python.filterPushdown.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.worker.dir": str(folder / "work"),
