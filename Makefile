@@ -46,11 +46,11 @@ java-17:
 	@$${JAVA_HOME:+$$JAVA_HOME/bin/}java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
 	  { echo 'Spark needs Java 17 or later: apt-get install openjdk-17-jre-headless' >&2; exit 1; }
 
-# Not part of install, because PySpark takes 490 MB.
+# Not part of install, because PySpark takes 490 MB and deltalake 140.
 $(SPARK_STAMP): $(STAMP)
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[spark]'; \
-	else $(BIN)/python -m pip install --quiet --editable '.[spark]'; fi
+	  uv pip install --quiet --python $(BIN)/python --editable '.[spark]' --group spark; \
+	else $(BIN)/python -m pip install --quiet --editable '.[spark]' --group spark; fi
 	@touch $@
 
 test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt and Airflow

@@ -16,8 +16,9 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Its code runs in tests/spark, where Spark is.
+# Their code runs in tests/spark, where Spark is.
 SPARK_PAGE = ROOT / "docs/how-to/use-spark.md"
+DELTA_PAGE = ROOT / "docs/how-to/write-a-delta-table.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Named, as pytest finds new entry points only after the next installation.
 PLUGINS = (
@@ -53,7 +54,9 @@ def server() -> Iterator[LocalServer]:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in pages_with(tests=False) if page != SPARK_PAGE], ids=name_of
+    "page",
+    [page for page in pages_with(tests=False) if page not in {SPARK_PAGE, DELTA_PAGE}],
+    ids=name_of,
 )
 def test_a_page_runs_from_top_to_bottom(
     page: Path, server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,54 @@
+"""The page about Delta tables runs, and its table holds what the service has."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.test_docs import DELTA_PAGE, code_of
+
+from adanalytics_server.local import LocalServer
+
+# Hour 3 of the first day is restated, then emptied.
+COMPARED = """
+from datetime import date
+from decimal import Decimal
+
+def rows_of(table):
+    rows = table.select(expected.column_names).to_pylist()
+    return sorted(rows, key=lambda row: row["event_id"])
+
+with Client.from_env() as client:
+    expected = client.events("2026-01-15", "2026-01-16").to_arrow()
+held = table.to_pyarrow_table()
+assert rows_of(held) == rows_of(expected)
+for name in ("event_date", "event_hour", "revenue", "key_values"):
+    assert held.schema.field(name).type == expected.schema.field(name).type, name
+assert revenue == sum(expected["revenue"].to_pylist())
+
+hour = expected.filter([day == date(2026, 1, 15) and hour == 3 for day, hour in zip(
+    expected["event_date"].to_pylist(), expected["event_hour"].to_pylist())])
+for restated in (hour.slice(1), hour.slice(0, 0)):
+    replace_hour(restated, "2026-01-15", 3)
+    left = DeltaTable("events").to_pyarrow_table()
+    assert left.num_rows == expected.num_rows - hour.num_rows + restated.num_rows
+assert DeltaTable("events").version() == 49
+"""
+
+
+@pytest.mark.skipif(not find_spec("deltalake"), reason="make test-spark installs deltalake")
+def test_the_page_writes_each_hour_in_one_transaction(server: LocalServer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("\n".join([*code_of(DELTA_PAGE, tests=False), COMPARED]))
+    done = subprocess.run(
+        [sys.executable, program],
+        cwd=tmp_path,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
