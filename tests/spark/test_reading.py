@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from traceback import TracebackException
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from tests.spark.in_process import (
 )
 
 from adanalytics_client import (
+    AdAnalyticsError,
     Client,
     ConfigurationError,
     ExportExpired,
@@ -210,6 +212,24 @@ def test_tasks_of_exports_need_no_credential(
     server.journal.clear()
     assert table_of(reader, parts).num_rows == 600
     assert [entry.key for entry in server.journal.entries()] == [None, None]
+
+
+def test_no_local_variable_of_an_error_shows_the_credential(
+    via: dict[str, object], server: LocalServer
+) -> None:
+    reader = reader_of(**DAYS, **via)
+    (part, *_) = reader.partitions()
+    server.faults.add("418")
+    for fail in (
+        lambda: source_of(**DAYS, hour=24),
+        reader.partitions,
+        lambda: list(reader.read(part)),
+    ):
+        with pytest.raises(AdAnalyticsError) as caught:
+            fail()
+        report = TracebackException.from_exception(caught.value, capture_locals=True)
+        assert "settings = " in "".join(report.format())
+        assert server.api_key not in "".join(report.format())
 
 
 def test_a_plan_holds_no_credential_and_shows_no_address(

@@ -5,7 +5,7 @@ need no credential, so executors have neither.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -34,7 +34,7 @@ from adanalytics_client.errors import ProtocolError
 from adanalytics_client.jobs import ExportJob
 from adanalytics_client.spark.columns import Columns
 from adanalytics_client.spark.kept_exports import KeptExports
-from adanalytics_client.spark.settings import Settings
+from adanalytics_client.spark.settings import Environment, Settings
 
 # The only format that the service documents.
 _FORMAT = "csv"
@@ -62,7 +62,7 @@ class FileOfDay(InputPartition):
 
 def plan_exports(
     settings: Settings,
-    environment: Mapping[str, str],
+    environment: Environment,
     span: Period,
     is_wanted: Callable[[Hour], bool],
 ) -> list[InputPartition]:

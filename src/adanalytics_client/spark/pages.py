@@ -1,6 +1,6 @@
 """Read events page by page: a partition an hour, with requests leased from the driver."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from adanalytics_client._base.dates import Period
 from adanalytics_client.dataset import Hour
 from adanalytics_client.errors import ConfigurationError
 from adanalytics_client.spark.columns import Columns
-from adanalytics_client.spark.settings import Settings
+from adanalytics_client.spark.settings import Environment, Settings
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class HourOfPages(InputPartition):
 
 def plan_pages(
     settings: Settings,
-    environment: Mapping[str, str],
+    environment: Environment,
     span: Period,
     is_wanted: Callable[[Hour], bool],
 ) -> list[InputPartition]:
@@ -52,7 +52,7 @@ def plan_pages(
 
 def read_pages(
     settings: Settings,
-    environment: Mapping[str, str],
+    environment: Environment,
     columns: Columns,
     part: HourOfPages,
 ) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
 """The two readers of the data source: one read of a range, and a stream of new hours."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -20,7 +20,7 @@ from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, Expo
 from adanalytics_client.spark.columns import Columns
 from adanalytics_client.spark.exports import FileOfDay, plan_exports, read_file
 from adanalytics_client.spark.pages import HourOfPages, plan_pages, read_pages
-from adanalytics_client.spark.settings import Settings
+from adanalytics_client.spark.settings import Environment, Settings
 
 # Spark asks a stream for its latest offset up to a hundred times a second.
 _SECONDS_BETWEEN_QUESTIONS = 300.0
@@ -39,7 +39,7 @@ class Source:
 
     settings: Settings
     columns: Columns
-    environment: Callable[[], Mapping[str, str]]
+    environment: Environment
     clock: Clock
 
     def now(self) -> datetime:
@@ -53,7 +53,7 @@ class Source:
             return settings.hour in {None, hour.hour} and is_wanted(hour)
 
         plan = plan_exports if settings.via == "export" else plan_pages
-        return plan(settings, self.environment(), span, is_left)
+        return plan(settings, self.environment, span, is_left)
 
     def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition; it runs in a task."""
@@ -61,7 +61,7 @@ class Source:
             if isinstance(part, FileOfDay):
                 yield from read_file(self.settings, self.columns, part)
             elif isinstance(part, HourOfPages):
-                yield from read_pages(self.settings, self.environment(), self.columns, part)
+                yield from read_pages(self.settings, self.environment, self.columns, part)
             # Spark makes an empty partition when there are none.
         except AdAnalyticsError as error:
             error.add_note(f"The task was reading {part}.")
@@ -154,7 +154,7 @@ class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ask(self) -> Hour:
         source = self._source
-        with source.settings.client(source.environment()) as client:
+        with source.settings.client(source.environment) as client:
             listed = client.dates()
         days = [day for day in listed if self._first <= day <= self._last]
         if not days:

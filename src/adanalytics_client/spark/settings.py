@@ -1,6 +1,6 @@
 """The options of a read, checked once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
@@ -17,6 +17,9 @@ W = TypeVar("W", bound=str)
 
 Via = Literal["export", "pages"]
 """How events are read: from bulk exports, or page by page."""
+
+Environment = Callable[[], Mapping[str, str]]
+"""Returns the variables with the credential; error reports show the locals that would hold them."""
 
 # Spark writes options in this style, and does not distinguish capital letters.
 _OPTIONS = (
@@ -45,12 +48,15 @@ class Settings:
     rows_key: str | None
 
     @classmethod
-    def read(cls, options: Mapping[str, str], environment: Mapping[str, str]) -> "Settings":
+    def read(cls, options: Mapping[str, str], environment: Environment) -> "Settings":
         """Read Spark's options, and the driver's environment where they say nothing.
 
         Raises:
             ConfigurationError: naming the option that is unknown, missing or wrong.
         """
+        held = environment()
+        partner, base_url = held.get("ADANALYTICS_PARTNER"), held.get("ADANALYTICS_BASE_URL")
+        del held
         names = {name.lower(): name for name in _OPTIONS}
         if unknown := sorted(options.keys() - names.keys()):
             raise ConfigurationError(
@@ -73,8 +79,8 @@ class Settings:
             start=given["start"],
             end=given.get("end"),
             hour=_whole(given, "hour", least=0, most=23) if "hour" in given else None,
-            partner=given.get("partner", environment.get("ADANALYTICS_PARTNER")),
-            base_url=given.get("baseUrl", environment.get("ADANALYTICS_BASE_URL")),
+            partner=given.get("partner", partner),
+            base_url=given.get("baseUrl", base_url),
             via=via,
             timeout=_seconds(given, "timeout", ONE_HOUR),
             lookback=_whole(given, "lookback", least=0) if "lookback" in given else None,
@@ -86,17 +92,15 @@ class Settings:
         )
 
     @contextmanager
-    def client(
-        self, environment: Mapping[str, str], *, read: str | None = None
-    ) -> Iterator[Client]:
+    def client(self, environment: Environment, *, read: str | None = None) -> Iterator[Client]:
         """A client for one process.
 
         Args:
-            environment: holds the credential.
+            environment: returns the credential.
             read: the read whose `maxRequests` counts its requests; by default a new one.
         """
         with Client.from_env(
-            environment,
+            environment(),
             base_url=self.base_url,
             partner=self.partner,
             on_limit=self.on_limit,

@@ -57,7 +57,7 @@ class AdAnalyticsDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._settings = Settings.read(options, self.environment())
+        self._settings = Settings.read(options, self.environment)
 
     @classmethod
     def name(cls) -> str:
