@@ -6,9 +6,10 @@ JVM's start: what a test changes in `os.environ` does not reach them.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +23,26 @@ from adanalytics_server.local import LocalServer, Sample
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+StartSpark = Callable[..., "SparkSession"]
+
 # Spark 4 runs on Java 17 and 21: https://spark.apache.org/docs/latest/#downloading
 OLDEST_JAVA = 17
+# Spark's own names of secrets, and ours:
+# https://spark.apache.org/docs/latest/configuration.html#runtime-environment
+REDACTED_NAMES = "(?i)secret|password|token|access[.]?key|api[._]?key"
+# https://logging.apache.org/log4j/2.x/manual/configuration.html
+# The last logger shows at DEBUG the environment of workers, which spark.executorEnv may fill.
+LOGGING = """
+rootLogger.level = ${sys:log.level:-warn}
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = ${sys:log.file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c{1}: %m%n%ex
+logger.registration.name = org.apache.spark.sql.DataSourceRegistration
+logger.registration.level = info
+"""
 
 
 def what_is_missing() -> str | None:
@@ -60,45 +79,89 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 @pytest.fixture(scope="session")
-def spark_settings(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, str]]:
-    """The settings of all sessions, and the environment of the one JVM that they share."""
+def state_of_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of all workers; the fixture `server` empties it."""
+    return tmp_path_factory.mktemp("state_of_workers")
+
+
+@pytest.fixture(scope="session")
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which Spark finds its settings and writes its logs."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def start_spark(
+    started: LocalServer, state_of_workers: Path, spark_folder: Path, pytestconfig: pytest.Config
+) -> Iterator[StartSpark]:
+    """Starts a session in the place of the one before; a process has one JVM, and one at a time."""
     import pyspark
-
-    folder = tmp_path_factory.mktemp("spark")
-    with pytest.MonkeyPatch.context() as patch:
-        # Else workers run the python3 of PATH, which has none of our packages.
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        # Executors run elsewhere, and import the classes of the tests.
-        patch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
-        # local-cluster finds the program of its executors there.
-        patch.setenv("SPARK_HOME", str(Path(pyspark.__file__).parent))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
-        yield {
-            # Short runs: compile quickly, and take little memory.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-            "spark.driver.memory": "512m",
-            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-            "spark.local.dir": str(folder / "local"),
-            "spark.sql.python.filterPushdown.enabled": "true",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.warehouse.dir": str(folder / "warehouse"),
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.worker.dir": str(folder / "work"),
-        }
-        stop_jvm()
-
-
-def stop_jvm() -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    if (session := SparkSession.getActiveSession()) is not None:
-        session.stop()
+    from adanalytics_client.spark import AdAnalyticsDataSource
+
+    # local-cluster finds the program of its executors there, and keeps their logs in work/. Without
+    # python/lib/pyspark.zip, which is not compiled, a worker starts 1.3 s sooner.
+    home = spark_folder / "home"
+    home.mkdir()
+    for each in Path(pyspark.__file__).parent.iterdir():
+        if each.name not in {"python", "work"}:
+            (home / each.name).symlink_to(each)
+    # A file, because Spark passes settings of the program to the JVM on its command line.
+    (spark_folder / "spark-defaults.conf").write_text(
+        f"spark.executorEnv.ADANALYTICS_API_KEY {started.api_key}\n"
+        f"spark.redaction.regex {REDACTED_NAMES}\n"
+    )
+    (spark_folder / "log4j2.properties").write_text(LOGGING)
+    options = (
+        # Short runs: compile quickly, and take little memory.
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f"-Dlog4j2.configurationFile={spark_folder}/log4j2.properties -Dlog.file="
+    )
+    settings = {
+        "spark.driver.extraJavaOptions": f"{options}{spark_folder}/driver.log",
+        "spark.driver.memory": "512m",
+        # In the folder of each executor.
+        "spark.executor.extraJavaOptions": f"{options}executor.log",
+        "spark.local.dir": str(spark_folder / "local"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(spark_folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    environment = {
+        "ADANALYTICS_BASE_URL": started.url,
+        "ADANALYTICS_PARTNER": started.partner,
+        # Else workers run the python3 of PATH, which has none of our packages.
+        "PYSPARK_PYTHON": sys.executable,
+        # Executors run elsewhere, and import the classes of the tests.
+        "PYTHONPATH": str(pytestconfig.rootpath),
+        "SPARK_CONF_DIR": str(spark_folder),
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # A setting for finding errors, and the worst case for secrets.
+        "SPARK_TRACEBACK_WITH_LOCALS": "1",
+        "XDG_STATE_HOME": str(state_of_workers),
+    }
+
+    def stop() -> None:
+        if (session := SparkSession.getActiveSession()) is not None:
+            session.stop()
+
+    def start(master: str, **others: str) -> SparkSession:
+        stop()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, text in environment.items():
+                patch.setenv(name, text)
+            builder = SparkSession.builder.master(master).config(map=settings | others)
+            session = builder.getOrCreate()
+        session.dataSource.register(AdAnalyticsDataSource)
+        return session
+
+    yield start
+    stop()
     if (gateway := SparkContext._gateway) is not None:
         gateway.shutdown()
         # The JVM ends when its stdin does.
@@ -106,58 +169,42 @@ def stop_jvm() -> None:
         gateway.proc.wait(timeout=60)
 
 
-def start(settings: dict[str, str], master: str) -> "SparkSession":
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.builder.master(master).config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+@pytest.fixture(scope="module")
+def spark(start_spark: StartSpark) -> "SparkSession":
+    """A session whose two tasks are threads of the driver."""
+    return start_spark("local[2]")
 
 
 @pytest.fixture(scope="module")
-def spark(spark_settings: dict[str, str]) -> "SparkSession":
-    """A session whose two tasks are threads of the driver; the next module goes on with it."""
-    return start(spark_settings, "local[2]")
+def cluster_settings() -> dict[str, str]:
+    """Settings of `cluster` that a module adds."""
+    return {}
 
 
 @pytest.fixture(scope="module")
-def cluster(spark_settings: dict[str, str]) -> "Iterator[SparkSession]":
-    """A session with two executors, each a process with one core and 1 GiB.
-
-    A process has one Spark at a time, so this one replaces `spark` and stops after the module.
-    """
-    from pyspark.sql import SparkSession
-
-    if (session := SparkSession.getActiveSession()) is not None:
-        session.stop()
-    session = start(spark_settings, "local-cluster[2,1,1024]")
-    yield session
-    session.stop()
+def cluster(start_spark: StartSpark, cluster_settings: dict[str, str]) -> "SparkSession":
+    """A session with two executors, each a process with one core and 1 GiB."""
+    return start_spark("local-cluster[2,1,1024]", **cluster_settings)
 
 
-@pytest.fixture(scope="module")
-def reference() -> Iterator[LocalServer]:
-    """The reference server with two generated days; exports are done by its worker."""
-    sample = Sample(days=2, events_per_day=1_500, seed=7)
-    with LocalServer(sample=sample, export_inline_max=100) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def started() -> Iterator[LocalServer]:
-    """A reference server with two small days."""
+    """A reference server with two small days; the environment of the workers names it."""
     with LocalServer(sample=Sample(start=FIRST, days=2, events_per_day=300, seed=7)) as server:
         yield server
 
 
 @pytest.fixture
-def server(started: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
-    """The same, as at its start, in the variables of this process."""
-    started.reset()
+def server(
+    started: LocalServer, state_of_workers: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LocalServer]:
+    """The same in the variables of this process; afterwards it is as at its start."""
+    shutil.rmtree(state_of_workers, ignore_errors=True)
     monkeypatch.setenv("ADANALYTICS_BASE_URL", started.url)
     monkeypatch.setenv("ADANALYTICS_API_KEY", started.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)
-    return started
+    yield started
+    started.reset()
 
 
 @pytest.fixture(params=["export", "pages"])

@@ -1,0 +1,84 @@
+"""Spark with two executor processes; the journal of the reference server is the witness."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import spark_partition_id
+from tests.spark.in_process import FIRST, SECOND, asked, rows_of
+from tests.spark.on_spark import command_line_of, load, processes_of
+
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
+from adanalytics_client.spark import QuotaServer
+from adanalytics_server.local import LocalServer
+
+
+def executors_of(session: SparkSession) -> list[int]:
+    name = "CoarseGrainedExecutorBackend"
+    return [pid for pid in processes_of(session) if name in command_line_of(pid)]
+
+
+def test_the_rows_are_those_of_a_sync(
+    cluster: SparkSession, server: LocalServer, via: dict[str, object], tmp_path: Path
+) -> None:
+    with Client.from_env() as client:
+        Dataset(tmp_path / "events").sync(client, FIRST, SECOND)
+    synced = ds.dataset(tmp_path / "events" / "data").to_table()
+    found = load(cluster, via).toArrow()
+    assert rows_of(found) == rows_of(synced)
+    assert found.num_rows == 600
+
+
+def test_each_hour_is_a_partition_and_a_request(
+    cluster: SparkSession, server: LocalServer, pages: dict[str, object]
+) -> None:
+    columns = ("event_date", "event_hour", spark_partition_id())
+    rows = load(cluster, {"hour": 3, **pages}).select(*columns).collect()
+    assert {tuple(row) for row in rows} == {(FIRST, 3, 0), (SECOND, 3, 1)}
+    queries = [dict(each.query) for each in server.journal.entries() if each.query]
+    assert sorted((each["start_date"], each["hour"]) for each in queries) == [
+        (str(FIRST), "3"),
+        (str(SECOND), "3"),
+    ]
+
+
+def test_a_killed_executor_gives_no_event_twice(
+    cluster: SparkSession, server: LocalServer, pages: dict[str, object]
+) -> None:
+    with Client.from_env() as client:
+        expected = sorted(str(event.event_id) for event in client.events(FIRST, SECOND))
+    server.journal.clear()
+    server.faults.add("latency 3600s on events after 10 twice")
+
+    def read() -> list[str]:
+        return [row.event_id for row in load(cluster, pages).select("event_id").collect()]
+
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read)
+        # Then each executor waits with its only task.
+        while server.faults.counts()[0].struck < 2:
+            assert not wait([reading], timeout=0.1).done
+        victim, _ = executors_of(cluster)
+        os.kill(victim, signal.SIGKILL)
+        server.faults.clear()
+        assert sorted(reading.result()) == expected
+    assert victim not in executors_of(cluster)
+    # The task of the killed executor ran again.
+    assert asked(server).count("events") == 48 + 1
+
+
+def test_the_quota_holds_for_all_executors_and_repeated_tasks(
+    cluster: SparkSession, server: LocalServer
+) -> None:
+    with QuotaServer.from_env(limit=20) as quota:
+        pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
+        with pytest.raises(PythonException, match="QuotaExceeded") as caught:
+            load(cluster, {"onLimit": "raise", **pages}).count()
+    assert "resuming at" in str(caught.value)
+    assert len(asked(server)) == 20
