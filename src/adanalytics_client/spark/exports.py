@@ -69,7 +69,7 @@ def plan_exports(
     """Order and await an export of each wanted day that has data, and list their files.
 
     It costs two requests, and for each day an order and the questions whether it is done. An export
-    that an earlier action ordered serves again while the summary of its day is unchanged.
+    that an earlier read ordered serves again while the summary of its day is unchanged.
 
     Raises:
         ExportError: when an export fails, or is not done in time.

@@ -1,4 +1,4 @@
-"""Exports that later actions use again, because Spark reads a source anew for each action."""
+"""Exports that later reads use again, because Spark plans each `load()` anew."""
 
 import hashlib
 import os
