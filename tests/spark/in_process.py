@@ -1,16 +1,22 @@
 """Steps of tests that call the data source in this process."""
 
+import json
 import pickle
 from collections.abc import Iterable, Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from click.testing import CliRunner
 
+from adanalytics_cli.main import cli
 from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
 """The days of the fixture `server`."""
+
+Row = dict[str, Any]
 
 
 def as_spark_passes(options: Mapping[str, object]) -> dict[str, str]:
@@ -26,7 +32,7 @@ def table_of(reader: Any, parts: Iterable[Any]) -> pa.Table:
     )
 
 
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+def rows_of(table: pa.Table) -> list[Row]:
     return sorted(table.to_pylist(), key=lambda row: row["event_id"])
 
 
@@ -37,3 +43,12 @@ def hours_of(table: pa.Table) -> set[tuple[date, int]]:
 def asked(server: LocalServer) -> list[str]:
     """The last part of each path that was requested."""
     return [entry.path.rpartition("/")[2] for entry in server.journal.entries()]
+
+
+def load(server: LocalServer, rows: list[Row], folder: Path) -> None:
+    """Load events in the place of what their hours had."""
+    file = folder / "load.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["server", "load", str(file), "--partner", server.partner, "--replace-hours", "--data"]
+    loaded = CliRunner().invoke(cli, [*words, str(server.settings.data)])
+    assert loaded.exit_code == 0, loaded.stderr

@@ -2,11 +2,13 @@
 
 import json
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, hours_of, rows_of
+from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, hours_of, load, rows_of
 
 from adanalytics_client import Client, ConfigurationError
 from adanalytics_client.spark import AdAnalyticsDataSource
@@ -142,6 +144,26 @@ def test_the_lookback_reads_a_day_that_is_listed_late(
     server.faults.clear()
     stream.clock.advance(HOUR.total_seconds())
     assert names_of(stream.read(offset, stream.latest(offset)))[0] == "2026-01-15T21"
+
+
+def test_a_batch_has_events_that_the_summary_leaves_out(
+    via: dict[str, object], server: LocalServer, tmp_path: Path
+) -> None:
+    stream = Stream(**via)
+    stream.read("2026-01-15T00", "2026-01-15T05")
+    with Client.from_env() as client:
+        rows = list(client.events(FIRST, hour=5).rows())
+    late = {**rows[0], "event_id": str(uuid4()), "is_filtered": True}
+    load(server, [*rows, late], tmp_path)
+    batch = pa.Table.from_batches(stream.read("2026-01-15T05", "2026-01-15T06"))
+    assert late["event_id"] in batch["event_id"].to_pylist()
+
+
+def test_a_repeated_batch_uses_its_exports_again(server: LocalServer) -> None:
+    for orders in (1, 0):
+        server.journal.clear()
+        Stream().read("2026-01-15T00", "2026-01-15T05")
+        assert asked(server).count("bulk-export") == orders
 
 
 def test_a_stream_needs_a_lookback() -> None:

@@ -1,6 +1,5 @@
 """Queries on Spark that follow the stream into partitioned Parquet, stop, and start again."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
@@ -8,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.in_process import FIRST, SECOND, as_spark_passes, asked, rows_of
+from tests.spark.in_process import FIRST, SECOND, Row, as_spark_passes, asked, load, rows_of
 
-from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer
@@ -21,8 +18,6 @@ from adanalytics_server.local import LocalServer
 MIDNIGHT = datetime.combine(FIRST, time(), UTC)
 HOUR = timedelta(hours=1)
 KEYS = ("event_date", "event_hour")
-
-Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +35,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
         monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
         monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
         yield server
-
-
-def load(server: LocalServer, rows: list[Row], folder: Path) -> None:
-    """Load events in the place of what their hours had."""
-    file = folder / "load.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["server", "load", str(file), "--partner", server.partner, "--replace-hours", "--data"]
-    loaded = CliRunner().invoke(cli, [*words, str(server.settings.data)])
-    assert loaded.exit_code == 0, loaded.stderr
 
 
 def between(rows: list[Row], first: datetime, end: datetime) -> list[Row]:

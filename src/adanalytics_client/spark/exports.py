@@ -65,11 +65,13 @@ def plan_exports(
     environment: Environment,
     span: Period,
     is_wanted: Callable[[Hour], bool],
+    batch: str,
 ) -> list[InputPartition]:
     """Order and await an export of each wanted day that has data, and list their files.
 
     It costs two requests, and for each day an order and the questions whether it is done. An export
-    that an earlier read ordered serves again while the summary of its day is unchanged.
+    that an earlier read ordered serves again while the summary of its day is unchanged. Each batch
+    of a stream orders its own, because nothing would read an event again that was missing.
 
     Raises:
         ExportError: when an export fails, or is not done in time.
@@ -77,7 +79,7 @@ def plan_exports(
     """
     parts: list[InputPartition] = []
     with settings.client(environment) as client:
-        kept, ordered = KeptExports(client), []
+        kept, ordered = KeptExports(client, batch), []
         # All are ordered before the first is awaited, so that the service prepares them together.
         for state in ServiceDays(client, span, ()).days.values():
             if hours := tuple(each.hour for each in hours_of(state.day) if is_wanted(each)):

@@ -21,12 +21,17 @@ class KeptExports:
 
     Only the user can read the files, because an address may be signed. An export whose responses
     state no `expires_at` is not kept.
+
+    Args:
+        client: the client that orders them.
+        batch: the batch of a stream that they serve. A summary leaves out filtered events, so it
+            does not show that an export has all events of the hours since.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, batch: str) -> None:
         state = state_folder(os.environ)
         self._folder = state and state / "exports"
-        self._client = client
+        self._client, self._batch = client, batch
         self._session = client._session  # noqa: SLF001  # the state of the same client
 
     def find(self, day: DayState) -> ExportJob | None:
@@ -53,7 +58,7 @@ class KeptExports:
     def _path(self, day: DayState) -> Path | None:
         config = self._session.config
         # The name of the quota stands for the service and the credential.
-        name = f"{config.quota_name} {config.partner} {day.day} {day.fingerprint}"
+        name = f"{config.quota_name} {config.partner} {day.day} {day.fingerprint} {self._batch}"
         digest = hashlib.sha256(name.encode()).hexdigest()
         return self._folder and self._folder / f"{digest[:32]}.json"
 

@@ -45,15 +45,24 @@ class Source:
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.time(), tz=UTC)
 
-    def plan(self, span: Period, is_wanted: Callable[[Hour], bool]) -> list[InputPartition]:
-        """List the partitions of the wanted hours; it runs on the driver, and sends requests."""
+    def plan(
+        self, span: Period, is_wanted: Callable[[Hour], bool], *, batch: str = ""
+    ) -> list[InputPartition]:
+        """List the partitions of the wanted hours; it runs on the driver, and sends requests.
+
+        Args:
+            span: the days.
+            is_wanted: whether to read an hour.
+            batch: names the batch of a stream.
+        """
         settings = self.settings
 
         def is_left(hour: Hour) -> bool:
             return settings.hour in {None, hour.hour} and is_wanted(hour)
 
-        plan = plan_exports if settings.via == "export" else plan_pages
-        return plan(settings, self.environment, span, is_left)
+        if settings.via == "export":
+            return plan_exports(settings, self.environment, span, is_left, batch)
+        return plan_pages(settings, self.environment, span, is_left)
 
     def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition; it runs in a task."""
@@ -146,7 +155,7 @@ class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         first = max(_hour_of(begin.start - self._lookback), Hour(self._first, 0))
         span = Period(first.day, _hour_of(stop.start - timedelta(hours=1)).day)
-        return self._source.plan(span, lambda hour: first <= hour < stop)
+        return self._source.plan(span, lambda hour: first <= hour < stop, batch=str(stop))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""
