@@ -2,11 +2,15 @@
 
 import os
 import signal
+import subprocess
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
+from pyspark import TaskContext
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
@@ -15,8 +19,42 @@ from tests.spark.on_spark import command_line_of, load, processes_of
 
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.spark import QuotaServer
+from adanalytics_client.spark import AdAnalyticsDataSource, QuotaServer
 from adanalytics_server.local import LocalServer
+
+
+@pytest.fixture(scope="module")
+def cluster_settings() -> dict[str, str]:
+    return {"spark.speculation": "true"}
+
+
+@pytest.fixture
+def other_host(cluster: SparkSession, spark_folder: Path, tmp_path: Path) -> Iterator[None]:
+    """One more executor, on a host of its own: Spark repeats no slow task on the same host."""
+    backend = cluster.sparkContext._jsc.sc().schedulerBackend()
+    masters = backend.getClass().getDeclaredField("masters")
+    masters.setAccessible(True)
+    (master,) = masters.get(backend)
+    jvm = cluster.sparkContext._gateway.proc.pid
+    environment = Path(f"/proc/{jvm}/environ").read_text().split("\0")
+    worker = subprocess.Popen(
+        [
+            spark_folder / "home" / "bin" / "spark-class",
+            *("org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.2"),
+            *("--cores", "1", "--memory", "1g", "--work-dir", tmp_path),
+        ],
+        env=dict(each.split("=", 1) for each in environment if each),
+    )
+    try:
+        # With the driver.
+        while len(cluster.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 4:
+            with suppress(subprocess.TimeoutExpired):
+                worker.wait(timeout=0.1)
+            assert worker.returncode is None
+        yield
+    finally:
+        worker.terminate()
+        worker.wait(timeout=60)
 
 
 def executors_of(session: SparkSession) -> list[int]:
@@ -82,3 +120,31 @@ def test_the_quota_holds_for_all_executors_and_repeated_tasks(
             load(cluster, {"onLimit": "raise", **pages}).count()
     assert "resuming at" in str(caught.value)
     assert len(asked(server)) == 20
+
+
+def test_a_speculative_task_counts_in_the_quota_and_gives_no_event_twice(
+    cluster: SparkSession, server: LocalServer, other_host: None, tmp_path: Path
+) -> None:
+    attempts = tmp_path / "attempts"
+    attempts.mkdir()
+
+    class Noted(AdAnalyticsDataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "noted"
+
+        def environment(self) -> Mapping[str, str]:
+            if task := TaskContext.get():
+                (attempts / f"{task.partitionId()}-{task.attemptNumber()}").touch()
+            return os.environ
+
+    cluster.dataSource.register(Noted)
+    server.faults.add("latency 3600s on events after 40 once")
+    with QuotaServer.from_env(limit=50) as quota:
+        pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 50}
+        rows = load(cluster, pages, source="noted").select("event_id").collect()
+    # The first attempt still waits for its response.
+    assert sorted(each.name[-1] for each in attempts.iterdir()) == ["0"] * 48 + ["1"]
+    assert len({row.event_id for row in rows}) == len(rows) == 600
+    # With the one for the dates, that is the limit.
+    assert server.faults.counts()[0].matched == 49
