@@ -114,11 +114,8 @@ def start_spark(
         f"spark.redaction.regex {REDACTED_NAMES}\n"
     )
     (spark_folder / "log4j2.properties").write_text(LOGGING)
-    options = (
-        # Short runs: compile quickly, and take little memory.
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        f"-Dlog4j2.configurationFile={spark_folder}/log4j2.properties -Dlog.file="
-    )
+    # Short runs: compile quickly, and take little memory.
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog.file="
     settings = {
         "spark.driver.extraJavaOptions": f"{options}{spark_folder}/driver.log",
         "spark.driver.memory": "512m",

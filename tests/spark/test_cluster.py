@@ -36,14 +36,16 @@ def other_host(cluster: SparkSession, spark_folder: Path, tmp_path: Path) -> Ite
     masters.setAccessible(True)
     (master,) = masters.get(backend)
     jvm = cluster.sparkContext._gateway.proc.pid
-    environment = Path(f"/proc/{jvm}/environ").read_text().split("\0")
+    environment = dict(
+        each.split("=", 1) for each in Path(f"/proc/{jvm}/environ").read_text().split("\0") if each
+    )
     worker = subprocess.Popen(
         [
             spark_folder / "home" / "bin" / "spark-class",
             *("org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.2"),
             *("--cores", "1", "--memory", "1g", "--work-dir", tmp_path),
         ],
-        env=dict(each.split("=", 1) for each in environment if each),
+        env=environment | {"SPARK_DAEMON_JAVA_OPTS": f"-Dlog.file={tmp_path}/worker.log"},
     )
     try:
         # With the driver.
@@ -140,11 +142,14 @@ def test_a_speculative_task_counts_in_the_quota_and_gives_no_event_twice(
 
     cluster.dataSource.register(Noted)
     server.faults.add("latency 3600s on events after 40 once")
-    with QuotaServer.from_env(limit=50) as quota:
-        pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 50}
+    with QuotaServer.from_env(limit=100) as quota:
+        pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
         rows = load(cluster, pages, source="noted").select("event_id").collect()
-    # The first attempt still waits for its response.
-    assert sorted(each.name[-1] for each in attempts.iterdir()) == ["0"] * 48 + ["1"]
     assert len({row.event_id for row in rows}) == len(rows) == 600
-    # With the one for the dates, that is the limit.
-    assert server.faults.counts()[0].matched == 49
+    # The first attempt of one task still waits for its response. On a busy machine Spark may repeat
+    # others, too, and end them after they leased a request.
+    assert any(each.name.endswith("-1") for each in attempts.iterdir())
+    with Client.from_env(limit=100) as client:
+        leased = 100 - (client.quota.remaining or 0)
+    sent_for_dates = 1
+    assert 48 + 1 <= server.faults.counts()[0].matched <= leased - sent_for_dates
