@@ -19,7 +19,10 @@ Via = Literal["export", "pages"]
 """How events are read: from bulk exports, or page by page."""
 
 Environment = Callable[[], Mapping[str, str]]
-"""Returns the variables with the credential; error reports show the locals that would hold them."""
+"""Returns the variables, with the credential.
+
+Keep no local variable of it: error reports show local variables.
+"""
 
 # Spark writes options in this style, and does not distinguish capital letters.
 _OPTIONS = (

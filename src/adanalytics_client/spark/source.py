@@ -33,7 +33,7 @@ class AdAnalyticsDataSource(DataSource):
         - `baseUrl`: the service; by default `ADANALYTICS_BASE_URL`.
         - `via`: `export` (the default) orders a bulk export for each day, and each of its files is
           a partition; `pages` requests hours, and each is a partition.
-        - `timeout`: the most seconds to wait for an export; by default 3600.
+        - `timeout`: the most seconds to wait for an export; by default 3600. Of `via=export`.
         - `quotaServer`: the address of a `QuotaServer`; needed by `via=pages`.
         - `maxRequests`: the most requests of one `load()`, with all its actions and repeated tasks,
           or of one batch of a stream; needed by `via=pages`.
@@ -42,7 +42,7 @@ class AdAnalyticsDataSource(DataSource):
         - `maxWait`: seconds; a longer wait for requests raises instead. By default 7200.
         - `rowsKey`: as `rows_key` of `Client.events`; of `via=pages`.
         - `lookback`: hours before its new ones that each batch of a stream reads again; a stream
-          needs it.
+          needs it, and only a stream uses it.
 
     Raises:
         ConfigurationError: naming the option that is unknown, missing or wrong.
