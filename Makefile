@@ -8,6 +8,8 @@ SPARK_STAMP := $(VENV)/.installed-spark
 EXAMPLES_STAMP := $(VENV)/.installed-examples
 AIRFLOW := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW)/.installed
+# Into .venv, by uv if it is installed.
+INSTALL := $(if $(shell command -v uv 2>/dev/null),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
 
@@ -48,18 +50,14 @@ java-17:
 
 # Not part of install, because PySpark takes 490 MB and deltalake 140.
 $(SPARK_STAMP): $(STAMP)
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[spark]' --group spark; \
-	else $(BIN)/python -m pip install --quiet --editable '.[spark]' --group spark; fi
+	@$(INSTALL) --editable '.[spark]' --group spark
 	@touch $@
 
 test-examples: $(EXAMPLES_STAMP) $(AIRFLOW_STAMP)  ## run all examples, also with dask, dlt and Airflow
 	@$(BIN)/python -m pytest -n 2 tests/test_examples.py
 
 $(EXAMPLES_STAMP): $(STAMP)
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --group examples; \
-	else $(BIN)/python -m pip install --quiet --group examples; fi
+	@$(INSTALL) --group examples
 	@touch $@
 
 # An environment of its own, because Airflow allows only an older fastapi.
@@ -114,8 +112,7 @@ types: $(STAMP)  ## check the types strictly
 	@$(BIN)/mypy
 
 docs: $(STAMP)  ## build the documentation; a warning is an error
-	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python --group docs; \
-	else $(BIN)/python -m pip install --quiet --group docs; fi
+	@$(INSTALL) --group docs
 	@$(BIN)/mkdocs build --strict --quiet
 
 docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
