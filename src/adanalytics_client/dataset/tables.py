@@ -4,6 +4,7 @@ import threading
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal
+from gzip import GzipFile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.totals import COLUMN_OF_TYPE, Totals
 from adanalytics_client.encoding import json_text, utf8
@@ -58,14 +60,20 @@ class EventTables:
         texts = pa.array(body.decode().split("\n")[:-1], pa.string())
         return table.append_column(TEXT, texts)
 
-    def from_csv(self, source: Path | BinaryIO) -> Iterator[Table]:
+    def from_csv(self, source: Path | BinaryIO | GzipFile) -> Iterator[Table]:
         """Read a CSV file with a header, in its order, in the memory of a few blocks.
 
-        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text.
+        An empty cell is null, and so is a whole column that the file lacks; "" is an empty text. A
+        file may be compressed with gzip, as some services send it unasked.
 
         Raises:
-            ProtocolError: for a cell that its column cannot hold exactly.
+            ProtocolError: for a cell that its column cannot hold exactly, and for events without
+                any known column.
         """
+        if isinstance(source, Path) and _is_gzip(source):
+            with GzipFile(source) as unpacked:
+                yield from self.from_csv(unpacked)
+            return
         types = {field.name: field.type for field in self.schema} | {_PAIRS: pa.string()}
         options = csv.ConvertOptions(
             column_types=types,
@@ -85,6 +93,11 @@ class EventTables:
                 convert_options=options,
             )
             for batch in reader:
+                if batch.num_rows and all(each.null_count == len(each) for each in batch.columns):
+                    raise ProtocolError(
+                        "The file of events has none of the documented columns. Its first line "
+                        f"must name columns such as {', '.join(self.schema.names[:3])}."
+                    )
                 yield self._with_pairs(pa.Table.from_batches([batch]))
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
@@ -102,6 +115,11 @@ class EventTables:
             ) from None
         column = pa.chunked_array(pairs, field.type)
         return table.set_column(table.schema.get_field_index(_PAIRS), field, column)
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
 
 
 def totals_of(table: Table) -> Totals | None:

@@ -1,0 +1,66 @@
+"""Files of exports that the reference server does not make, from a service of the test's own."""
+
+import gzip
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+from pytest_httpserver import HTTPServer
+from tests.spark.in_process import FIRST, as_spark_passes, table_of
+
+from adanalytics_client import ProtocolError
+from adanalytics_client.spark import AdAnalyticsDataSource
+
+HEADER = "event_id,event_date,event_hour,os,revenue,key_values\n"
+ROWS = (
+    'a,2026-01-15,3,ios,0.000000001,"{""k"":""v""}"\n',
+    "b,2026-01-15,4,,-1.500000000,{}\n",
+)
+
+Read = Callable[[bytes], pa.Table]
+
+
+@pytest.fixture
+def read(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Reads the day of a service whose export is this file."""
+
+    def read_file(content: bytes) -> pa.Table:
+        paths = "/api/partners/acme/ad-analytics"
+        answers: dict[str, object] = {
+            "dates": {"dates": [str(FIRST)]},
+            "summary": {"summary": [{"date": str(FIRST), "impressions": 2}]},
+            "bulk-export": {"status": "completed", "download_url": httpserver.url_for("/day")},
+        }
+        for name, answer in answers.items():
+            httpserver.expect_request(f"{paths}/{name}").respond_with_json(answer)
+        httpserver.expect_request("/day").respond_with_data(content, content_type="text/csv")
+        options = {"baseUrl": httpserver.url_for("/"), "partner": "acme", "start": FIRST}
+        monkeypatch.setenv("ADANALYTICS_API_KEY", "a-key")
+        source = AdAnalyticsDataSource(as_spark_passes(options))
+        reader = source.reader(source.schema())
+        return table_of(reader, reader.partitions())
+
+    return read_file
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "".join((HEADER, *ROWS)).encode(),
+        gzip.compress("".join((HEADER, *ROWS)).encode()),
+        b"".join(gzip.compress(line.encode()) for line in (HEADER, *ROWS)),
+    ],
+    ids=["plain", "gzip", "gzip of several members"],
+)
+def test_a_file_may_be_compressed_unasked(content: bytes, read: Read) -> None:
+    table = read(content)
+    assert table["event_id"].to_pylist() == ["a", "b"]
+    assert [str(each) for each in table["revenue"].to_pylist()] == ["1E-9", "-1.500000000"]
+
+
+@pytest.mark.parametrize(
+    "content", ["eventId,eventDate\na,2026-01-15\n", "event_id;os\na;ios\n", ROWS[0] * 2]
+)
+def test_a_file_without_a_known_column_is_refused(content: str, read: Read) -> None:
+    with pytest.raises(ProtocolError, match="none of the documented columns"):
+        read(content.encode())
