@@ -37,7 +37,7 @@ from adanalytics_client.spark.quota import with_leases
 
 PAGES = """
 address, read, most = sys.argv[1:]
-client = with_leases(Client.from_env(), address, read=read, most=int(most))
+client = with_leases(Client.from_env(), address, read_id=read, max_requests=int(most))
 try:
     for page in client.events("2026-01-15", per_page=1, concurrency=1).pages():
         print("page", flush=True)
@@ -50,7 +50,7 @@ url, address, requests = sys.argv[1:]
 told = Told()
 told.begin()
 client = Client.from_env(base_url=url, max_wait=1e9, retry=RetryPolicy(budget=1e9), clock=told)
-client = with_leases(client, address, read="all", most=1000)
+client = with_leases(client, address, read_id="all", max_requests=1000)
 for _ in range(int(requests)):
     client.dates()
 """
@@ -82,7 +82,7 @@ def serve(service: LocalServer, opened: list[Client | QuotaServer]) -> Callable[
     """Start a quota server for the service."""
 
     def started(**options: Any) -> QuotaServer:
-        server = QuotaServer.from_env(environment_of(service), **options)
+        server = QuotaServer(Client.from_env(environment_of(service), **options))
         opened.append(server)
         return server
 
@@ -96,7 +96,7 @@ def lease(service: LocalServer, opened: list[Client | QuotaServer]) -> Lease:
     def leased(server: QuotaServer, read: str = "r", most: int = 100, **options: Any) -> Client:
         client = Client.from_env(environment_of(service), **options)
         opened.append(client)
-        return with_leases(client, server.address, read=read, most=most)
+        return with_leases(client, server.address, read_id=read, max_requests=most)
 
     return leased
 
@@ -179,7 +179,7 @@ def test_processes_never_pass_the_limit_in_any_hour(
         clock = MovableClock.of(service)
         environment = environment_of(service)
         program = IMPORTS + TOLD + HOURS
-        with QuotaServer.from_env(environment, limit=7, clock=clock) as server:
+        with QuotaServer(Client.from_env(environment, limit=7, clock=clock)) as server:
             command = [sys.executable, "-c", program, service.url, server.address, "12"]
             state = {"XDG_STATE_HOME": str(tmp_path / "executors")}
             workers = [Worker.start(command, environment | state) for _ in range(3)]
@@ -243,11 +243,8 @@ def test_a_task_that_may_not_wait_says_when_to_go_on(
     assert len(service.journal.entries()) == 1
 
 
-def test_each_task_logs_why_it_waits(
-    service: LocalServer,
-    serve: Callable[..., QuotaServer],
-    lease: Lease,
-    caplog: pytest.LogCaptureFixture,
+def test_a_wait_is_news_in_each_task(
+    service: LocalServer, serve: Callable[..., QuotaServer], lease: Lease
 ) -> None:
     clock = MovableClock.of(service)
     server = serve(limit=1, clock=clock)
@@ -280,11 +277,11 @@ def test_what_the_service_states_counts_for_all_tasks(dialect: str) -> None:
         environment = environment_of(service)
         with (
             Client.from_env(environment) as client,
-            QuotaServer.from_env(environment, limit=1000) as server,
+            QuotaServer(Client.from_env(environment, limit=1000)) as server,
         ):
             for read in ("one", "other"):
-                with_leases(client, server.address, read=read, most=9).dates()
-            leased = with_leases(client, server.address, read="another", most=9)
+                with_leases(client, server.address, read_id=read, max_requests=9).dates()
+            leased = with_leases(client, server.address, read_id="another", max_requests=9)
             assert leased.quota.remaining == 3
 
 
@@ -308,7 +305,7 @@ def test_another_credential_or_service_gets_nothing(
     server = serve(limit=1)
     other = environment_of(service) | {change: "https://other.example"}
     with Client.from_env(other) as client:
-        leased = with_leases(client, server.address, read="one", most=9)
+        leased = with_leases(client, server.address, read_id="one", max_requests=9)
         with pytest.raises(errors.ConfigurationError, match="refused the credential") as caught:
             leased.dates()
     assert server.address in str(caught.value)
@@ -323,11 +320,14 @@ def test_a_login_is_a_credential_too(service: LocalServer) -> None:
         "ADANALYTICS_EMAIL": service.email,
         "ADANALYTICS_PASSWORD": service.password,
     }
-    with QuotaServer.from_env(environment) as server, Client.from_env(environment) as client:
-        with_leases(client, server.address, read="one", most=9).dates()
+    with (
+        QuotaServer(Client.from_env(environment)) as server,
+        Client.from_env(environment) as client,
+    ):
+        with_leases(client, server.address, read_id="one", max_requests=9).dates()
         wrong = Client.from_env(environment | {"ADANALYTICS_PASSWORD": "wrong-password"})
         with wrong, pytest.raises(errors.ConfigurationError, match="refused the credential"):
-            with_leases(wrong, server.address, read="one", most=9).quota  # noqa: B018
+            with_leases(wrong, server.address, read_id="one", max_requests=9).quota  # noqa: B018
 
 
 def test_a_closed_server_leases_nothing(
@@ -363,7 +363,7 @@ def test_a_page_is_not_lost_when_the_server_closes_meanwhile(
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:x", "", "127.0.0.1:99999"])
 def test_a_wrong_address_is_an_error(service: LocalServer, address: str) -> None:
     with Client.from_env(environment_of(service)) as client:
-        leased = with_leases(client, address, read="one", most=9)
+        leased = with_leases(client, address, read_id="one", max_requests=9)
         with pytest.raises(errors.TransportError, match=r"^The quota server at "):
             leased.dates()
     assert service.journal.entries() == []
@@ -371,7 +371,9 @@ def test_a_wrong_address_is_an_error(service: LocalServer, address: str) -> None
 
 def test_another_server_at_the_address_is_an_error(service: LocalServer) -> None:
     with Client.from_env(environment_of(service)) as client:
-        leased = with_leases(client, service.url.removeprefix("http://"), read="one", most=9)
+        leased = with_leases(
+            client, service.url.removeprefix("http://"), read_id="one", max_requests=9
+        )
         with pytest.raises(errors.TransportError, match=r"\(status 404: "):
             leased.dates()
 
@@ -444,7 +446,7 @@ def test_the_token_and_the_key_are_shown_nowhere(
     server.close()
     other = environment_of(service) | {"ADANALYTICS_API_KEY": "another-key"}
     with Client.from_env(other) as stranger, serve() as again:
-        strange = with_leases(stranger, again.address, read="one", most=1)
+        strange = with_leases(stranger, again.address, read_id="one", max_requests=1)
         for each in (client, strange):
             with pytest.raises(errors.AdAnalyticsError) as caught:
                 each.dates()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.in_process import FIRST
 
+from adanalytics_client import Client
 from adanalytics_client.spark import QuotaServer
 from adanalytics_server.local import LocalServer, Sample
 
@@ -205,17 +206,14 @@ def server(
 
 
 @pytest.fixture(params=["export", "pages"])
-def via(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[dict[str, object]]:
+def via(request: pytest.FixtureRequest, server: LocalServer) -> dict[str, object]:
     """The options of each way to read."""
-    if request.param == "export":
-        yield {}
-    else:
-        with QuotaServer.from_env() as quota:
-            yield {"via": "pages", "maxRequests": 100, "quotaServer": quota.address}
+    pages: dict[str, object] = {}
+    return request.getfixturevalue("pages") if request.param == "pages" else pages
 
 
 @pytest.fixture
 def pages(server: LocalServer) -> Iterator[dict[str, object]]:
     """The options to read by pages."""
-    with QuotaServer.from_env() as quota:
+    with QuotaServer(Client.from_env()) as quota:
         yield {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}

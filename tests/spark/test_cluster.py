@@ -116,7 +116,7 @@ def test_a_killed_executor_gives_no_event_twice(
 def test_the_quota_holds_for_all_executors_and_repeated_tasks(
     cluster: SparkSession, server: LocalServer
 ) -> None:
-    with QuotaServer.from_env(limit=20) as quota:
+    with QuotaServer(Client.from_env(limit=20)) as quota:
         pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
         with pytest.raises(PythonException, match="QuotaExceeded") as caught:
             load(cluster, {"onLimit": "raise", **pages}).count()
@@ -142,7 +142,7 @@ def test_a_speculative_task_counts_in_the_quota_and_gives_no_event_twice(
 
     cluster.dataSource.register(Noted)
     server.faults.add("latency 3600s on events after 40 once")
-    with QuotaServer.from_env(limit=100) as quota:
+    with QuotaServer(Client.from_env(limit=100)) as quota:
         pages = {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}
         rows = load(cluster, pages, source="noted").select("event_id").collect()
     assert len({row.event_id for row in rows}) == len(rows) == 600

@@ -4,12 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 from tests.test_docs import SPARK_PAGE, code_of
 
-from adanalytics_server.local import LocalServer, Sample
+from adanalytics_server.local import LocalServer
 
 SETTINGS = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -45,29 +44,21 @@ assert os.environ["ADANALYTICS_API_KEY"] not in shown
 """
 
 
-def test_the_page_and_the_docstrings_run(tmp_path: Path) -> None:
+def test_the_page_and_the_docstrings_run(server: LocalServer, tmp_path: Path) -> None:
     (settings,) = SETTINGS.findall(SPARK_PAGE.read_text())
     program = tmp_path / "program.py"
     program.write_text("\n".join([*code_of(SPARK_PAGE, tests=False), EXAMPLES, WEB_UI]))
-    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
-    with LocalServer(sample=sample) as server:
-        settings += f"spark.executorEnv.ADANALYTICS_API_KEY {server.api_key}\n"
-        (tmp_path / "spark-defaults.conf").write_text(settings + QUICK)
-        environment = {
-            **os.environ,
-            "ADANALYTICS_BASE_URL": server.url,
-            "ADANALYTICS_API_KEY": server.api_key,
-            "ADANALYTICS_PARTNER": server.partner,
-            "SPARK_CONF_DIR": str(tmp_path),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
-        environment.pop("PYSPARK_PYTHON", None)
-        done = subprocess.run(
-            [sys.executable, str(program)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    settings += f"spark.executorEnv.ADANALYTICS_API_KEY {server.api_key}\n"
+    (tmp_path / "spark-defaults.conf").write_text(settings + QUICK)
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYSPARK_PYTHON", None)
+    done = subprocess.run(
+        [sys.executable, program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from traceback import TracebackException
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -21,6 +22,7 @@ from tests.spark.in_process import (
     as_spark_passes,
     asked,
     hours_of,
+    load,
     rows_of,
     table_of,
 )
@@ -29,9 +31,11 @@ from adanalytics_client import (
     AdAnalyticsError,
     Client,
     ConfigurationError,
+    ExportError,
     ExportExpired,
     PermissionDenied,
     QuotaExceeded,
+    RateLimited,
 )
 from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer
@@ -111,12 +115,15 @@ def test_a_schema_chooses_columns_and_the_width_of_money(via: dict[str, object])
         (StructField("event_hour", StringType()), "is bigint, not string"),
         (StructField("revnue", StringType()), "no column revnue"),
         (StructField("os", StringType(), nullable=False), "must be nullable"),
+        (None, "no column"),
     ],
-    ids=["money", "hour", "unknown", "never null"],
+    ids=["money", "hour", "unknown", "never null", "none"],
 )
-def test_a_schema_that_events_do_not_have_is_refused(field: StructField, problem: str) -> None:
+def test_a_schema_that_events_do_not_have_is_refused(
+    field: StructField | None, problem: str
+) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        source_of(start=FIRST).reader(StructType([field]))
+        source_of(start=FIRST).reader(StructType([field] if field else []))
     assert problem in str(caught.value)
 
 
@@ -249,6 +256,40 @@ def test_a_later_action_uses_the_exports_of_an_earlier_one(server: LocalServer) 
     assert "bulk-export" not in asked(server)
 
 
+def test_an_export_that_nothing_shows_to_be_current_is_not_kept(
+    server: LocalServer, tmp_path: Path
+) -> None:
+    """The summary leaves out filtered events, so a day of them has no row."""
+    with Client.from_env() as client:
+        (row,) = client.events(FIRST, max_events=1).rows()
+    third = {"event_time": "2026-01-20T05:00:00Z", "is_filtered": True, "event_id": str(uuid4())}
+    old = {name: each for name, each in row.items() if not name.startswith(("event_", "received"))}
+    load(server, [{**old, **third, "event_type": "click"}], tmp_path)
+    for _ in range(2):
+        server.journal.clear()
+        assert read(reader_of(start="2026-01-20")).num_rows == 1
+        assert asked(server).count("bulk-export") == 1
+
+
+def test_a_state_folder_that_cannot_be_written_is_only_reported(
+    server: LocalServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert read(reader_of(**DAYS)).num_rows == 600
+    assert "The export of 2026-01-15 cannot be kept" in caplog.text
+
+
+def test_an_export_that_fails_names_its_day(server: LocalServer) -> None:
+    server.faults.add("failed export")
+    with pytest.raises(ExportError) as caught:
+        reader_of(**DAYS).partitions()
+    assert caught.value.__notes__ == ["It concerns the export of 2026-01-15."]
+
+
 def test_only_the_user_can_read_kept_exports(server: LocalServer) -> None:
     reader_of(**DAYS).partitions()
     assert [path.stat().st_mode & 0o777 for path in kept_files()] == [0o600, 0o600]
@@ -274,8 +315,25 @@ def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServe
         list(reader.read(part))
     where, cure = caught.value.__notes__
     assert where == "The task was reading 2026-01-15."
-    assert "call load() again" in cure
+    assert "Call load() again" in cure
     assert asked(server).count("bulk-export") == 1
+
+
+def test_an_address_that_needs_a_credential_is_refused(server: LocalServer) -> None:
+    reader = reader_of(start=FIRST)
+    (part,) = reader.partitions()
+    server.faults.add("401 on download")
+    with pytest.raises(ConfigurationError, match="needs a credential") as caught:
+        list(reader.read(part))
+    assert "via=pages" in caught.value.__notes__[-1]
+
+
+def test_a_download_that_may_not_wait_fails_at_once(server: LocalServer) -> None:
+    reader = reader_of(start=FIRST, onLimit="raise")
+    (part,) = reader.partitions()
+    server.faults.add("429 retry-after 1 on download once")
+    with pytest.raises(RateLimited):
+        list(reader.read(part))
 
 
 def test_a_partner_that_the_key_may_not_read_is_refused(
@@ -297,9 +355,3 @@ def test_a_provider_replaces_the_environment(
 
     source = FromVault({"start": str(FIRST)})
     assert len(source.reader(source.schema()).partitions()) == 1
-
-
-def test_a_stream_starts_at_a_plain_day() -> None:
-    source = source_of(start="yesterday", lookback=0)
-    with pytest.raises(ConfigurationError, match="start"):
-        source.streamReader(source.schema())

@@ -1,4 +1,4 @@
-"""The stream of new hours: in this process with a moved clock, and on Spark with a checkpoint."""
+"""The stream of new hours, in this process with a moved clock."""
 
 import json
 from datetime import UTC, date, datetime, time, timedelta
@@ -169,4 +169,10 @@ def test_a_repeated_batch_uses_its_exports_again(server: LocalServer) -> None:
 def test_a_stream_needs_a_lookback() -> None:
     source = AdAnalyticsDataSource({"start": "2026-01-15"})
     with pytest.raises(ConfigurationError, match="lookback"):
+        source.streamReader(source.schema())
+
+
+def test_a_stream_starts_at_a_plain_day() -> None:
+    source = AdAnalyticsDataSource({"start": "yesterday", "lookback": "0"})
+    with pytest.raises(ConfigurationError, match="start"):
         source.streamReader(source.schema())

@@ -51,6 +51,8 @@ class Columns:
         Raises:
             ConfigurationError: for a column that events do not have, or have with another type.
         """
+        if not schema.fields:
+            raise ConfigurationError("The schema has no column; choose at least one.")
         return cls(pa.schema([_arrow_field(each) for each in schema.fields]))
 
     def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -6,6 +6,7 @@ need no credential, so executors have neither.
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -23,17 +24,17 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports import Delivery, read_saved
+from adanalytics_client._exports import Delivery, SavedExport, read_saved
 from adanalytics_client._io import Proxies, SyncDriver
 from adanalytics_client._quota import open_store
 from adanalytics_client.dataset import Hour
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import hours_of
 from adanalytics_client.dataset.tables import EventTables, Table, hour_keys
-from adanalytics_client.errors import ProtocolError
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError
 from adanalytics_client.jobs import ExportJob
 from adanalytics_client.spark.columns import Columns
-from adanalytics_client.spark.kept_exports import KeptExports
+from adanalytics_client.spark.kept_exports import ORDER_ANEW, KeptExports
 from adanalytics_client.spark.settings import Environment, Settings
 
 # The only format that the service documents.
@@ -47,13 +48,12 @@ class FileOfDay(InputPartition):
 
     Attributes:
         day: the day.
-        export: the export with this file only, as `ExportJob.to_json` writes it; it holds the
-            signed address.
+        export: the export with this file only; it holds the signed address.
         hours: the hours to read.
     """
 
     day: date
-    export: str = field(repr=False)
+    export: SavedExport = field(repr=False)
     hours: tuple[int, ...]
 
     def __str__(self) -> str:
@@ -83,12 +83,15 @@ def plan_exports(
         # All are ordered before the first is awaited, so that the service prepares them together.
         for state in ServiceDays(client, span, ()).days.values():
             if hours := tuple(each.hour for each in hours_of(state.day) if is_wanted(each)):
-                job = kept.find(state) or client.start_export(state.day, format=_FORMAT)
+                with _naming(state.day):
+                    job = kept.find(state) or client.start_export(state.day, format=_FORMAT)
                 ordered.append((state, job, hours))
         for state, job, hours in ordered:
-            job.wait(timeout=settings.timeout)
+            with _naming(state.day):
+                job.wait(timeout=settings.timeout)
             kept.keep(state, job)
             parts += _files_of(job, hours)
+        kept.remove_expired()
     return parts
 
 
@@ -100,7 +103,7 @@ def read_file(settings: Settings, columns: Columns, part: FileOfDay) -> Iterator
         DownloadError: when it does not arrive complete.
         ProtocolError: for a cell that its column cannot hold, and when events are missing.
     """
-    stated, rows = read_saved(part.export).status.row_count, 0
+    stated, rows = part.export.status.row_count, 0
     with TemporaryDirectory(prefix="adanalytics-") as folder:
         for table in EventTables().from_csv(_download(settings, part, Path(folder))):
             rows += table.num_rows
@@ -108,8 +111,17 @@ def read_file(settings: Settings, columns: Columns, part: FileOfDay) -> Iterator
                 yield columns.convert(batch)
     if stated not in (None, rows):
         raise ProtocolError(
-            f"The export of {part.day} has {counted(rows, 'event')}, not {stated:,}. Read it again."
+            f"The export of {part.day} has {counted(rows, 'event')}, not {stated:,}. {ORDER_ANEW}"
         )
+
+
+@contextmanager
+def _naming(day: date) -> Iterator[None]:
+    try:
+        yield
+    except AdAnalyticsError as error:
+        error.add_note(f"It concerns the export of {day}.")
+        raise
 
 
 def _files_of(job: ExportJob, hours: tuple[int, ...]) -> Iterator[FileOfDay]:
@@ -125,12 +137,12 @@ def _files_of(job: ExportJob, hours: tuple[int, ...]) -> Iterator[FileOfDay]:
     )
     for file in status.files:
         export = replace(saved, status=replace(alone, files=(file,)))
-        yield FileOfDay(saved.order.start, export.to_json(), hours)
+        yield FileOfDay(saved.order.start, export, hours)
 
 
 def _download(settings: Settings, part: FileOfDay, folder: Path) -> Path:
     """Download a file with a client that has no credential."""
-    export, clock = read_saved(part.export), SystemClock()
+    export, clock = part.export, SystemClock()
     config = Config(
         base=BaseUrl.parse(export.base_url),
         credential=None,
@@ -139,7 +151,7 @@ def _download(settings: Settings, part: FileOfDay, folder: Path) -> Path:
         retry=RetryPolicy(),
         limit=None,
         reserve=0,
-        on_limit="wait",
+        on_limit=settings.on_limit,
         max_wait=settings.max_wait,
     )
     session = Session.open(

@@ -16,10 +16,10 @@ from adanalytics_client.spark.settings import Environment, Settings
 
 @dataclass(frozen=True)
 class HourOfPages(InputPartition):
-    """An hour to request; `read` is the id under which its requests are counted."""
+    """An hour to request; its requests are counted under `read_id`."""
 
     hour: Hour
-    read: str
+    read_id: str
 
     def __str__(self) -> str:
         return f"{self.hour.day} hour {self.hour.hour}"
@@ -37,11 +37,11 @@ def plan_pages(
         ConfigurationError: when they need more requests than `maxRequests`.
         AdAnalyticsError: when the service refuses.
     """
-    read = uuid4().hex
-    with settings.client(environment, read=read) as client:
+    read_id = uuid4().hex
+    with settings.client(environment, read_id=read_id) as client:
         plan = client.events(span.first, span.last).plan.only_days(client.dates())
     hours = [Hour(each.start, each.hour or 0) for each in plan.slices]
-    wanted = [HourOfPages(hour, read) for hour in hours if is_wanted(hour)]
+    wanted = [HourOfPages(hour, read_id) for hour in hours if is_wanted(hour)]
     if len(wanted) + 1 > settings.max_requests:
         raise ConfigurationError(
             f"The read needs at least {len(wanted) + 1} requests, but maxRequests is "
@@ -57,7 +57,7 @@ def read_pages(
     part: HourOfPages,
 ) -> Iterator[pa.RecordBatch]:
     """Request the events of an hour; memory holds the pages of `Client.events`."""
-    with settings.client(environment, read=part.read) as client:
+    with settings.client(environment, read_id=part.read_id) as client:
         query = client.events(part.hour.day, hour=part.hour.hour, rows_key=settings.rows_key)
         for batch in query.to_arrow_batches(columns=columns.schema.names):
             yield columns.convert(batch)

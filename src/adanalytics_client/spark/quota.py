@@ -8,7 +8,7 @@ import hmac
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from http.client import HTTPConnection, HTTPException
@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Self
 
-from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.validation import is_whole
@@ -27,7 +26,6 @@ from adanalytics_client._quota import (
     Hold,
     Moment,
     Quota,
-    QuotaLog,
     QuotaState,
     Sent,
     Store,
@@ -50,7 +48,7 @@ _LONGEST_NAME = 64
 _MOST_READS = 10_000
 _LARGEST_NUMBER = 2**63 - 1
 
-Facts = dict[str, Any]
+Body = dict[str, Any]
 
 
 class QuotaServer:
@@ -58,12 +56,14 @@ class QuotaServer:
 
     It counts in the same log as a `Client` on this machine, and also the requests of each Spark
     read. A request needs the credential: tasks prove that they have it without sending it. Calls
-    are not encrypted; they hold no credential and no data, but a reader of a call could check
-    guesses of a password: prefer an API key. Each call has a thread while it lasts.
+    are not encrypted: run it in a network that you trust. They hold no credential and no data, but
+    whoever reads one could use up the quota, stop all tasks, or check guesses of a password, so
+    prefer an API key. Each call has a thread while it lasts.
 
     Args:
-        client: its credential, address, limit and log of sends are those of all tasks.
-        host: the address of this machine on which executors reach it; by default, they run here.
+        client: its credential, address, limit, reserve and log of sends are those of all tasks.
+        host: the address at which executors reach this machine; the default is for executors on
+            the machine itself.
 
     Attributes:
         address: the value of the option `quotaServer`.
@@ -72,14 +72,13 @@ class QuotaServer:
         OSError: when this machine has no such address.
 
     Examples:
-        >>> with QuotaServer.from_env(reserve=200) as quota:
+        >>> with Client.from_env(reserve=200) as client, QuotaServer(client) as quota:
         ...     quota
         QuotaServer('127.0.0.1:...')
     """
 
     def __init__(self, client: Client, *, host: str = "127.0.0.1") -> None:
         session = client._session  # noqa: SLF001  # of this package
-        self._store = session.quota.store
         self._server = _LeaseServer(host, _Leases(session.quota), quota_token(session.config))
         self.address = f"{host}:{self._server.server_address[1]}"
         # The pause before `close` takes effect, at most.
@@ -87,39 +86,6 @@ class QuotaServer:
         threading.Thread(
             target=self._server.serve_forever, kwargs=seconds, name="adanalytics", daemon=True
         ).start()
-
-    @classmethod
-    def from_env(
-        cls,
-        environ: Mapping[str, str] | None = None,
-        *,
-        base_url: str | None = None,
-        host: str = "127.0.0.1",
-        limit: int | None = 1000,
-        reserve: int = 0,
-        quota_log: QuotaLog = "shared",
-        clock: Clock | None = None,
-    ) -> Self:
-        """A server with the credential and the address that `Client.from_env` would use.
-
-        Raises:
-            ConfigurationError: naming the variable that is missing.
-            OSError: when this machine has no address `host`.
-
-        Examples:
-            >>> quota = QuotaServer.from_env({"ADANALYTICS_BASE_URL": "https://stats.example",
-            ...                               "ADANALYTICS_API_KEY": "..."}, limit=500)
-            >>> quota.close()
-        """
-        client = Client.from_env(
-            environ,
-            base_url=base_url,
-            limit=limit,
-            reserve=reserve,
-            quota_log=quota_log,
-            clock=clock,
-        )
-        return cls(client, host=host)
 
     def __enter__(self) -> Self:
         return self
@@ -134,12 +100,11 @@ class QuotaServer:
         """Stop; tasks that need a request then fail and say so.
 
         Examples:
-            >>> quota = QuotaServer.from_env()
+            >>> quota = QuotaServer(client)
             >>> quota.close()
         """
         self._server.shutdown()
         self._server.server_close()
-        self._store.close()
 
 
 def quota_token(config: Config) -> Secret:
@@ -155,7 +120,7 @@ def quota_token(config: Config) -> Secret:
     return Secret(hmac.digest(key.reveal().encode(), context.encode(), "sha256").hex())
 
 
-def with_leases(client: Client, address: str, *, read: str, most: int) -> Client:
+def with_leases(client: Client, address: str, *, read_id: str, max_requests: int) -> Client:
     """The same client, whose every request is leased from the quota server at `address`.
 
     Closing it closes nothing, as with a client from `with_options`.
@@ -163,16 +128,16 @@ def with_leases(client: Client, address: str, *, read: str, most: int) -> Client
     Args:
         client: owns the connections; its credential must be that of the server.
         address: of the quota server.
-        read: the name of the Spark read whose requests are counted together.
-        most: the requests that the read may send; another one raises QuotaExceeded.
+        read_id: names the Spark read whose requests are counted together.
+        max_requests: those that the read may send; another one raises QuotaExceeded.
     """
     session = client._session  # noqa: SLF001  # of this package
     clock = session.clock
     quota = LeasedQuota(
         address,
         token=quota_token(session.config),
-        read=read,
-        most=most,
+        read_id=read_id,
+        max_requests=max_requests,
         now=lambda: Moment(clock.time(), clock.monotonic()),
     )
     return client._sharing(replace(session, quota=quota))  # noqa: SLF001  # of this package
@@ -187,13 +152,19 @@ class LeasedQuota(Quota):
     """
 
     def __init__(
-        self, address: str, *, token: Secret, read: str, most: int, now: Callable[[], Moment]
+        self,
+        address: str,
+        *,
+        token: Secret,
+        read_id: str,
+        max_requests: int,
+        now: Callable[[], Moment],
     ) -> None:
         super().__init__(None, reserve=0, store=Store(None), now=now)
         self._address = address
         self._token = token
-        self._read = read
-        self._most = most
+        self._read_id = read_id
+        self._max_requests = max_requests
 
     def with_reserve(self, _reserve: int) -> "LeasedQuota":
         """This quota: the reserve is the server's."""
@@ -205,11 +176,11 @@ class LeasedQuota(Quota):
         Raises:
             QuotaExceeded: when the read has sent as many as it may.
         """
-        answer = self._ask("take", read=self._read, most=self._most)
+        answer = self._ask("take", read_id=self._read_id, max_requests=self._max_requests)
         if "granted" in answer:
             raise QuotaExceeded(
-                f"maxRequests={self._most}: this read has sent {answer['granted']} requests and "
-                "needs more. Raise maxRequests, or read fewer hours."
+                f"maxRequests={self._max_requests}: this read has sent {answer['granted']} "
+                "requests and needs more. Raise maxRequests, or read fewer hours."
             )
         if "seconds" in answer:
             return self._hold(answer["seconds"], self._now(), asked=answer["asked"])
@@ -239,12 +210,12 @@ class LeasedQuota(Quota):
         resumes_at = None if moment is None else datetime.fromisoformat(moment)
         return QuotaState(answer["limit"], answer["remaining"], resumes_at)
 
-    def _ask(self, action: str, **facts: object) -> Facts:
+    def _ask(self, action: str, **body: object) -> Body:
         """The server's answer; an error report shows no frame that holds the token."""
         try:
-            status, answer = self._post(action, json.dumps(facts))
+            status, answer = self._post(action, json.dumps(body))
             if status == 200:
-                found: Facts = json.loads(answer)
+                found: Body = json.loads(answer)
                 return found
             problem = f"status {status}: {answer[:500]}"
         except (OSError, HTTPException, ValueError) as error:
@@ -282,45 +253,45 @@ class _Leases:
         self._granted: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def take(self, facts: Facts) -> Facts:
-        read, most = facts["read"], facts["most"]
-        _check(isinstance(read, str) and len(read) <= _LONGEST_NAME and is_whole(most, 1))
+    def take(self, body: Body) -> Body:
+        read_id, most = body["read_id"], body["max_requests"]
+        _check(isinstance(read_id, str) and len(read_id) <= _LONGEST_NAME and is_whole(most, 1))
         with self._lock:
-            granted = self._granted.get(read, 0)
+            granted = self._granted.get(read_id, 0)
             if granted >= most:
                 return {"granted": granted}
             leave = self._quota.take()
             if isinstance(leave, Hold):
                 return {"seconds": leave.seconds, "asked": leave.asked}
             # At the end, so that the first is the one unused for longest.
-            self._granted.pop(read, None)
-            self._granted[read] = granted + 1
+            self._granted.pop(read_id, None)
+            self._granted[read_id] = granted + 1
             if len(self._granted) > _MOST_READS:
                 del self._granted[next(iter(self._granted))]
         return {"number": leave.number}
 
-    def settle(self, facts: Facts) -> Facts:
-        number, stated = facts["number"], facts["stated"]
+    def settle(self, body: Body) -> Body:
+        number, stated = body["number"], body["stated"]
         _check(number is None or is_whole(number, 1, _LARGEST_NUMBER))
         _check(isinstance(stated, dict) and all(isinstance(each, str) for each in stated.values()))
         self._quota.settle(Sent(number), ResponseHead(200, stated))
         return {}
 
-    def hold(self, facts: Facts) -> Facts:
-        seconds = facts["seconds"]
+    def hold(self, body: Body) -> Body:
+        seconds = body["seconds"]
         _check(isinstance(seconds, int | float) and seconds >= 0)
         self._quota.hold(min(seconds, WINDOW))
         return {}
 
-    def state(self, _facts: Facts) -> Facts:
+    def state(self, _facts: Body) -> Body:
         state = self._quota.state()
         moment = state.resumes_at and state.resumes_at.isoformat()
         return {"limit": state.limit, "remaining": state.remaining, "resumes_at": moment}
 
 
-def _check(fact: object) -> None:
-    if not fact:
-        raise ValueError("a fact is wrong")
+def _check(field: object) -> None:
+    if not field:
+        raise ValueError("a field is wrong")
 
 
 class _LeaseServer(ThreadingTCPServer):
@@ -332,7 +303,7 @@ class _LeaseServer(ThreadingTCPServer):
     def __init__(self, host: str, leases: _Leases, token: Secret) -> None:
         super().__init__((host, 0), _Handler)
         self.token = token
-        self.actions: dict[str, Callable[[Facts], Facts]] = {
+        self.actions: dict[str, Callable[[Body], Body]] = {
             f"/{each.__name__}": each
             for each in (leases.take, leases.settle, leases.hold, leases.state)
         }
@@ -358,7 +329,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _answered(self) -> tuple[int, Facts]:
+    def _answered(self) -> tuple[int, Body]:
         try:
             length = int(self.headers.get("Content-Length", "0"))
         except ValueError:

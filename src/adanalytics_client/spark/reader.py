@@ -5,11 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    DataSourceStreamReader,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from adanalytics_client._base.clock import Clock
@@ -19,16 +15,24 @@ from adanalytics_client.dataset.layout import LATENESS
 from adanalytics_client.errors import AdAnalyticsError, ConfigurationError, ExportExpired
 from adanalytics_client.spark.columns import Columns
 from adanalytics_client.spark.exports import FileOfDay, plan_exports, read_file
+from adanalytics_client.spark.kept_exports import ORDER_ANEW
 from adanalytics_client.spark.pages import HourOfPages, plan_pages, read_pages
-from adanalytics_client.spark.settings import Environment, Settings
+from adanalytics_client.spark.settings import Environment, Settings, Via
 
 # Spark asks a stream for its latest offset up to a hundred times a second.
 _SECONDS_BETWEEN_QUESTIONS = 300.0
 
+# What to do when a task has no credential, or one that is refused.
+_CURES: dict[Via, str] = {
+    "export": "Executors download from signed addresses only; read this service with via=pages.",
+    "pages": "Executors take the credential from their own environment: set "
+    "spark.executorEnv.ADANALYTICS_API_KEY, or override environment().",
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What a read needs on the driver and in tasks; it is sent to them, without a credential.
+class Partitions:
+    """Plans partitions on the driver and reads them in tasks; it holds no credential.
 
     Attributes:
         settings: the options.
@@ -75,12 +79,9 @@ class Source:
         except AdAnalyticsError as error:
             error.add_note(f"The task was reading {part}.")
             if isinstance(error, ExportExpired):
-                error.add_note("Spark keeps the addresses of a load(); call load() again.")
+                error.add_note(f"Spark keeps the addresses of a load(). {ORDER_ANEW}")
             if isinstance(error, ConfigurationError):
-                error.add_note(
-                    "Executors take the credential from their own environment: set "
-                    "spark.executorEnv.ADANALYTICS_API_KEY, or override environment()."
-                )
+                error.add_note(_CURES[self.settings.via])
             raise
 
 
@@ -91,18 +92,18 @@ class RangeReader(DataSourceReader):
     of the same `load()` (docs/explanation/reasons.md).
     """
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
 
     def partitions(self) -> list[InputPartition]:
         """One for each hour (`via=pages`) or file (`via=export`) to read."""
-        source, settings = self._source, self._source.settings
-        days = to_range(settings.start, settings.end, today=source.now().date())
-        return source.plan(Period(*days), lambda _hour: True)
+        partitions, settings = self._partitions, self._partitions.settings
+        days = to_range(settings.start, settings.end, today=partitions.now().date())
+        return partitions.plan(Period(*days), lambda _hour: True)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""
-        return self._source.read(partition)
+        return self._partitions.read(partition)
 
 
 class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -112,18 +113,18 @@ class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     hours before its new ones, whose late events a sink takes by replacing partitions.
     """
 
-    def __init__(self, source: Source) -> None:
-        if source.settings.lookback is None:
+    def __init__(self, partitions: Partitions) -> None:
+        if partitions.settings.lookback is None:
             raise ConfigurationError(
                 "A stream needs the option lookback: the hours to read again with each batch, for "
                 "late events. Choose 0 for a sink that appends; with more, replace the partitions "
                 "by event_date and event_hour."
             )
         # Only plain days: a relative start would move past hours that were not read yet.
-        self._first, last = to_range(source.settings.start, source.settings.end)
-        self._last = last if source.settings.end else date.max
-        self._source = source
-        self._lookback = timedelta(hours=source.settings.lookback)
+        self._first, last = to_range(partitions.settings.start, partitions.settings.end)
+        self._last = last if partitions.settings.end else date.max
+        self._partitions = partitions
+        self._lookback = timedelta(hours=partitions.settings.lookback)
         self._asked_at, self._end = float("-inf"), ""
 
     def initialOffset(self) -> dict[str, str]:  # noqa: N802  # Spark's name
@@ -143,7 +144,7 @@ class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         It sends a request at most every five minutes.
         """
-        now = self._source.clock.monotonic()
+        now = self._partitions.clock.monotonic()
         if now - self._asked_at >= _SECONDS_BETWEEN_QUESTIONS:
             self._end, self._asked_at = str(self._ask()), now
         return {"hour": max(start["hour"], self._end)}
@@ -155,20 +156,20 @@ class HourStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         first = max(_hour_of(begin.start - self._lookback), Hour(self._first, 0))
         span = Period(first.day, _hour_of(stop.start - timedelta(hours=1)).day)
-        return self._source.plan(span, lambda hour: first <= hour < stop, batch=str(stop))
+        return self._partitions.plan(span, lambda hour: first <= hour < stop, batch=str(stop))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of a partition."""
-        return self._source.read(partition)
+        return self._partitions.read(partition)
 
     def _ask(self) -> Hour:
-        source = self._source
-        with source.settings.client(source.environment) as client:
+        partitions = self._partitions
+        with partitions.settings.client(partitions.environment) as client:
             listed = client.dates()
         days = [day for day in listed if self._first <= day <= self._last]
         if not days:
             return Hour(self._first, 0)
-        return min(Hour(max(days) + timedelta(days=1), 0), _hour_of(source.now() - LATENESS))
+        return min(Hour(max(days) + timedelta(days=1), 0), _hour_of(partitions.now() - LATENESS))
 
 
 def _hour_of(moment: datetime) -> Hour:

@@ -95,12 +95,12 @@ class Settings:
         )
 
     @contextmanager
-    def client(self, environment: Environment, *, read: str | None = None) -> Iterator[Client]:
+    def client(self, environment: Environment, *, read_id: str | None = None) -> Iterator[Client]:
         """A client for one process.
 
         Args:
             environment: returns the credential.
-            read: the read whose `maxRequests` counts its requests; by default a new one.
+            read_id: names the read whose `maxRequests` counts its requests; by default a new one.
         """
         with Client.from_env(
             environment(),
@@ -113,7 +113,10 @@ class Settings:
                 yield client
                 return
             yield with_leases(
-                client, self.quota_server, read=read or uuid4().hex, most=self.max_requests
+                client,
+                self.quota_server,
+                read_id=read_id or uuid4().hex,
+                max_requests=self.max_requests,
             )
 
 

@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client.spark.columns import EVENT_SCHEMA, Columns
-from adanalytics_client.spark.reader import HourStream, RangeReader, Source
+from adanalytics_client.spark.reader import HourStream, Partitions, RangeReader
 from adanalytics_client.spark.settings import Settings
 
 
@@ -93,11 +93,11 @@ class AdAnalyticsDataSource(DataSource):
 
     def reader(self, schema: StructType) -> RangeReader:
         """The reader of a range of days."""
-        return RangeReader(self._source(schema))
+        return RangeReader(self._partitions(schema))
 
     def streamReader(self, schema: StructType) -> HourStream:  # noqa: N802  # Spark's name
         """The reader of new hours."""
-        return HourStream(self._source(schema))
+        return HourStream(self._partitions(schema))
 
-    def _source(self, schema: StructType) -> Source:
-        return Source(self._settings, Columns.of(schema), self.environment, self.clock())
+    def _partitions(self, schema: StructType) -> Partitions:
+        return Partitions(self._settings, Columns.of(schema), self.environment, self.clock())
