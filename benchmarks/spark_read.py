@@ -116,14 +116,16 @@ class Bench:
         self._spark = spark
         self._client = client
 
-    def load(self, start: date, days: int, **options: str) -> DataFrame:
+    def load(self, start: date, days: int, columns: str = "", **options: str) -> DataFrame:
         span = {"start": str(start), "end": str(start + timedelta(days=days - 1))}
-        return self._spark.read.format("adanalytics").options(**span, **options).load()
+        reader = self._spark.read.format("adanalytics").options(**span, **options)
+        return (reader.schema(columns) if columns else reader).load()
 
-    def spark(self, events: DataFrame) -> Run:
-        """Read every column of the events, and drop them."""
+    def spark(self, events: DataFrame, to: Path | None = None) -> Run:
+        """Read every column of the events, and drop them or write them as Parquet."""
+        writer = events.write.format("parquet" if to else "noop").mode("overwrite")
         return self._measure(
-            lambda: events.write.format("noop").mode("overwrite").save(),
+            lambda: writer.save(to and str(to)),
             lambda: tuple(cpu_seconds(descendants(each)) for each in executors()),
         )
 
@@ -258,6 +260,7 @@ def measure(running: ServerProcess, folder: Path, events: int) -> None:
         days = bench.load(FIRST, DAYS)
         bench.spark(days)
         bind()
+        few = bench.load(FIRST, DAYS, "event_date date, event_type string, revenue decimal(18,9)")
         via_export = compare(
             "export",
             events,
@@ -265,6 +268,8 @@ def measure(running: ServerProcess, folder: Path, events: int) -> None:
                 "1 executor": lambda: bench.spark(days.coalesce(1)),
                 "2 executors": lambda: bench.spark(days),
                 "one process": lambda: bench.exports(folder),
+                "2 executors, 3 columns": lambda: bench.spark(few),
+                "2 executors, to Parquet": lambda: bench.spark(days, folder / "parquet"),
             },
             warm=2,
         )
