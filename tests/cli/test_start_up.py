@@ -19,7 +19,17 @@ try:
 except SystemExit as leaving:
     print(json.dumps({"code": leaving.code, "modules": sorted(sys.modules)}), file=sys.stderr)
 """
-HEAVY = {"httpx", "pydantic", "rich", "pyarrow", "keyring", "fastapi", "uvicorn", "msgspec"}
+HEAVY = {
+    "httpx",
+    "pydantic",
+    "rich",
+    "pyarrow",
+    "keyring",
+    "fastapi",
+    "uvicorn",
+    "msgspec",
+    "tomlkit",
+}
 
 
 def modules_after(*words: str) -> set[str]:
