@@ -31,6 +31,7 @@ class Receiver:
         self._head = head
         self._content = bytearray()
         self._size = 0
+        self._empty = True
         self._gunzip: Gunzip | None = None
         self._failure: Failure | None = None
         accepted = False if sink is None else sink.accept(head)

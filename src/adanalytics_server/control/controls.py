@@ -10,6 +10,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from adanalytics_server.clock import Clock
@@ -56,6 +57,13 @@ class Captured:
 
 class Controls:
     """Controls a running server for a test."""
+
+    # Made by `at_work`, before the server answers anybody.
+    _context: Context
+    _state: State
+    _files: DataFiles
+    _folder: Path
+    _start: Captured
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

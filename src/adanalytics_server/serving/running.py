@@ -71,6 +71,8 @@ class Server(uvicorn.Server):
     server in a test starts in 25 ms; stopping should not take six times as long.
     """
 
+    should_exit: bool
+
     def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
         config = uvicorn.Config(
             app,

@@ -1,0 +1,62 @@
+"""Answers that announce gzip and have no body: they mean what they mean without the header."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.one_export import CSV, FILE, fetch
+from tests.client.stand_in import Say
+
+from adanalytics_client import errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import StandIn, World
+
+PACKED = {"Content-Encoding": "gzip"}
+GOOD = Say({"dates": ["2026-01-15"]})
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize(
+    ("status", "error", "requests"),
+    [
+        (200, errors.ProtocolError, 3),
+        (204, errors.ProtocolError, 1),
+        (401, errors.AuthenticationError, 1),
+        (404, errors.NotFound, 1),
+        (429, errors.RateLimited, 3),
+        (503, errors.ServerError, 3),
+    ],
+)
+def test_an_error_is_a_typed_one(
+    world: World,
+    stand_in: StandIn,
+    status: int,
+    error: type[errors.AdAnalyticsError],
+    requests: int,
+    chunked: bool,
+) -> None:
+    stand_in.says(Say(status=status, headers=PACKED, chunked=chunked and status != 204))
+    with pytest.raises(error) as caught:
+        world.call("dates")
+    assert type(caught.value) is error
+    assert len(stand_in.asked) == requests
+
+
+@pytest.mark.parametrize("status", [302, 429, 503])
+def test_the_next_request_is_sent(world: World, stand_in: StandIn, status: int) -> None:
+    headers = {**PACKED, "Location": "/there"} if status == 302 else PACKED
+    stand_in.says(Say(status=status, headers=headers), GOOD)
+    assert world.call("dates") == [date(2026, 1, 15)]
+
+
+def test_an_order_is_accepted(world: World, stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.says_by_name(
+        bulk_export=[Say(status=202, headers={**PACKED, "Location": "/f.csv"})],
+        f_csv=[Say(FILE, headers=CSV)],
+    )
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE

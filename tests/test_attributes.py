@@ -1,0 +1,65 @@
+"""Every attribute that a method sets on `self` exists from the start.
+
+One that only some path sets is an AttributeError on the others.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[1] / "src"
+MAKERS = {"__init__", "__new__", "__post_init__"}
+
+
+def set_on_self(function: ast.AST) -> set[str]:
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+
+
+def declared(made: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """The attributes that a class, or a base class in our sources, has from the start."""
+    names: set[str] = set()
+    methods = {each.name: each for each in made.body if isinstance(each, ast.FunctionDef)}
+    for each in made.body:
+        if isinstance(each, ast.AnnAssign):
+            names.add(ast.unparse(each.target))
+        elif isinstance(each, ast.Assign):
+            names |= {ast.unparse(target) for target in each.targets}
+            if ast.unparse(each.targets[0]) == "__slots__":
+                names |= set(ast.literal_eval(each.value))
+    for maker in MAKERS & methods.keys():
+        names |= set_on_self(methods[maker])
+        # Methods that the maker calls on self make attributes, too.
+        for node in ast.walk(methods[maker]):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self."):
+                called = methods.get(ast.unparse(node.func).removeprefix("self."))
+                names |= set_on_self(called) if called else set()
+    for base in made.bases:
+        name = ast.unparse(base).partition("[")[0].rpartition(".")[2]
+        if name in classes and classes[name] is not made:
+            names |= declared(classes[name], classes)
+    return names | {name for name, each in methods.items() if each.decorator_list}
+
+
+def undeclared() -> Iterator[str]:
+    trees = [(path, ast.parse(path.read_text())) for path in SOURCES.rglob("*.py")]
+    found = [
+        (path, node)
+        for path, tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    classes = {node.name: node for _, node in found}
+    for path, made in found:
+        for name in sorted(set_on_self(made) - declared(made, classes)):
+            yield f"{path.relative_to(SOURCES)}: {made.name}.{name}"
+
+
+def test_attributes_are_made_in_init() -> None:
+    assert not list(undeclared())
