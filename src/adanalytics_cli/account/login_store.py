@@ -118,10 +118,6 @@ class LoginStore:
         """
         return self._read().get(profile)
 
-    def names(self) -> list[str]:
-        """The profiles that have an entry; raises as `find` does."""
-        return list(self._read())
-
     def reveal(self, profile: str, login: StoredLogin) -> str:
         """The secret of an entry.
 

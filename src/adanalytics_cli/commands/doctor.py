@@ -1,39 +1,30 @@
-"""`adanalytics doctor`: check everything that a pull depends on, and suggest remedies."""
+"""`adanalytics doctor`: check what a pull depends on, and suggest remedies."""
 
 import os
-import platform
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.account.keyring_access import get_secret
-from adanalytics_cli.account.login_store import LoginStore
-from adanalytics_cli.console.quantities import counted, in_bytes
+from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at, visible
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import CommandError, ExitCode, SettingsError
+from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation, current_invocation
 from adanalytics_cli.core.settings import (
     base_url_of,
     find_place,
     partner_of,
-    read_profiles,
-    settings_file,
     state_folder,
 )
 from adanalytics_cli.output.formats import format_option
-from adanalytics_client import __version__
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
@@ -43,19 +34,7 @@ if TYPE_CHECKING:
 
 Result = Literal["ok", "warn", "fail"]
 
-# For each extra, one module that no other extra installs.
-_EXTRAS = {
-    "server": "fastapi",
-    "keyring": "keyring",
-    "arrow": "pyarrow",
-    "pandas": "pandas",
-    "polars": "polars",
-    "otel": "opentelemetry",
-}
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-# The first holds a day of a large partner, the second hardly a page.
-_LITTLE_ROOM = 1_000_000_000
-_NO_ROOM = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,48 +45,6 @@ class Check:
     name: str
     found: str
     remedy: str = ""
-
-
-def check_machine(environment: Mapping[str, str], folder: Path) -> Iterator[Check]:
-    """The checks one by one; `folder` is where files would be written."""
-    yield Check("ok", "version", f"adanalytics {__version__}")
-    yield Check("ok", "Python", f"{platform.python_version()} at {sys.executable}")
-    yield _settings(environment)
-    yield _logins(environment)
-    yield _keyring()
-    yield _quota_log(environment)
-    yield _extras()
-    yield _disk(folder)
-    yield _proxies(environment)
-
-
-def _settings(environment: Mapping[str, str]) -> Check:
-    path = settings_file(environment)
-    try:
-        names = read_profiles(path).tables
-    except CommandError as error:
-        return Check("fail", "settings", str(error), error.remedy)
-    found = f"{path}: {', '.join(names)}" if names else f"none yet ({path})"
-    return Check("ok", "settings", found)
-
-
-def _logins(environment: Mapping[str, str]) -> Check:
-    store = LoginStore(state_folder(environment))
-    try:
-        names = store.names()
-    except (CommandError, OSError) as error:
-        remedy = getattr(error, "remedy", "") or f"Make {store.path} readable only by you."
-        return Check("fail", "logins", str(error), remedy)
-    return Check("ok", "logins", f"{store.path}: {', '.join(names)}" if names else "none stored")
-
-
-def _keyring() -> Check:
-    try:
-        get_secret("")
-    except CommandError as error:
-        # Not even a warning: a private file is enough, and servers have no keyring.
-        return Check("ok", "keyring", f"{error} Secrets go to a private file.")
-    return Check("ok", "keyring", "answers")
 
 
 def _quota_log(environment: Mapping[str, str]) -> Check:
@@ -125,31 +62,11 @@ def _quota_log(environment: Mapping[str, str]) -> Check:
         )
 
 
-def _extras() -> Check:
-    there = [name for name, module in _EXTRAS.items() if find_spec(module)]
-    missing = [name for name in _EXTRAS if name not in there]
-    found = ", ".join(there) or "none"
-    return Check("ok", "extras", found + (f" (not: {', '.join(missing)})" if missing else ""))
-
-
-def _disk(folder: Path) -> Check:
-    free = shutil.disk_usage(folder).free
-    found = f"{in_bytes(free)} free in {folder}"
-    if not os.access(folder, os.W_OK):
-        return Check("warn", "disk", f"{folder} is not writable", "Use -o to write elsewhere.")
-    if free < _LITTLE_ROOM:
-        return Check("fail" if free < _NO_ROOM else "warn", "disk", found, "Free some space.")
-    return Check("ok", "disk", found)
-
-
-def _proxies(environment: Mapping[str, str]) -> Check:
+def _proxies(environment: Mapping[str, str]) -> Check | None:
     names = [each for name in _PROXIES for each in (name, name.lower()) if environment.get(each)]
-    if not names:
-        return Check("ok", "proxies", "none in the environment")
     found = ", ".join(f"{name}={redact(environment[name], ())}" for name in names)
-    return Check(
-        "warn", "proxies", found, "Requests go through the proxy. To bypass it, set NO_PROXY=HOST."
-    )
+    remedy = "Requests go through the proxy. To bypass it, set NO_PROXY=HOST."
+    return Check("warn", "proxies", found, remedy) if names else None
 
 
 # Longer than a network delays an answer.
@@ -258,43 +175,38 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 def run(context: click.Context, chosen_format: str | None) -> None:
     """Print a line for each check; exit status 1 when one failed."""
     invocation = current_invocation(context)
-    if chosen_format == "json":
-        checks = [
-            {name: redact(text, invocation.secrets) for name, text in asdict(check).items()}
-            for check in _checks(invocation)
-        ]
-        click.echo(json_text(checks))
-        if any(check["result"] == "fail" for check in checks):
-            context.exit(ExitCode.FAILED)
-        return
     colored = look_at(sys.stdout, invocation.color, os.environ).color
-    failed = False
+    done = []
     for check in _checks(invocation):
-        failed = failed or check.result == "fail"
-        label = f"{check.result:<5}"
-        label = click.style(label, fg=_COLORS[check.result]) if colored else label
-        text = visible(redact(f"{check.name:<10} {check.found}", invocation.secrets))
-        click.echo(f"{label} {text}", color=True)
-        if check.remedy:
-            click.echo(visible(redact(f"{'':<17}{check.remedy}", invocation.secrets)))
-    if failed:
+        found = redact(check.found, invocation.secrets)
+        remedy = redact(check.remedy, invocation.secrets)
+        done.append(replace(check, found=found, remedy=remedy))
+        if chosen_format != "json":
+            label = f"{check.result:<5}"
+            label = click.style(label, fg=_COLORS[check.result]) if colored else label
+            click.echo(f"{label} {visible(f'{check.name:<10} {found}')}", color=True)
+            if remedy:
+                click.echo(f"{'':<17}{visible(remedy)}")
+    if chosen_format == "json":
+        click.echo(json_text([asdict(check) for check in done]))
+    if any(check.result == "fail" for check in done):
         context.exit(ExitCode.FAILED)
 
 
 def _checks(invocation: Invocation) -> Iterator[Check]:
-    yield from check_machine(os.environ, Path.cwd())
+    yield _quota_log(os.environ)
+    if proxies := _proxies(os.environ):
+        yield proxies
+    name = "settings"
     try:
         place = find_place(invocation, os.environ)
         base_url, partner = base_url_of(place), partner_of(place)
-    except SettingsError as error:
-        yield Check("fail", "service", str(error), error.remedy)
-        return
-    try:
+        yield Check("ok", name, f"profile {place.profile.value}: {base_url}, partner {partner}")
+        name = "login"
         credential = find_credential(place, invocation, os.environ)
-    except CommandError as error:
-        yield Check("fail", "login", str(error), error.remedy)
+    except (CommandError, OSError) as error:
+        yield Check("fail", name, str(error), getattr(error, "remedy", ""))
         return
-
     yield from check_service(
         base_url,
         partner,
