@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import click
 
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_client._base.escaping import visible
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _TOO_LATE = "Increase --timeout, or fetch it later with --job FILE."

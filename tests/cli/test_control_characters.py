@@ -10,9 +10,9 @@ from click.testing import Result
 
 from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.progress import show_progress
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Client, ConfigurationError, RetryPlanned, ServerError, Summary
+from adanalytics_client._base.escaping import visible
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -9,7 +9,6 @@ import pytest
 
 from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.progress import Progress
-from adanalytics_cli.console.quantities import in_bytes, in_minutes
 from adanalytics_client import (
     BytesReceived,
     PageReceived,
@@ -17,6 +16,7 @@ from adanalytics_client import (
     RetryPlanned,
     WaitStarted,
 )
+from adanalytics_client._base.quantities import in_bytes, in_minutes
 
 
 class Clock:

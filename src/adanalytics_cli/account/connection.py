@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.progress import Progress

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation, current_invocation
@@ -25,6 +24,8 @@ from adanalytics_cli.core.settings import (
     state_folder,
 )
 from adanalytics_cli.output.formats import format_option
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:

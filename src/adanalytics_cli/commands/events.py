@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 
 from adanalytics_cli.account.connection import announce_end, connect
-from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -24,6 +23,7 @@ from adanalytics_cli.output.formats import (
 )
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.progress import Progress

@@ -272,7 +272,7 @@ def _record(
 
 
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
-    from adanalytics_cli.console.quantities import counted, in_bytes
+    from adanalytics_client._base.quantities import counted, in_bytes
 
     place = f" -> {output}" if output else ""
     return f"{in_bytes(size)}, {counted(requests, 'request')}, {seconds:.1f} s{place}"

@@ -19,7 +19,6 @@ from adanalytics_cli.account.keyring_access import delete_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -32,6 +31,7 @@ from adanalytics_cli.core.settings import (
     settings_file,
     state_folder,
 )
+from adanalytics_client._base.escaping import visible
 
 if TYPE_CHECKING:
     from adanalytics_client import AdAnalyticsError, Client

@@ -10,9 +10,7 @@ import click
 
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
@@ -28,6 +26,8 @@ from adanalytics_cli.core.settings import (
 )
 from adanalytics_cli.output.formats import Format, format_option, pick_format
 from adanalytics_cli.output.row_output import csv_line
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import announce_end, connect
-from adanalytics_cli.console.quantities import counted
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -17,6 +15,8 @@ from adanalytics_cli.core.numbers import Number, WholeNumber
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
 from adanalytics_client import Period
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.progress import Progress

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.console.quantities import counted
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.output.formats import format_option
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Period

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from adanalytics_cli.console.quantities import counted
+from adanalytics_client._base.quantities import counted
 
 HOURS = 24
 _LABEL = len("2026-01 ")

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
-from adanalytics_cli.console.quantities import counted
-from adanalytics_cli.console.terminal import look_at, visible, width_of
+from adanalytics_cli.console.terminal import look_at, width_of
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_server.loading.load import Progress

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from adanalytics_cli.console.live_line import Later, LiveLine, after
-from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
-from adanalytics_cli.console.terminal import look_at, visible, width_of
+from adanalytics_cli.console.terminal import look_at, width_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import (
     BytesReceived,
@@ -27,6 +26,8 @@ from adanalytics_client import (
     RetryPlanned,
     WaitStarted,
 )
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 
 # Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adanalytics_cli.console.terminal import Terminal, visible
+from adanalytics_cli.console.terminal import Terminal
+from adanalytics_client._base.escaping import visible
 from adanalytics_client.encoding import csv_cells
 
 Row = Mapping[str, object]

@@ -8,22 +8,6 @@ from typing import TextIO
 from adanalytics_cli.core.invocation import ColorChoice
 
 DEFAULT_WIDTH = 80
-# C0, DEL and C1 of ECMA-48 move the cursor, set colours, or make a terminal answer; the line
-# separators and overrides of Unicode (UAX #9) break a line or turn the rest of it round.
-_CONTROLS = {
-    code: ascii(chr(code))[1:-1]
-    for codes in (range(0x20), range(0x7F, 0xA0), range(0x2028, 0x202F), range(0x2066, 0x206A))
-    for code in codes
-}
-
-
-def visible(text: str) -> str:
-    r"""Text for people in which each control character is its escape.
-
-    >>> print(visible("\x1b[31mRED\tx\ny"))
-    \x1b[31mRED\tx\ny
-    """
-    return text.translate(_CONTROLS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from adanalytics_cli.console.quantities import counted
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary, SummaryRow

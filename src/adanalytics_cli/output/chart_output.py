@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.console.calendar_chart import LETTERS, SHADES, Coverage, draw_calendar, legend
-from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at, visible
+from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import format_of
 from adanalytics_cli.output.output_file import open_output
+from adanalytics_client._base.escaping import visible
 
 Draw = Callable[[Terminal], Sequence[str]]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from adanalytics_cli.console.quantities import counted, in_bytes, in_minutes
 from adanalytics_cli.console.table_view import Column, count, render_table
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import QuotaState
+from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client.pricing import Estimate, Pace, Price, Way, choose, prices
 
 Record = Mapping[str, Any]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from adanalytics_cli.console.table_view import cents, count, plain
-from adanalytics_cli.console.terminal import Terminal, visible
+from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.output.chart_output import bar_lines
 from adanalytics_cli.output.summary_output import name_column, named_rows
+from adanalytics_client._base.escaping import visible
 
 if TYPE_CHECKING:
     from adanalytics_client import Summary

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adanalytics_cli.console.quantities import counted
 from adanalytics_cli.console.table_view import Column, count, render_table
-from adanalytics_cli.console.terminal import look_at, visible
+from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.plan_output import quota_line
 from adanalytics_client import QuotaState
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:

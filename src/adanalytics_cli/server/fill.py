@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.live_line import show_stages
-from adanalytics_cli.console.quantities import counted
-from adanalytics_cli.console.terminal import visible
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.numbers import WholeNumber
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import data_option, open_partner_store, server_extra
+from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport

@@ -1,4 +1,6 @@
-"""Numbers of things, written for people."""
+"""Numbers, sizes and durations, written for people."""
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def counted(number: int, thing: str) -> str:
@@ -8,3 +10,29 @@ def counted(number: int, thing: str) -> str:
     ('1 request', '1,200 events')
     """
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def in_bytes(size: int) -> str:
+    """Write a size with three digits, in powers of 1,000.
+
+    >>> in_bytes(4_812_345)
+    '4.81 MB'
+    """
+    if size < 1000:
+        return f"{size} B"
+    amount, power = float(size), 0
+    while amount >= 999.5 and power < len(_UNITS) - 1:
+        amount, power = amount / 1000, power + 1
+    digits = 2 if amount < 10 else 1 if amount < 100 else 0
+    return f"{amount:.{digits}f} {_UNITS[power]}"
+
+
+def in_minutes(seconds: float) -> str:
+    """Write a duration as a clock shows it.
+
+    >>> in_minutes(75)
+    '1:15'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
