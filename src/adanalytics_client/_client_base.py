@@ -16,6 +16,7 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
+from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
 from adanalytics_client._io import Proxies
@@ -74,7 +75,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
             base=BaseUrl.parse(base_url),
         )
         check_observer(observer)
-        self._session = Session.open(
+        session = Session.open(
             config,
             store=open_store(quota_log, config.quota_name, os.environ),
             observer=observer or Observer(),
@@ -82,7 +83,8 @@ class ClientBase(ABC, Generic[Http, Driving]):
             jitter=jitter,
             others=Proxies.of_environment().secrets(),
         )
-        self._driver = self._drive(http)
+        # For the objects that stand on this client, not for its users.
+        self.connection = Connection(session, self._drive(session, http))
         self._shares = False
 
     @classmethod
@@ -173,7 +175,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
             800
         """
         check_observer(observer)
-        old = self._session.config
+        old = self.connection.session.config
         config = replace(
             old,
             timeout=old.timeout if timeout is None else timeout,
@@ -182,7 +184,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
             on_limit=old.on_limit if on_limit is None else on_limit,
             max_wait=old.max_wait if max_wait is None else max_wait,
         )
-        return self._sharing(self._session.with_config(config, observer))
+        return self._sharing(self.connection.session.with_config(config, observer))
 
     def for_partner(self, partner: str) -> Self:
         """A client for another partner on the same connections, login and quota.
@@ -197,33 +199,31 @@ class ClientBase(ABC, Generic[Http, Driving]):
             >>> south.quota == client.quota
             True
         """
-        return self._sharing(
-            self._session.with_config(replace(self._session.config, partner=partner))
-        )
+        session = self.connection.session
+        return self._sharing(session.with_config(replace(session.config, partner=partner)))
 
     def _sharing(self, session: Session) -> Self:
         shared = copy.copy(self)
-        shared._session = session  # noqa: SLF001  # of the same class
+        shared.connection = self.connection.with_session(session)
         shared._shares = True  # noqa: SLF001  # of the same class
         return shared
 
-    def _over(self, driver: Driving) -> Self:
-        shared = self._sharing(self._session)
-        shared._driver = driver  # noqa: SLF001  # of the same class
-        return shared
-
     def __repr__(self) -> str:
-        if not hasattr(self, "_session"):
+        if not hasattr(self, "connection"):
             # An error report may show a client whose constructor failed.
             return f"{type(self).__name__}()"
-        config = self._session.config
+        config = self.connection.session.config
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
+
+    @property
+    def _session(self) -> Session:
+        return self.connection.session
 
     @property
     def quota(self) -> QuotaState:
         """The requests that may still be sent this hour; reading it sends none."""
-        return self._driver.atomic(self._session.quota_state)
+        return self.connection.driver.atomic(self.connection.session.quota_state)
 
     @abstractmethod
-    def _drive(self, http: Http | None) -> Driving:
+    def _drive(self, session: Session, http: Http | None) -> Driving:
         """The driver of this client, with the HTTP client of the caller or its own."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._call import operations as _operations
+from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io import AsyncHttpClient
 from adanalytics_client._io.async_driver import AsyncDriver
@@ -31,8 +32,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
-    def _drive(self, http: AsyncHttpClient | None) -> AsyncDriver:
-        session = self._session
+    def _drive(self, session: Session, http: AsyncHttpClient | None) -> AsyncDriver:
         redact = session.credentials.redact
         return AsyncDriver(http, session.config.base, clock=session.clock, redact=redact)
 
@@ -45,8 +45,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
     async def close(self) -> None:
         """As `Client.close`, awaited."""
         if not self._shares:
-            await self._driver.close()
-            self._session.quota.store.close()
+            await self.connection.driver.close()
+            self.connection.session.quota.store.close()
 
     async def aclose(self) -> None:
         """As `close`; `contextlib.aclosing` calls this name.
@@ -58,18 +58,18 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
 
     async def log_in(self) -> str:
         """As `Client.log_in`, awaited."""
-        return await self._driver.run(_operations.log_in(self._session))
+        return await self.connection.driver.run(_operations.log_in(self.connection.session))
 
     async def dates(self) -> list[date]:
         """As `Client.dates`, awaited."""
-        return await self._driver.run(_operations.dates(self._session))
+        return await self.connection.driver.run(_operations.dates(self.connection.session))
 
     async def summary(
         self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
     ) -> "Summary":
         """As `Client.summary`, awaited."""
-        asked = _operations.summary(self._session, start, end, group_by=group_by)
-        return await self._driver.run(asked)
+        asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
+        return await self.connection.driver.run(asked)
 
     def events(
         self,
@@ -98,7 +98,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from adanalytics_client._events import EventRequest, plan_pull
         from adanalytics_client.aevents import AsyncEventQuery
 
-        first, last = to_range(start, end, today=self._session.today())
+        first, last = to_range(start, end, today=self.connection.session.today())
         request = EventRequest(
             start=first,
             end=last,
@@ -114,8 +114,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             seen=seen,
             on_drift=on_drift,
         )
-        pull = plan_pull(request, self._session.config.partner)
-        return AsyncEventQuery(pull, self._session, self._driver)
+        pull = plan_pull(request, self.connection.session.config.partner)
+        return AsyncEventQuery(pull, self.connection)
 
     async def start_export(
         self,
@@ -129,8 +129,10 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         from adanalytics_client._exports import start_export
         from adanalytics_client.ajobs import AsyncExportJob
 
-        asked = start_export(self._session, start, end, file_format=format, compression=compression)
-        return AsyncExportJob(await self._driver.run(asked), (self._session, self._driver))
+        asked = start_export(
+            self.connection.session, start, end, file_format=format, compression=compression
+        )
+        return AsyncExportJob(await self.connection.driver.run(asked), self.connection)
 
     async def export(
         self,
@@ -150,6 +152,6 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         check_delivery(to, timeout)
         form, packing = named_format(Path(to), format, compression)
         job = await self.start_export(start, end, format=form, compression=packing)
-        with displayed(self._session, progress=progress) as session:
+        with displayed(self.connection.session, progress=progress) as session:
             delivery = Delivery(session, job.order, job.last_status)
-            return await self._driver.run(delivery.run(Path(to), timeout=timeout))
+            return await self.connection.driver.run(delivery.run(Path(to), timeout=timeout))

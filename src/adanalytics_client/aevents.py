@@ -77,7 +77,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         from adanalytics_client._outputs.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._session, progress=progress) as session:
+        with displayed(self._connection.session, progress=progress) as session:
             reading = Reading(self._pull, session)
             async with aclosing(self._converted(table.page, reading)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
@@ -125,7 +125,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         """As `EventQuery.write`, awaited."""
         output = await _open_output(to, format, columns)
         try:
-            with displayed(self._session, progress=progress) as session:
+            with displayed(self._connection.session, progress=progress) as session:
                 reading = Reading(self._pull, session)
                 async with aclosing(self._converted(output.add, reading)) as counts:
                     written = sum([count async for count in counts])
@@ -146,8 +146,8 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         self, convert: Callable[[ReadyPage], T], whole: Reading | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert each page in a thread."""
-        reading = whole or Reading(self._pull, self._session)
-        async with aclosing(self._driver.stream(reading.fanout, reading.fetch)) as pages:
+        reading = whole or Reading(self._pull, self._connection.session)
+        async with aclosing(self._connection.driver.stream(reading.fanout, reading.fetch)) as pages:
             async for ready in pages:
                 yield await in_thread(partial(self._scrubbed, partial(convert, ready)))
                 if whole is None:

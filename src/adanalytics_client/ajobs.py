@@ -33,13 +33,17 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
     @classmethod
     def from_json(cls, client: "AsyncClient", text: str) -> Self:
         """As `ExportJob.from_json`, for an `AsyncClient`."""
-        session, driver = client._session, client._driver  # noqa: SLF001  # made for its jobs, too
-        return cls(read_saved(text).check(session.config), (session, driver))
+        connection = client.connection
+        return cls(read_saved(text).check(connection.session.config), connection)
 
     async def status(self) -> ExportStatus:
         """As `ExportJob.status`, awaited."""
-        session, driver = self._client()
-        return self._keep(await driver.run(ask_status(session, self.order, self.last_status)))
+        connection = self._connection()
+        return self._keep(
+            await connection.driver.run(
+                ask_status(connection.session, self.order, self.last_status)
+            )
+        )
 
     async def wait(
         self,
@@ -47,16 +51,16 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
         timeout: float = ONE_HOUR,  # noqa: ASYNC109  # the same name as in ExportJob
     ) -> ExportStatus:
         """As `ExportJob.wait`, awaited."""
-        session, driver = self._client()
+        connection = self._connection()
         asked = self.order, self.last_status
-        waiting = wait_for(session, *asked, timeout=timeout, keep=self._keep)
-        return self._keep(await driver.run(waiting))
+        waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
+        return self._keep(await connection.driver.run(waiting))
 
     async def download(self, path: str | os.PathLike[str]) -> Path:
         """As `ExportJob.download`, awaited."""
-        session, driver = self._client()
-        delivery = Delivery(session, self.order, self.last_status)
+        connection = self._connection()
+        delivery = Delivery(connection.session, self.order, self.last_status)
         try:
-            return await driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
+            return await connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._keep(delivery.status)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._call import operations as _operations
+from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io import HttpClient, SyncDriver
 
@@ -57,8 +58,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
-    def _drive(self, http: HttpClient | None) -> SyncDriver:
-        session = self._session
+    def _drive(self, session: Session, http: HttpClient | None) -> SyncDriver:
         redact = session.credentials.redact
         return SyncDriver(http, session.config.base, clock=session.clock, redact=redact)
 
@@ -77,8 +77,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.close()
         """
         if not self._shares:
-            self._driver.close()
-            self._session.quota.store.close()
+            self.connection.driver.close()
+            self.connection.session.quota.store.close()
 
     def log_in(self) -> str:
         """Log in if necessary, and return the token, which `token=` accepts for 7 days.
@@ -92,7 +92,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> with Client(**about, email=email, password=password) as person:
             ...     token = person.log_in()
         """
-        return self._driver.run(_operations.log_in(self._session))
+        return self.connection.driver.run(_operations.log_in(self.connection.session))
 
     def dates(self) -> list[date]:
         """The days that have data.
@@ -104,7 +104,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.dates()
             [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
         """
-        return self._driver.run(_operations.dates(self._session))
+        return self.connection.driver.run(_operations.dates(self.connection.session))
 
     def summary(
         self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
@@ -124,8 +124,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
-        asked = _operations.summary(self._session, start, end, group_by=group_by)
-        return self._driver.run(asked)
+        asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
+        return self.connection.driver.run(asked)
 
     def events(
         self,
@@ -180,7 +180,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from adanalytics_client._events import EventRequest, plan_pull
         from adanalytics_client.events import EventQuery
 
-        first, last = to_range(start, end, today=self._session.today())
+        first, last = to_range(start, end, today=self.connection.session.today())
         request = EventRequest(
             start=first,
             end=last,
@@ -196,8 +196,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             seen=seen,
             on_drift=on_drift,
         )
-        pull = plan_pull(request, self._session.config.partner)
-        return EventQuery(pull, self._session, self._driver)
+        pull = plan_pull(request, self.connection.session.config.partner)
+        return EventQuery(pull, self.connection)
 
     def start_export(
         self,
@@ -228,8 +228,10 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         from adanalytics_client._exports import start_export
         from adanalytics_client.jobs import ExportJob
 
-        asked = start_export(self._session, start, end, file_format=format, compression=compression)
-        return ExportJob(self._driver.run(asked), (self._session, self._driver))
+        asked = start_export(
+            self.connection.session, start, end, file_format=format, compression=compression
+        )
+        return ExportJob(self.connection.driver.run(asked), self.connection)
 
     def export(
         self,
@@ -271,6 +273,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         check_delivery(to, timeout)
         form, packing = named_format(Path(to), format, compression)
         job = self.start_export(start, end, format=form, compression=packing)
-        with displayed(self._session, progress=progress) as session:
+        with displayed(self.connection.session, progress=progress) as session:
             delivery = Delivery(session, job.order, job.last_status)
-            return self._driver.run(delivery.run(Path(to), timeout=timeout))
+            return self.connection.driver.run(delivery.run(Path(to), timeout=timeout))

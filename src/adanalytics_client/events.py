@@ -115,7 +115,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         from adanalytics_client._outputs.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._session, progress=progress) as session:
+        with displayed(self._connection.session, progress=progress) as session:
             reading = Reading(self._pull, session)
             with closing(self._converted(table.page, reading)) as batches:
                 made = self._scrubbed(partial(table.whole, list(batches)))
@@ -208,7 +208,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         output = open_output(to, format, columns)
         try:
-            with displayed(self._session, progress=progress) as session:
+            with displayed(self._connection.session, progress=progress) as session:
                 reading = Reading(self._pull, session)
                 with closing(self._converted(output.add, reading)) as counts:
                     written = sum(counts)
@@ -232,8 +232,8 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         Callers that build one result from all pages pass a reading, and settle it afterwards.
         """
-        reading = whole or Reading(self._pull, self._session)
-        with closing(self._driver.stream(reading.fanout, reading.fetch)) as pages:
+        reading = whole or Reading(self._pull, self._connection.session)
+        with closing(self._connection.driver.stream(reading.fanout, reading.fetch)) as pages:
             for ready in pages:
                 yield self._scrubbed(partial(convert, ready))
                 if whole is None:

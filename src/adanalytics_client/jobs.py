@@ -43,8 +43,8 @@ class ExportJob(SavedJob[SyncDriver]):
             >>> ExportJob.from_json(client, kept).export_id == job.export_id
             True
         """
-        session, driver = client._session, client._driver  # noqa: SLF001  # the client's own jobs
-        return cls(read_saved(text).check(session.config), (session, driver))
+        connection = client.connection
+        return cls(read_saved(text).check(connection.session.config), connection)
 
     def status(self) -> ExportStatus:
         """Ask the service once; nothing is sent when the export is known to have ended.
@@ -57,8 +57,10 @@ class ExportJob(SavedJob[SyncDriver]):
             >>> job.status().phase.value
             'done'
         """
-        session, driver = self._client()
-        return self._keep(driver.run(ask_status(session, self.order, self.last_status)))
+        connection = self._connection()
+        return self._keep(
+            connection.driver.run(ask_status(connection.session, self.order, self.last_status))
+        )
 
     def wait(self, *, timeout: float = ONE_HOUR) -> ExportStatus:
         """Wait until the export is done.
@@ -77,10 +79,10 @@ class ExportJob(SavedJob[SyncDriver]):
             >>> job.wait(timeout=600).done
             True
         """
-        session, driver = self._client()
+        connection = self._connection()
         asked = self.order, self.last_status
-        waiting = wait_for(session, *asked, timeout=timeout, keep=self._keep)
-        return self._keep(driver.run(waiting))
+        waiting = wait_for(connection.session, *asked, timeout=timeout, keep=self._keep)
+        return self._keep(connection.driver.run(waiting))
 
     def download(self, path: str | os.PathLike[str]) -> Path:
         """Download the exported file, waiting for the export first if necessary.
@@ -106,9 +108,9 @@ class ExportJob(SavedJob[SyncDriver]):
             >>> job.download("day.csv").stat().st_size
             82412
         """
-        session, driver = self._client()
-        delivery = Delivery(session, self.order, self.last_status)
+        connection = self._connection()
+        delivery = Delivery(connection.session, self.order, self.last_status)
         try:
-            return driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
+            return connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._keep(delivery.status)

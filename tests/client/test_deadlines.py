@@ -32,7 +32,7 @@ SAVED = (
 
 def job_of(world: World) -> Any:
     """A job that waits for an export which was ordered elsewhere."""
-    base = world.client._session.config.base.text
+    base = world.client.connection.session.config.base.text
     kind = ExportJob if isinstance(world.client, Client) else AsyncExportJob
     return kind.from_json(world.client, SAVED % (base, base))
 

@@ -38,7 +38,8 @@ def ask_and_close():
 
 client = Client(sys.argv[1], **options)
 ask()
-locks = [client._driver._atomic, client._driver._exclusive, client._driver._opening]
+driver = client.connection.driver
+locks = [driver._atomic, driver._exclusive, driver._opening]
 for lock in locks:
     lock.acquire()
 in_child(ask_and_close)

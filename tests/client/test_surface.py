@@ -38,6 +38,7 @@ PURE = [
     "_base.urls",
     "_call.call",
     "_call.config",
+    "_call.connection",
     "_call.credentials",
     "_call.exchange",
     "_call.failures",

@@ -9,6 +9,7 @@ from typing import Generic, Self, TypeVar, get_args
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._base.validation import check_text, is_whole
+from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.auto import Planner
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
@@ -44,12 +45,12 @@ class EventRequest(Generic[M]):
     split: Split
     per_page: int | None
     concurrency: int
-    ordered: bool
-    model: type[M] | None
-    rows_key: str | None
-    max_events: int | None
+    ordered: bool = True
+    model: type[M] | None = None
+    rows_key: str | None = None
+    max_events: int | None = None
     resume: str | None = field(repr=False)
-    seen: SeenEvents | None
+    seen: SeenEvents | None = None
     on_drift: OnDrift
 
     def __post_init__(self) -> None:
@@ -173,12 +174,11 @@ class Reading:
 
 
 class QueryBase(Generic[D, M]):
-    """The plan of a query, with the session and the driver that will read it."""
+    """The plan of a query, with the connection that will read it."""
 
-    def __init__(self, pull: Pull[M], session: Session, driver: D) -> None:
+    def __init__(self, pull: Pull[M], connection: Connection[D]) -> None:
         self._pull = pull
-        self._session = session
-        self._driver = driver
+        self._connection = connection
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.plan})"
@@ -202,7 +202,7 @@ class QueryBase(Generic[D, M]):
             >>> month.only_days(["2026-01-15", "2026-01-16"]).plan.least_requests
             48
         """
-        return type(self)(self._pull.only_days(days), self._session, self._driver)
+        return type(self)(self._pull.only_days(days), self._connection)
 
     def _scrubbed(self, work: Callable[[], T]) -> T:
         """The result of `work` on events, which may echo the credential; its errors do not."""
@@ -219,7 +219,7 @@ class QueryBase(Generic[D, M]):
             raise self._clean(error) from None
 
     def _clean(self, error: AdAnalyticsError) -> AdAnalyticsError:
-        self._session.credentials.scrub(error)
+        self._connection.session.credentials.scrub(error)
         # The frames that convert events hold everything that the events echo.
         return error.with_traceback(None)
 

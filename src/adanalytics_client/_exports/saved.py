@@ -6,7 +6,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from adanalytics_client._base.urls import Address
 from adanalytics_client._call.config import Config
-from adanalytics_client._call.session import Session
+from adanalytics_client._call.connection import Connection
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client.encoding import json_text, utf8
@@ -104,12 +104,12 @@ def _read_status(content: dict[str, Json]) -> ExportStatus:
 
 
 class SavedJob(Generic[D]):
-    """An export, and the session and driver that request it.
+    """An export, and the connection that requests it.
 
-    A pickled job omits these two, and with them the credential.
+    A pickled job omits the connection, and with it the credential.
     """
 
-    def __init__(self, saved: SavedExport, bound: tuple[Session, D] | None) -> None:
+    def __init__(self, saved: SavedExport, bound: Connection[D] | None) -> None:
         self._saved = saved
         self._bound = bound
 
@@ -156,7 +156,7 @@ class SavedJob(Generic[D]):
         self._saved = replace(self._saved, status=status)
         return status
 
-    def _client(self) -> tuple[Session, D]:
+    def _connection(self) -> Connection[D]:
         if self._bound is None:
             raise ConfigurationError(
                 "This job was unpickled without its client; continue with "

@@ -195,21 +195,20 @@ class Dataset:
         from adanalytics_client.dataset.contents import Contents
         from adanalytics_client.dataset.sync import Sync
 
-        opened, session = open_store(self._place), client._session  # noqa: SLF001  # of this package
+        opened, connection = open_store(self._place), client.connection
         _check_place(opened)
         store = DryStore(opened) if dry else opened
         # A separate view, so that the end of this sync leaves the caller's client open.
-        driver = client._driver.branch()  # noqa: SLF001  # of this package
+        branch = connection.with_driver(connection.driver.branch())
         with store.lock():
             identity = self._identity(client, store)
             if identity is None:
-                form = self._format or "parquet"
-                identity = Identity(session.config.partner or "", session.config.base.text, form)
+                config, form = connection.session.config, self._format or "parquet"
+                identity = Identity(config.partner or "", config.base.text, form)
                 identity.write(store)
             yield Sync(
-                client._over(driver),  # noqa: SLF001  # of this package
+                branch,
                 Contents(store, identity.form),
-                stop=driver.close,
                 span=span,
                 via=via,
                 repull=repull,
@@ -289,12 +288,12 @@ class Dataset:
         return Holdings(identity.partner, identity.origin, identity.form, hours, manifest.damaged)
 
     def _now_of(self, client: "Client") -> Callable[[], datetime]:
-        clock = client._session.clock  # noqa: SLF001  # of this package
+        clock = client.connection.session.clock
         return self._clock or (lambda: datetime.fromtimestamp(clock.time(), tz=UTC))
 
     def _identity(self, client: "Client", store: Store) -> Identity | None:
         """Read the identity, which must be that of the client; None for a new dataset."""
-        known, config = Identity.read(store), client._session.config  # noqa: SLF001  # of this package
+        known, config = Identity.read(store), client.connection.session.config
         if known is None:
             return None
         for what, mine, theirs, same in (

@@ -8,12 +8,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Period
+from adanalytics_client._call import operations
+from adanalytics_client._call.connection import Connection
+from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.layout import Hour, hours_of
 from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord
 from adanalytics_client.dataset.totals import NOTHING, Figures, stated_figures
 
 if TYPE_CHECKING:
-    from adanalytics_client.client import Client
     from adanalytics_client.models import SummaryRow
 
 NO_DATA = "no data"
@@ -56,7 +58,7 @@ class ServiceDays:
     """The days that have data, and what the summary says about each.
 
     Args:
-        client: requests `dates` and, if there are any, one summary by day.
+        connection: requests `dates` and, if there are any, one summary by day.
         wanted: the range of interest, or None for everything that the service lists.
         held: days in the dataset; the service may no longer have their data.
 
@@ -65,13 +67,15 @@ class ServiceDays:
         days: the days with data.
     """
 
-    def __init__(self, client: "Client", wanted: Period | None, held: Iterable[date]) -> None:
-        listed = client.dates()
+    def __init__(
+        self, connection: Connection[SyncDriver], wanted: Period | None, held: Iterable[date]
+    ) -> None:
+        listed = connection.driver.run(operations.dates(connection.session))
         known = {*listed, *held}
         self.span = wanted or (Period(min(known), max(known)) if known else None)
         span = self.span
         days = sorted(day for day in listed if span and span.first <= day <= span.last)
-        rows = _rows_by_day(client, days[0], days[-1]) if days else {}
+        rows = _rows_by_day(connection, days[0], days[-1]) if days else {}
         # If the summary has rows, a day without one has only events that the summary leaves out.
         without = NOTHING if rows else {}
         self.days = {day: _state(day, rows.get(day), without) for day in days}
@@ -141,8 +145,11 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
     return DayState(day, hashlib.sha256(text.encode()).hexdigest(), figures)
 
 
-def _rows_by_day(client: "Client", first: date, last: date) -> dict[date, "SummaryRow"]:
-    rows = client.summary(first, last, group_by="day").rows
+def _rows_by_day(
+    connection: Connection[SyncDriver], first: date, last: date
+) -> dict[date, "SummaryRow"]:
+    asked = operations.summary(connection.session, first, last, group_by="day")
+    rows = connection.driver.run(asked).rows
     return {day: row for row in rows if (day := _day_of(row)) is not None}
 
 

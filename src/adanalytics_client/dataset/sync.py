@@ -22,10 +22,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 
 from adanalytics_client._base.dates import Period, days_between
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._call.connection import Connection
+from adanalytics_client._events import EventRequest, plan_pull
+from adanalytics_client._exports import read_saved, start_export
+from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayNeed, DayState, Reason, ServiceDays, find_need
 from adanalytics_client.dataset.layout import REPORTS, REPULL, Hour, hours_of
@@ -57,10 +61,8 @@ from adanalytics_client.errors import (
     ServerError,
     TransportError,
 )
+from adanalytics_client.events import EventQuery
 from adanalytics_client.jobs import ExportJob
-
-if TYPE_CHECKING:
-    from adanalytics_client.client import Client
 
 EVENTS_PER_PAGE = 10_000
 """The most that the service sends at a time, for the fewest requests."""
@@ -110,8 +112,7 @@ class Sync:
     """Brings a dataset up to date.
 
     Args:
-        client: sends the requests.
-        stop: ends every request and wait of the client.
+        connection: sends the requests; an error closes its driver.
         contents: the dataset; its lock is held.
         span: the days, or None for all that the service lists.
         via: how hours may be pulled.
@@ -123,10 +124,9 @@ class Sync:
 
     def __init__(
         self,
-        client: "Client",
+        connection: Connection[SyncDriver],
         contents: Contents,
         *,
-        stop: Callable[[], None],
         span: Period | None,
         via: Via,
         repull: int,
@@ -134,8 +134,7 @@ class Sync:
         expect: Callable[[int], None],
         report: SyncReport,
     ) -> None:
-        self._client = client
-        self._stop = stop
+        self._connection = connection
         self._contents = contents
         self._span = span
         self._via: Via = via
@@ -223,7 +222,7 @@ class Sync:
         return needs
 
     def _ask_service(self) -> ServiceDays:
-        return ServiceDays(self._client, self._span, self._contents.manifest.days())
+        return ServiceDays(self._connection, self._span, self._contents.manifest.days())
 
     def _find_damage(self, days: list[date]) -> None:
         contents = self._contents
@@ -288,7 +287,8 @@ class Sync:
             if all(hour in rest for hour in hours_of(day) if hour.start <= now)
         }
         outlook = Outlook(self._counts(), whole, EVENTS_PER_PAGE)
-        return started + plan_queries(rest, outlook, via=self._via, quota=self._client.quota)
+        quota = self._connection.driver.atomic(self._connection.session.quota_state)
+        return started + plan_queries(rest, outlook, via=self._via, quota=quota)
 
     def _counts(self) -> dict[date, int]:
         return {day: events_in(state.figures) for day, state in self._service.days.items()}
@@ -345,7 +345,7 @@ class Sync:
                     if stopped or failures >= FAILURES_IN_A_ROW:
                         waiting.clear()
             except BaseException:
-                self._stop()
+                self._connection.driver.close()
                 raise
         if stopped:
             raise stopped
@@ -380,9 +380,9 @@ class Sync:
             if page.last:
                 return
             token = page.token
-        asked = self._client.events(
-            query.first,
-            query.last,
+        request: EventRequest[Any] = EventRequest(
+            start=query.first,
+            end=query.last,
             hour=query.hour,
             split="none",
             per_page=EVENTS_PER_PAGE,
@@ -391,7 +391,8 @@ class Sync:
             # Not left to the client: `_pull` also discards the kept pages and starts again.
             on_drift="warn",
         )
-        with closing(asked.text_pages()) as fresh:
+        asked = plan_pull(request, self._connection.session.config.partner)
+        with closing(EventQuery(asked, self._connection).text_pages()) as fresh:
             for each in fresh:
                 if doubt := each.drift or each.partial:
                     raise _Drift(str(doubt))
@@ -403,14 +404,22 @@ class Sync:
         """Continue the export that an earlier run ordered, or order one."""
         if start := spool.start:
             try:
-                job = ExportJob.from_json(self._client, start.job)
+                saved = read_saved(start.job).check(self._connection.session.config)
+                job = ExportJob(saved, self._connection)
                 return _Pulled(self._partition_export(query, job, spool), start.at, spool)
             except _ORDER_LOST as error:
                 # An export that is not done in a second run may never be.
                 if not (_is_lost(error) or isinstance(error, ExportTimeout)):
                     raise
         at = self._now()
-        job = self._client.start_export(query.first, query.last, format=_EXPORT_FORMAT)
+        ordered = start_export(
+            self._connection.session,
+            query.first,
+            query.last,
+            file_format=_EXPORT_FORMAT,
+            compression=None,
+        )
+        job = ExportJob(self._connection.driver.run(ordered), self._connection)
         spool.begin(at, job.to_json())
         try:
             return _Pulled(self._partition_export(query, job, spool), at, spool)

@@ -51,7 +51,7 @@ class Verification:
     def run(self, client: "Client", *, deep: bool) -> VerifyReport:
         """Check the files, then days and sums with two requests, then, `deep`, every event."""
         problems = [*self._check_files()]
-        problems += self._compare(ServiceDays(client, None, self._manifest.days()))
+        problems += self._compare(ServiceDays(client.connection, None, self._manifest.days()))
         if deep:
             broken = {problem.day for problem in problems}
             problems += self._compare_with_exports(client, broken)

@@ -81,7 +81,7 @@ def plan_exports(
     with settings.client(environment) as client:
         kept, ordered = KeptExports(client, batch), []
         # All are ordered before the first is awaited, so that the service prepares them together.
-        for state in ServiceDays(client, span, ()).days.values():
+        for state in ServiceDays(client.connection, span, ()).days.values():
             if hours := tuple(each.hour for each in hours_of(state.day) if is_wanted(each)):
                 with _naming(state.day):
                     job = kept.find(state) or client.start_export(state.day, format=_FORMAT)
