@@ -37,13 +37,13 @@ def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
     assert len(expected) == 2_000
 
 
-@pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz", "day.ndjson"])
+@pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz", "day.JSONL.GZ", "day.ndjson"])
 def test_json_lines_in_a_file(
     run: Run, expected: list[dict[str, Any]], folder: Path, name: str
 ) -> None:
     target = folder / name
     assert run("events", DAY, "-o", str(target)).exit_code == 0
-    written = gzip.decompress(target.read_bytes()) if name.endswith("gz") else target.read_bytes()
+    written = gzip.decompress(target.read_bytes()) if "gz" in name.lower() else target.read_bytes()
     assert [json.loads(line) for line in written.splitlines()] == expected
     assert [each.name for each in folder.iterdir()] == [name]
 
@@ -57,7 +57,7 @@ def test_the_progress_watches_the_size_of_the_file(
     assert len(watched) == 1
 
 
-@pytest.mark.parametrize("name", ["day.csv", "day.csv.gz", "-"])
+@pytest.mark.parametrize("name", ["day.csv", "day.CSV", "day.csv.gz", "-"])
 def test_csv(run: Run, expected: list[dict[str, Any]], tmp_path: Path, name: str) -> None:
     target = "-" if name == "-" else str(tmp_path / name)
     result = run("events", DAY, "-f", "csv", "-o", target)

@@ -50,10 +50,11 @@ def test_the_result_as_json(run: Run, service: LocalServer, folder: Path) -> Non
     }
 
 
+@pytest.mark.parametrize("name", ["day.jsonl.gz", "day.JSONL.GZ"])
 def test_the_suffix_gives_format_and_compression(
-    run: Run, service: LocalServer, tmp_path: Path
+    run: Run, service: LocalServer, tmp_path: Path, name: str
 ) -> None:
-    target = tmp_path / "day.jsonl.gz"
+    target = tmp_path / name
     assert run("export", "2026-01-15", "-o", str(target)).exit_code == 0
     lines = gzip.decompress(target.read_bytes()).splitlines()
     assert lines == run("events", "2026-01-15").stdout_bytes.splitlines()

@@ -25,6 +25,7 @@ from adanalytics_cli.output.formats import (
     contradiction,
     file_format_option,
     format_of,
+    is_packed,
 )
 from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
@@ -102,7 +103,7 @@ class Wish:
         """
         packed = compression == "gzip" if compression else None
         if output:
-            suffix, gz = format_of(output), output.suffix == ".gz"
+            suffix, gz = format_of(output), is_packed(output)
             if file_format and suffix not in (None, file_format):
                 raise contradiction(f"-f {file_format}", output)
             if compression and suffix and packed != gz:

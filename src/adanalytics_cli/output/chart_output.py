@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.console.calendar_chart import LETTERS, SHADES, Coverage, draw_calendar, legend
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import format_of
+from adanalytics_cli.output.formats import format_of, is_packed
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._base.escaping import visible
 
@@ -26,7 +26,7 @@ def check_chart(chosen_format: str | None, output: Path | None) -> None:
     """Raise click.UsageError for a format that a chart cannot have."""
     if chosen_format not in (None, "table"):
         raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
-    if output and (format_of(output) or output.suffix == ".gz"):
+    if output and (format_of(output) or is_packed(output)):
         raise click.UsageError(f"--chart draws text. Give a name that ends in .txt, not {output}.")
 
 

@@ -94,8 +94,13 @@ def _split_names(
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that a file suffix means, also before `.gz`; None for an unknown suffix."""
-    return _SUFFIXES.get(path.name.removesuffix(".gz").rpartition(".")[2])
+    """Return the format that a file suffix means, also before `.gz`; None for an unknown suffix."""
+    return _SUFFIXES.get(path.name.lower().removesuffix(".gz").rpartition(".")[2])
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether the name asks for gzip."""
+    return path.suffix.lower() == ".gz"
 
 
 def contradiction(option: str, path: Path) -> click.UsageError:
@@ -124,7 +129,7 @@ def pick_format(
     form = cast("Format", chosen) if chosen else _fitting(path, piped, known)
     if form in BINARY:
         check_not_terminal(form, path)
-    if form in BINARY and path is not None and path.suffix == ".gz":
+    if form in BINARY and path is not None and is_packed(path):
         raise click.UsageError(f"{form} is already compressed. Leave .gz out of '{path.name}'.")
     return form
 

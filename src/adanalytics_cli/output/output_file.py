@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 
 from adanalytics_cli.core.files import naming, replacing
+from adanalytics_cli.output.formats import is_packed
 
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6
@@ -54,7 +55,7 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
         return
     place = open_stream(path) if is_device(path) else replacing(path)
     with place as raw, ExitStack() as stack:
-        if path.suffix == ".gz":
+        if is_packed(path):
             # No time in the header: the same data give the same file.
             packed = gzip.GzipFile(
                 filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0
