@@ -100,7 +100,8 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     system = error.__cause__ if kind == "DatasetError" else error
     if isinstance(system, OSError):
         remedy = remedy_of(system) or remedy
-    remedy = _with_options(getattr(error, "remedy", "")) or remedy
+    if not isinstance(error, CommandError):
+        remedy = _with_options(getattr(error, "remedy", "")) or remedy
     return Failure(code, kind, _message(error, remedy), remedy, getattr(error, "request_id", None))
 
 

@@ -139,6 +139,31 @@ def test_a_profile_file_that_cannot_be_used(tmp_path: Path, text: str, said: str
     assert "'x'" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "remedy"),
+    [
+        ("\n[default]\npartner = 'x'\n", "config.toml, line 2: [default] is", "[profile.default]"),
+        ("[profile.a]\n[ 'night' ]\n", "config.toml, line 2: [night] is", "[profile.night]"),
+        ("partner = 'x'\n", "config.toml, line 1: partner is", "below [profile.default]"),
+        ("[profile.default]\npartner='x'\npartner='y'\n", "(at line 3, ", "twice: keep one of"),
+        ("[profile.default]\n[profile.default]\n", "(at line 2, ", "twice: keep one of"),
+        ("[profile.default]\npartner=x\n", "(at line 2, ", "Correct the file."),
+    ],
+)
+def test_a_line_that_would_not_count(tmp_path: Path, text: str, said: str, remedy: str) -> None:
+    write_profiles(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        resolve(Invocation(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert said in str(caught.value)
+    assert remedy in caught.value.remedy
+
+
+def test_keys_are_named_as_the_file_has_them(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    write_profiles(tmp_path / "config", "[profile.default]\nbase = 'x'\n")
+    assert "\nKnown keys: base_url, partner, email, max_wait.\n" in run("dates").stderr
+
+
 def test_a_profile_that_is_not_there(environment: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match=r"Unknown profile 'noon' .*default, night"):
         resolve(Invocation(profile="noon"), environment)

@@ -1,6 +1,7 @@
 """Which service and whose data: option, environment, profile, and where each was found."""
 
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ def _base(environment: Mapping[str, str], variable: str, default: str) -> Path:
 
 
 DEFAULT_PROFILE = "default"
+# How tomllib begins its words about a name that is there twice.
+_TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate")
 _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 
 
@@ -83,18 +86,28 @@ class Profiles:
 def read_profiles(path: Path) -> Profiles:
     """Read the settings file; a missing file has no profiles.
 
-    Raises SettingsError for a file that is not TOML or has no tables of profiles.
+    Raises SettingsError for a file that is not TOML or holds anything but tables of profiles.
     """
     return Profiles(path, _profile_tables(path))
 
 
 def _profile_tables(path: Path) -> Mapping[str, object]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"Cannot read {path}: {error}.", remedy="Correct the file.") from error
+        twice = str(error).startswith(_TWICE)
+        remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
+        raise SettingsError(f"Cannot read {path}: {error}.", remedy=remedy) from error
+    for name in [each for each in document if each != "profile"]:
+        place = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
+        line = text.count("\n", 0, place.end()) + 1 if place else 1
+        what, remedy = f"{name} is outside a profile", f"Move it below [profile.{DEFAULT_PROFILE}]."
+        if isinstance(document[name], dict):
+            what, remedy = f"[{name}] is no profile", f"Write [profile.{name}]."
+        raise SettingsError(f"{path}, line {line}: {what}.", remedy=remedy)
     tables = document.get("profile", {})
     if not isinstance(tables, dict):
         raise SettingsError(
