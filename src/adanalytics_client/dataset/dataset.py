@@ -197,7 +197,7 @@ class Dataset:
 
         opened, connection = open_store(self._place), client.connection
         _check_place(opened)
-        store = DryStore(opened) if dry else opened
+        store: Store = DryStore(opened) if dry else opened
         # A separate view, so that the end of this sync leaves the caller's client open.
         branch = connection.with_driver(connection.driver.branch())
         with store.lock():
