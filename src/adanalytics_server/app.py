@@ -102,5 +102,5 @@ def create_app(
             answers=settings.dialect,
         )
     app.add_middleware(HostCheck, any_host=settings.any_host)
-    app.add_middleware(RequestLayer, metrics=metrics)
+    app.add_middleware(RequestLayer, metrics=metrics, clock=clock)
     return app

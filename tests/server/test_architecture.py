@@ -21,7 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "exports": {"answers", "clock", "errors", "settings", "storage"},
     "context": {"accounts", "clock", "exports", "settings", "storage"},
     "api": {"accounts", "answers", "clock", "context", "errors", "exports", "storage"},
-    "serving": {"accounts", "answers", "context", "errors", "storage"},
+    "serving": {"accounts", "answers", "clock", "context", "errors", "storage"},
     "web": {
         "accounts",
         "answers",

@@ -149,3 +149,9 @@ def test_a_wrong_fault_is_an_error_at_once() -> None:
 def test_a_negative_number_is_refused_before_anything_starts() -> None:
     with pytest.raises(ValueError, match="rate_limit=-1: pass a whole number, 0 or more"):
         LocalServer(rate_limit=-1)
+
+
+def test_the_date_of_an_answer_is_that_of_its_clock(clock: Clock) -> None:
+    with LocalServer(clock=clock) as server:
+        dates = httpx.get(f"{server.url}/livez").headers.get_list("date")
+    assert dates == ["Sun, 01 Feb 2026 00:00:00 GMT"]

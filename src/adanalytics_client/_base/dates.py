@@ -4,7 +4,8 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import ClassVar
 
 from adanalytics_client.errors import ConfigurationError
@@ -142,3 +143,12 @@ def days_between(first: date, last: date) -> Iterator[date]:
     """Every day from `first` to `last`, both included."""
     for offset in range((last - first).days + 1):
         yield first + timedelta(days=offset)
+
+
+def read_http_date(text: str | None) -> float | None:
+    """Return the moment of a date in a header, in seconds since 1970; None if it has none."""
+    try:
+        moment = parsedate_to_datetime(text or "")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
+from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.secrets import Secret
 
 T = TypeVar("T")
@@ -49,6 +50,11 @@ class ResponseHead:
     def get(self, name: str) -> str | None:
         """A header's value by its lower-case name."""
         return self.headers.get(name)
+
+    @property
+    def sent_at(self) -> float | None:
+        """The `Date` of the response, in seconds since 1970; None without one."""
+        return read_http_date(self.get("date"))
 
     @property
     def media_type(self) -> str:

@@ -3,10 +3,10 @@
 import hashlib
 import re
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from adanalytics_client._base.compression import DamagedBody
+from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
@@ -217,14 +217,11 @@ def _validator_of(head: ResponseHead) -> str | None:
     etag = (head.get("etag") or "").strip()
     if is_etag(etag):
         return etag
-    changed, sent = head.get("last-modified"), head.get("date")
+    text = head.get("last-modified")
+    changed, sent = read_http_date(text), head.sent_at
     if changed is None or sent is None:
         return None
-    try:
-        age = parsedate_to_datetime(sent) - parsedate_to_datetime(changed)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return changed if age.total_seconds() >= 1 else None
+    return text if sent - changed >= 1 else None
 
 
 def _is_version(head: ResponseHead, validator: str) -> bool:

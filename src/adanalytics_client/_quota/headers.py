@@ -2,9 +2,8 @@
 
 import re
 import sys
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
+from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 
 RATE_HEADERS = ("ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset")
@@ -56,8 +55,5 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
 
 
 def _seconds_until(date: str, now: float) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+    moment = read_http_date(date)
+    return None if moment is None else moment - now

@@ -6,6 +6,7 @@ The log never shows a credential: only the API's own query parameters keep their
 import ipaddress
 import logging
 import time
+from email.utils import formatdate
 from urllib.parse import parse_qsl, quote
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.accounts import hide_credentials
 from adanalytics_server.answers import CREDENTIAL, HEADERS, request_id_of
+from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.serving.monitoring import Metrics
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
@@ -49,12 +51,13 @@ def log_failure(request: Request, error: Exception) -> None:
 class RequestLayer:
     """The outermost ASGI middleware.
 
-    Adds ``X-Request-Id`` to every response and turns a crash into a plain 500. When the response is
-    complete, it counts the request and writes its log line.
+    Adds ``X-Request-Id`` and the clock's ``Date`` to every response and turns a crash into a plain
+    500. When the response is complete, it counts the request and writes its log line.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, clock: Clock) -> None:
         self._app = app
+        self._clock = clock
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +66,8 @@ class RequestLayer:
             await self._app(scope, receive, send)
             return
         begin = time.perf_counter()
-        headers = scope[HEADERS] = {"X-Request-Id": uuid4().hex}
+        date = formatdate(self._clock.now() // 1000, usegmt=True)
+        headers = scope[HEADERS] = {"X-Request-Id": uuid4().hex, "Date": date}
         status: int | None = None
         sent_bytes = 0
 

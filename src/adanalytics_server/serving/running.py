@@ -83,6 +83,7 @@ class Server(uvicorn.Server):
             http=StrictProtocol,
             ws="none",
             server_header=False,
+            date_header=False,
         )
         super().__init__(config)
         self._ready = ready
