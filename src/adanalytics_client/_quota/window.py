@@ -179,9 +179,9 @@ class Quota:
             shift = (now.steady - steady - max(0.0, now.wall - wall),)
             log.execute("UPDATE sends SET until = until + ?", shift)
             log.execute(
-                "UPDATE state SET hold_until = hold_until + ?1, stated_until = stated_until + ?1,"
-                " full_until = full_until + ?1",
-                shift,
+                "UPDATE state SET hold_until = hold_until + ?, stated_until = stated_until + ?,"
+                " full_until = full_until + ?",
+                3 * shift,
             )
         log.execute(
             "UPDATE state SET wall = ?, steady = ?, full_until = min(full_until, ?)",
@@ -193,8 +193,8 @@ class Quota:
     def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, bool]:
         """Requests left, seconds until one may be sent, and whether a 429 is the reason."""
         asked, stated, stated_left, full = log.execute(
-            "SELECT hold_until - ?1, stated_until - ?1, stated_left, full_until - ?1 FROM state",
-            (now.steady,),
+            "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ? FROM state",
+            3 * (now.steady,),
         ).fetchone()
         left = None
         used_up = stated if stated_left <= self._reserve else 0.0
