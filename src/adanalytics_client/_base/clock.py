@@ -1,7 +1,12 @@
 """The source of time; the only module that reads it."""
 
+import logging
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+_LOG = logging.getLogger("adanalytics_client")
+_TOLERATED_SECONDS = 3600.0
 
 
 class Clock(Protocol):
@@ -46,3 +51,26 @@ class SystemClock:
     def sleeping(self, seconds: float) -> float:
         """A wait of `seconds` takes `seconds`."""
         return seconds
+
+
+class ClockCheck:
+    """Warns once if the clock and the service's are more than an hour apart."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._warned = False
+
+    def compare(self, sent_at: float | None) -> None:
+        """Compare with the `Date` of an answer that has just come."""
+        if self._warned or sent_at is None:
+            return
+        ahead = self._clock.time() - sent_at
+        if abs(ahead) > _TOLERATED_SECONDS:
+            self._warned = True
+            _LOG.warning(
+                "The clock of this machine is %s %s the service's, which says %s UTC. Set it: "
+                "'today', waits and the expiry of a token depend on it.",
+                timedelta(seconds=round(abs(ahead))),
+                "ahead of" if ahead > 0 else "behind",
+                f"{datetime.fromtimestamp(sent_at, tz=UTC):%Y-%m-%d %H:%M}",
+            )

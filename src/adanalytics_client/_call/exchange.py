@@ -97,6 +97,8 @@ def exchange(
         until = None if deadline is None else deadline.granted
         outcome: Reply | Failure = yield Send(request, until, ask.sink)
         head = outcome.head if isinstance(outcome, Reply) else None
+        if head is not None and session.config.base.owns(request.url):
+            session.clock_check.compare(head.sent_at)
         if sent is not None:
             yield Atomic(partial(session.quota.settle, sent, head))
         seconds = session.clock.monotonic() - started

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from adanalytics_client._base.clock import Clock
+from adanalytics_client._base.clock import Clock, ClockCheck
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.secrets import Secret
@@ -26,6 +26,7 @@ class Session:
     quota: Quota
     observer: Observer
     clock: Clock
+    clock_check: ClockCheck
     jitter: Callable[[], float]
     hurry: Deadline | None = None
 
@@ -51,7 +52,7 @@ class Session:
             now=lambda: Moment(clock.time(), clock.monotonic()),
         )
         credentials = Credentials(config.credential, others)
-        return cls(config, credentials, quota, observer, clock, jitter)
+        return cls(config, credentials, quota, observer, clock, ClockCheck(clock), jitter)
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
         """A session with other settings for the same service, login and quota."""

@@ -1,0 +1,61 @@
+"""A clock that is far from the service's is told about once; both worlds."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.client.stand_in import Say
+
+if TYPE_CHECKING:
+    from tests.client.conftest import MovedClock, StandIn, World
+
+HOUR = 3600
+YEAR = 365 * 24 * HOUR
+
+
+def dated(seconds: float) -> Say:
+    return Say({"dates": []}, headers={"Date": formatdate(seconds, usegmt=True)})
+
+
+@pytest.mark.parametrize(
+    ("away", "told"),
+    [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")],
+)
+def test_a_clock_a_year_off_is_a_warning_once(
+    world: World,
+    stand_in: StandIn,
+    clock: MovedClock,
+    caplog: pytest.LogCaptureFixture,
+    away: int,
+    told: str,
+) -> None:
+    stand_in.says(dated(clock.now + away))
+    world.call("dates")
+    world.call("dates")
+    world.on(world.client.with_options(timeout=5), "dates")
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert f"is {told} the service's" in record.message
+
+
+@pytest.mark.parametrize("date", [0, HOUR, -HOUR, None])
+def test_an_hour_is_nothing_to_tell(
+    world: World,
+    stand_in: StandIn,
+    clock: MovedClock,
+    caplog: pytest.LogCaptureFixture,
+    date: int | None,
+) -> None:
+    stand_in.says(Say({"dates": []}) if date is None else dated(clock.now + date))
+    world.call("dates")
+    assert not caplog.records
+
+
+def test_a_date_that_is_none_is_no_date(
+    world: World, stand_in: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.says(Say({"dates": []}, headers={"Date": "yesterday"}))
+    world.call("dates")
+    assert not caplog.records
