@@ -31,13 +31,12 @@ from server_process import ServerProcess, server
 
 from adanalytics_client import Client
 from adanalytics_client.dataset.tables import EventTables
-from adanalytics_client.spark import AdAnalyticsDataSource, QuotaServer
+from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer, Sample
 
 FIRST = date(2026, 1, 15)
 DAYS = 8
-DAYS_OF_PAGES = 2
-# A day of 24 hours with hardly an event: its tasks measure what a task costs.
+# Days with hardly an event: their tasks measure what a task costs.
 SMALL_DAY = date(2026, 2, 1)
 TASKS = 24
 PAIRS = 3
@@ -45,7 +44,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Nothing(DataSource):
-    """The simplest source: as many partitions as a day has hours, without rows."""
+    """The simplest source: as many partitions as there are small days, without rows."""
 
     @classmethod
     def name(cls) -> str:
@@ -116,9 +115,9 @@ class Bench:
         self._spark = spark
         self._client = client
 
-    def load(self, start: date, days: int, columns: str = "", **options: str) -> DataFrame:
+    def load(self, start: date, days: int, columns: str = "") -> DataFrame:
         span = {"start": str(start), "end": str(start + timedelta(days=days - 1))}
-        reader = self._spark.read.format("adanalytics").options(**span, **options)
+        reader = self._spark.read.format("adanalytics").options(**span)
         return (reader.schema(columns) if columns else reader).load()
 
     def spark(self, events: DataFrame, to: Path | None = None) -> Run:
@@ -142,16 +141,6 @@ class Bench:
 
         return self._measure(read, lambda: (time.process_time(),))
 
-    def pages(self) -> Run:
-        """Read the same pages as Arrow batches, in this process."""
-
-        def read() -> None:
-            last = FIRST + timedelta(days=DAYS_OF_PAGES - 1)
-            for _batch in self._client.events(FIRST, last).to_arrow_batches():
-                pass
-
-        return self._measure(read, lambda: (time.process_time(),))
-
     def _measure(self, work: Callable[[], object], cpu: Callable[[], tuple[float, ...]]) -> Run:
         of_server, before, began = self._server.cpu_seconds(), cpu(), time.monotonic()
         work()
@@ -164,17 +153,15 @@ def say(what: str, ratio: float, limit: str) -> None:
     print(f"{what:<74} {ratio:>6.2f}   {limit}", flush=True)
 
 
-def compare(
-    via: str, events: int, runs: dict[str, Callable[[], Run]], warm: int
-) -> dict[str, list[Run]]:
-    """Take each run in turn, and print its rates; the first rounds warm up."""
-    rounds = [{name: run() for name, run in runs.items()} for _ in range(warm + PAIRS)][warm:]
+def compare(events: int, runs: dict[str, Callable[[], Run]]) -> dict[str, list[Run]]:
+    """Take each run in turn, and print its rates; the first two rounds warm up."""
+    rounds = [{name: run() for name, run in runs.items()} for _ in range(2 + PAIRS)][2:]
     for name in runs:
         wall = median(each[name].wall for each in rounds)
         reader = median(sum(each[name].readers) for each in rounds)
         served = median(each[name].server for each in rounds)
         print(
-            f"{via}, {name}: {events / wall:,.0f} events a second; of a CPU second: "
+            f"{name}: {events / wall:,.0f} events a second; of a CPU second: "
             f"{events / reader:,.0f} read, {events / served:,.0f} served",
             flush=True,
         )
@@ -186,43 +173,34 @@ def ratio(peer: list[Run], ours: list[Run], seconds: Callable[[Run], float]) -> 
     return median(seconds(a) / seconds(b) for a, b in zip(peer, ours, strict=True))
 
 
-def report(via: str, runs: dict[str, list[Run]]) -> None:
+def report(runs: dict[str, list[Run]]) -> None:
     one, two, process = (runs[name] for name in ("1 executor", "2 executors", "one process"))
 
     def say_rates(what: str, peer: list[Run], ours: list[Run], goal: str) -> None:
-        say(f"{via}: rate of {what}", ratio(peer, ours, lambda run: run.wall), goal)
+        say(f"rate of {what}", ratio(peer, ours, lambda run: run.wall), goal)
 
     say_rates("2 executors / of 1 executor", one, two, "at least 1.6 on an idle machine")
     busiest = ratio(one, two, lambda run: max(run.readers))
-    say(f"{via}: CPU seconds of 1 executor / of the busier of 2", busiest, "at least 1.6")
+    say("CPU seconds of 1 executor / of the busier of 2", busiest, "at least 1.6")
     say_rates("1 executor / of one process", process, one, "for information")
     say_rates("2 executors / of one process", process, two, "for information")
     feeds = median(sum(each.readers) / each.server for each in two)
-    say(f"{via}: executors that one CPU of the server feeds", feeds, "more than 2")
+    say("executors that one CPU of the server feeds", feeds, "more than 2")
 
 
-def overhead(bench: Bench, spark: SparkSession, pages: dict[str, str]) -> None:
+def overhead(bench: Bench, spark: SparkSession) -> None:
     """Print what a task and an action cost, beyond their events."""
-    hours = bench.load(SMALL_DAY, 1, **pages)
+    days = bench.load(SMALL_DAY, TASKS)
     trivial = spark.read.format("nothing").load()
     runs = [
-        [2 * bench.spark(each).wall / TASKS for each in (hours, trivial)] for _ in range(PAIRS + 1)
+        [2 * bench.spark(each).wall / TASKS for each in (days, trivial)] for _ in range(PAIRS + 1)
     ][1:]
     task, least = (median(each) * 1000 for each in zip(*runs, strict=True))
     say(
-        f"a task of an empty hour: {task:.0f} ms / of a source without rows: {least:.0f} ms",
+        f"a task of an empty day: {task:.0f} ms / of a source without rows: {least:.0f} ms",
         task / least,
         "for information",
     )
-    day = bench.load(SMALL_DAY, 1)
-    bench.spark(day)
-    plans = []
-    for _ in range(PAIRS):
-        planned = time.monotonic()
-        bench.spark(bench.load(SMALL_DAY, 1))
-        plans.append((time.monotonic() - planned, bench.spark(day).wall))
-    first, repeated = (median(each) for each in zip(*plans, strict=True))
-    print(f"the first action of a load: {first - repeated:.2f} s more than a repeated one")
 
 
 @contextmanager
@@ -250,44 +228,22 @@ def session(folder: Path) -> Iterator[SparkSession]:
 
 
 def measure(running: ServerProcess, folder: Path, events: int) -> None:
-    """Start Spark and measure exports, pages, and what a task costs."""
-    with (
-        session(folder) as spark,
-        Client.from_env(limit=None) as client,
-        QuotaServer(client) as quota,
-    ):
+    """Start Spark and measure exports, and what a task costs."""
+    with session(folder) as spark, Client.from_env(limit=None) as client:
         bench = Bench(running, spark, client)
         days = bench.load(FIRST, DAYS)
         bench.spark(days)
         bind()
         few = bench.load(FIRST, DAYS, "event_date date, event_type string, revenue decimal(18,9)")
-        via_export = compare(
-            "export",
-            events,
-            {
-                "1 executor": lambda: bench.spark(days.coalesce(1)),
-                "2 executors": lambda: bench.spark(days),
-                "one process": lambda: bench.exports(folder),
-                "2 executors, 3 columns": lambda: bench.spark(few),
-                "2 executors, to Parquet": lambda: bench.spark(days, folder / "parquet"),
-            },
-            warm=2,
-        )
-        report("export", via_export)
-        options = {"via": "pages", "quotaServer": quota.address, "maxRequests": "10000"}
-        pages = bench.load(FIRST, DAYS_OF_PAGES, **options)
-        via_pages = compare(
-            "pages",
-            events * DAYS_OF_PAGES // DAYS,
-            {
-                "1 executor": lambda: bench.spark(pages.coalesce(1)),
-                "2 executors": lambda: bench.spark(pages),
-                "one process": bench.pages,
-            },
-            warm=1,
-        )
-        report("pages", via_pages)
-        overhead(bench, spark, options)
+        runs = {
+            "1 executor": lambda: bench.spark(days.coalesce(1)),
+            "2 executors": lambda: bench.spark(days),
+            "one process": lambda: bench.exports(folder),
+            "2 executors, 3 columns": lambda: bench.spark(few),
+            "2 executors, to Parquet": lambda: bench.spark(days, folder / "parquet"),
+        }
+        report(compare(events, runs))
+        overhead(bench, spark)
 
 
 def main(events: int) -> None:
@@ -298,7 +254,7 @@ def main(events: int) -> None:
         with LocalServer(data=data, sample=sample, rate_limit=0) as local:
             os.environ["ADANALYTICS_API_KEY"] = local.api_key
             os.environ["ADANALYTICS_PARTNER"] = local.partner
-        with LocalServer(data=data, sample=Sample(start=SMALL_DAY, events_per_day=100)):
+        with LocalServer(data=data, sample=Sample(start=SMALL_DAY, days=TASKS, events_per_day=10)):
             pass
         # Spark's workers have the environment of this moment.
         os.environ["XDG_STATE_HOME"] = str(folder / "state")

@@ -23,15 +23,13 @@ def main(start: str, end: str, folder: str = "events") -> None:
         .config("spark.sql.session.timeZone", "UTC")
         # A write replaces the hours that it brings, and leaves the others.
         .config("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        # The default pattern shows spark.executorEnv.ADANALYTICS_API_KEY in the UI.
-        .config("spark.redaction.regex", "(?i)secret|password|token|access[.]?key|api[._]?key")
         .getOrCreate()
     )
     spark.dataSource.register(AdAnalyticsDataSource)
     events = spark.read.format("adanalytics").options(start=start, end=end).load()
     events.write.partitionBy("event_date", "event_hour").mode("overwrite").parquet(folder)
 
-    # From the files, because another action on `events` would ask the service again.
+    # From the files, because another action on `events` would download the exports again.
     days = spark.read.parquet(folder).where("not is_filtered").groupBy("event_date")
     figures = days.agg(
         sf.count_if(sf.col("event_type") == "impression").alias("impressions"),

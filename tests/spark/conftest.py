@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.spark.in_process import FIRST
 
-from adanalytics_client import Client
-from adanalytics_client.spark import QuotaServer
 from adanalytics_server.local import LocalServer, Sample
 
 if TYPE_CHECKING:
@@ -28,11 +26,7 @@ StartSpark = Callable[..., "SparkSession"]
 
 # Spark 4 runs on Java 17 and 21: https://spark.apache.org/docs/latest/#downloading
 OLDEST_JAVA = 17
-# Spark's own names of secrets, and ours:
-# https://spark.apache.org/docs/latest/configuration.html#runtime-environment
-REDACTED_NAMES = "(?i)secret|password|token|access[.]?key|api[._]?key"
 # https://logging.apache.org/log4j/2.x/manual/configuration.html
-# The last logger shows at DEBUG the environment of workers, which spark.executorEnv may fill.
 LOGGING = """
 rootLogger.level = ${sys:log.level:-warn}
 rootLogger.appenderRef.file.ref = file
@@ -41,8 +35,6 @@ appender.file.name = file
 appender.file.fileName = ${sys:log.file}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %p %c{1}: %m%n%ex
-logger.registration.name = org.apache.spark.sql.DataSourceRegistration
-logger.registration.level = info
 """
 
 
@@ -109,11 +101,6 @@ def start_spark(
     for each in Path(pyspark.__file__).parent.iterdir():
         if each.name not in {"python", "work"}:
             (home / each.name).symlink_to(each)
-    # A file, because Spark passes settings of the program to the JVM on its command line.
-    (spark_folder / "spark-defaults.conf").write_text(
-        f"spark.executorEnv.ADANALYTICS_API_KEY {started.api_key}\n"
-        f"spark.redaction.regex {REDACTED_NAMES}\n"
-    )
     (spark_folder / "log4j2.properties").write_text(LOGGING)
     # Short runs: compile quickly, and take little memory.
     options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog.file="
@@ -130,6 +117,7 @@ def start_spark(
         "spark.ui.showConsoleProgress": "false",
     }
     environment = {
+        "ADANALYTICS_API_KEY": started.api_key,
         "ADANALYTICS_BASE_URL": started.url,
         "ADANALYTICS_PARTNER": started.partner,
         # Else workers run the python3 of PATH, which has none of our packages.
@@ -203,17 +191,3 @@ def server(
     monkeypatch.setenv("ADANALYTICS_PARTNER", started.partner)
     yield started
     started.reset()
-
-
-@pytest.fixture(params=["export", "pages"])
-def via(request: pytest.FixtureRequest, server: LocalServer) -> dict[str, object]:
-    """The options of each way to read."""
-    pages: dict[str, object] = {}
-    return request.getfixturevalue("pages") if request.param == "pages" else pages
-
-
-@pytest.fixture
-def pages(server: LocalServer) -> Iterator[dict[str, object]]:
-    """The options to read by pages."""
-    with QuotaServer(Client.from_env()) as quota:
-        yield {"via": "pages", "quotaServer": quota.address, "maxRequests": 100}

@@ -1,16 +1,12 @@
 """Steps of tests that call the data source in this process."""
 
-import json
 import pickle
 from collections.abc import Iterable, Mapping
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from click.testing import CliRunner
 
-from adanalytics_cli.main import cli
 from adanalytics_server.local import LocalServer
 
 FIRST, SECOND = date(2026, 1, 15), date(2026, 1, 16)
@@ -40,15 +36,6 @@ def hours_of(table: pa.Table) -> set[tuple[date, int]]:
     return {(row["event_date"], row["event_hour"]) for row in table.to_pylist()}
 
 
-def asked(server: LocalServer) -> list[str]:
-    """The last part of each path that was requested."""
-    return [entry.path.rpartition("/")[2] for entry in server.journal.entries()]
-
-
-def load(server: LocalServer, rows: list[Row], folder: Path) -> None:
-    """Load events in the place of what their hours had."""
-    file = folder / "load.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["server", "load", str(file), "--partner", server.partner, "--replace-hours", "--data"]
-    loaded = CliRunner().invoke(cli, [*words, str(server.settings.data)])
-    assert loaded.exit_code == 0, loaded.stderr
+def asked(server: LocalServer) -> list[str | None]:
+    """Return the operation of each request."""
+    return [entry.operation for entry in server.journal.entries()]

@@ -1,18 +1,15 @@
 """Steps of tests that run on Spark."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.in_process import FIRST, SECOND
 
 
-def load(
-    session: SparkSession, options: Mapping[str, object], *, source: str = "adanalytics"
-) -> DataFrame:
+def load(session: SparkSession) -> DataFrame:
     """Events of both days."""
-    texts = {name: str(each) for name, each in {"start": FIRST, "end": SECOND, **options}.items()}
-    return session.read.format(source).options(**texts).load()
+    return session.read.format("adanalytics").options(start=str(FIRST), end=str(SECOND)).load()
 
 
 def processes_of(session: SparkSession) -> Iterator[int]:

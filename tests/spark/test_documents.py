@@ -1,7 +1,6 @@
 """The documents about Spark run in a program of their own, whose JVM knows their server."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +8,6 @@ from pathlib import Path
 from tests.test_docs import SPARK_PAGE, code_of
 
 from adanalytics_server.local import LocalServer
-
-SETTINGS = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 QUICK = """
 spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
@@ -25,7 +22,7 @@ import doctest
 import adanalytics_client.spark as package
 
 runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-for thing in (package, AdAnalyticsDataSource, package.QuotaServer):
+for thing in (package, AdAnalyticsDataSource):
     finder = doctest.DocTestFinder(recurse=thing is not package)
     for example in finder.find(thing, globs={**vars(package), **globals()}):
         runner.run(example)
@@ -33,23 +30,11 @@ assert runner.summarize().attempted > 5
 assert runner.failures == 0
 """
 
-WEB_UI = """
-from urllib.request import urlopen
-
-context = spark.sparkContext
-settings = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/environment"
-shown = urlopen(settings).read().decode()
-assert "spark.executorEnv.ADANALYTICS_API_KEY" in shown
-assert os.environ["ADANALYTICS_API_KEY"] not in shown
-"""
-
 
 def test_the_page_and_the_docstrings_run(server: LocalServer, tmp_path: Path) -> None:
-    (settings,) = SETTINGS.findall(SPARK_PAGE.read_text())
     program = tmp_path / "program.py"
-    program.write_text("\n".join([*code_of(SPARK_PAGE, tests=False), EXAMPLES, WEB_UI]))
-    settings += f"spark.executorEnv.ADANALYTICS_API_KEY {server.api_key}\n"
-    (tmp_path / "spark-defaults.conf").write_text(settings + QUICK)
+    program.write_text("\n".join([*code_of(SPARK_PAGE, tests=False), EXAMPLES]))
+    (tmp_path / "spark-defaults.conf").write_text(QUICK)
     environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYSPARK_PYTHON", None)
     done = subprocess.run(

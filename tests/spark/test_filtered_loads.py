@@ -13,7 +13,7 @@ from adanalytics_server.local import LocalServer
 def test_a_filter_leaves_the_other_queries_of_its_load_alone(
     spark: SparkSession, server: LocalServer
 ) -> None:
-    events = load(spark, {})
+    events = load(spark)
     everything = events.count()
     one_day = events.where("event_date = '2026-01-15'").count()
     assert 0 < one_day < everything

@@ -10,16 +10,15 @@ Examples:
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client.spark.quota import QuotaServer
 
 if TYPE_CHECKING:
     from adanalytics_client.spark.source import AdAnalyticsDataSource
 
-__all__ = ["AdAnalyticsDataSource", "QuotaServer"]
+__all__ = ["AdAnalyticsDataSource"]
 
 
 def __getattr__(name: str) -> object:
-    # Late, because a driver may start a QuotaServer before Spark, or without it.
+    # Late, so that walking over the client's modules does not need PySpark.
     if name != "AdAnalyticsDataSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import_extra("pyspark", extra="spark")

@@ -5,7 +5,7 @@ need no credential, so executors have neither.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.urls import BaseUrl
@@ -27,19 +26,21 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._exports import Delivery, SavedExport, read_saved
 from adanalytics_client._io import Proxies, SyncDriver
 from adanalytics_client._quota import open_store
-from adanalytics_client.dataset import Hour
-from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.layout import hours_of
 from adanalytics_client.dataset.tables import EventTables, Table, hour_keys
-from adanalytics_client.errors import AdAnalyticsError, ProtocolError
+from adanalytics_client.errors import (
+    AdAnalyticsError,
+    ConfigurationError,
+    ExportExpired,
+    ProtocolError,
+)
 from adanalytics_client.jobs import ExportJob
 from adanalytics_client.spark.columns import Columns
-from adanalytics_client.spark.kept_exports import ORDER_ANEW, KeptExports
 from adanalytics_client.spark.settings import Environment, Settings
 
 # The only format that the service documents.
 _FORMAT = "csv"
-_EVERY_HOUR = tuple(range(24))
+
+_ORDER_ANEW = "Call load() again, which orders the export anew."
 
 
 @dataclass(frozen=True)
@@ -49,70 +50,90 @@ class FileOfDay(InputPartition):
     Attributes:
         day: the day.
         export: the export with this file only; it holds the signed address.
-        hours: the hours to read.
     """
 
     day: date
     export: SavedExport = field(repr=False)
-    hours: tuple[int, ...]
 
     def __str__(self) -> str:
         return str(self.day)
 
 
-def plan_exports(
-    settings: Settings,
-    environment: Environment,
-    span: Period,
-    is_wanted: Callable[[Hour], bool],
-    batch: str,
-) -> list[InputPartition]:
-    """Order and await an export of each wanted day that has data, and list their files.
+class ExportReader(DataSourceReader):
+    """Plans a read of days on the driver, and reads their files in tasks.
 
-    It costs two requests, and for each day an order and the questions whether it is done. An export
-    that an earlier read ordered serves again while the summary of its day is unchanged. Each batch
-    of a stream orders its own, because nothing would read an event again that was missing.
+    It holds no credential. It takes no filters from Spark: up to 4.3, a filter of one query also
+    limits the other queries of the same `load()` (docs/explanation/reasons.md).
 
-    Raises:
-        ExportError: when an export fails, or is not done in time.
-        AdAnalyticsError: when the service refuses.
+    Args:
+        settings: the options.
+        columns: the columns of the rows.
+        environment: returns the variables of the process that calls it, with the credential.
     """
-    parts: list[InputPartition] = []
-    with settings.client(environment) as client:
-        kept, ordered = KeptExports(client, batch), []
-        # All are ordered before the first is awaited, so that the service prepares them together.
-        for state in ServiceDays(client.connection, span, ()).days.values():
-            if hours := tuple(each.hour for each in hours_of(state.day) if is_wanted(each)):
-                with _naming(state.day):
-                    job = kept.find(state) or client.start_export(state.day, format=_FORMAT)
-                ordered.append((state, job, hours))
-        for state, job, hours in ordered:
-            with _naming(state.day):
-                job.wait(timeout=settings.timeout)
-            kept.keep(state, job)
-            parts += _files_of(job, hours)
-        kept.remove_expired()
-    return parts
 
+    def __init__(self, settings: Settings, columns: Columns, environment: Environment) -> None:
+        self._settings, self._columns, self._environment = settings, columns, environment
 
-def read_file(settings: Settings, columns: Columns, part: FileOfDay) -> Iterator[pa.RecordBatch]:
-    """Download a file and read its events; the disk must hold it, the memory a few blocks.
+    def partitions(self) -> list[InputPartition]:
+        """Order and await an export of each day that has data, and list their files.
 
-    Raises:
-        ExportExpired: when its address has expired.
-        DownloadError: when it does not arrive complete.
-        ProtocolError: for a cell that its column cannot hold, and when events are missing.
-    """
-    stated, rows = part.export.status.row_count, 0
-    with TemporaryDirectory(prefix="adanalytics-") as folder:
-        for table in EventTables().from_csv(_download(settings, part, Path(folder))):
-            rows += table.num_rows
-            for batch in _of_hours(table, part).to_batches():
-                yield columns.convert(batch)
-    if stated not in (None, rows):
-        raise ProtocolError(
-            f"The export of {part.day} has {counted(rows, 'event')}, not {stated:,}. {ORDER_ANEW}"
-        )
+        It costs a request for the days, and for each an order and the polls of its status.
+
+        Raises:
+            ExportError: when an export fails, or is not done in time.
+            AdAnalyticsError: when the service refuses.
+        """
+        settings, parts = self._settings, list[InputPartition]()
+        with settings.client(self._environment) as client:
+            query = client.events(settings.start, settings.end, split="daily")
+            days = [each.start for each in query.plan.only_days(client.dates()).slices]
+            ordered = []
+            # Order all before waiting for the first: the service prepares them together.
+            for day in days:
+                with _naming(day):
+                    ordered.append((day, client.start_export(day, format=_FORMAT)))
+            for day, job in ordered:
+                with _naming(day):
+                    job.wait(timeout=settings.timeout)
+                parts += _files_of(day, job)
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Download a file and yield its events; the disk must hold it, the memory a few blocks.
+
+        Raises:
+            ExportExpired: when its address has expired.
+            DownloadError: when it does not arrive complete.
+            ProtocolError: for a cell that its column cannot hold, and when events are missing.
+        """
+        # Spark makes an empty partition when there are none.
+        if not isinstance(partition, FileOfDay):
+            return
+        try:
+            yield from self._read(partition)
+        except AdAnalyticsError as error:
+            error.add_note(f"The task was reading {partition}.")
+            if isinstance(error, ExportExpired):
+                error.add_note(f"Spark keeps the addresses of a load(). {_ORDER_ANEW}")
+            if isinstance(error, ConfigurationError):
+                error.add_note(
+                    "Executors download from signed addresses only. Sync the events of this "
+                    "service, and read the dataset with Spark."
+                )
+            raise
+
+    def _read(self, part: FileOfDay) -> Iterator[pa.RecordBatch]:
+        stated, rows = part.export.status.row_count, 0
+        with TemporaryDirectory(prefix="adanalytics-") as folder:
+            for table in EventTables().from_csv(_download(self._settings, part, Path(folder))):
+                rows += table.num_rows
+                for batch in _of_hour(table, part.day, self._settings.hour).to_batches():
+                    yield self._columns.convert(batch)
+        if stated not in (None, rows):
+            raise ProtocolError(
+                f"The export of {part.day} has {counted(rows, 'event')}, not {stated:,}. "
+                f"{_ORDER_ANEW}"
+            )
 
 
 @contextmanager
@@ -120,11 +141,11 @@ def _naming(day: date) -> Iterator[None]:
     try:
         yield
     except AdAnalyticsError as error:
-        error.add_note(f"It concerns the export of {day}.")
+        error.add_note(f"While exporting {day}.")
         raise
 
 
-def _files_of(job: ExportJob, hours: tuple[int, ...]) -> Iterator[FileOfDay]:
+def _files_of(day: date, job: ExportJob) -> Iterator[FileOfDay]:
     saved = read_saved(job.to_json())
     status = saved.status
     # The rows of one file among several are not stated, and no task can renew its address.
@@ -136,8 +157,7 @@ def _files_of(job: ExportJob, hours: tuple[int, ...]) -> Iterator[FileOfDay]:
         answer={},
     )
     for file in status.files:
-        export = replace(saved, status=replace(alone, files=(file,)))
-        yield FileOfDay(saved.order.start, export, hours)
+        yield FileOfDay(day, replace(saved, status=replace(alone, files=(file,))))
 
 
 def _download(settings: Settings, part: FileOfDay, folder: Path) -> Path:
@@ -170,14 +190,12 @@ def _download(settings: Settings, part: FileOfDay, folder: Path) -> Path:
         driver.close()
 
 
-def _of_hours(table: Table, part: FileOfDay) -> Table:
-    if part.hours == _EVERY_HOUR:
+def _of_hour(table: Table, day: date, hour: int | None) -> Table:
+    if hour is None:
         return table
     keys = hour_keys(table)
     if keys is None:
         raise ProtocolError(
-            f"Some events of {part.day} have no event_date and event_hour; read whole days."
+            f"Some events of {day} have no event_date and event_hour; read whole days."
         )
-    midnight = 24 * (part.day - date(1970, 1, 1)).days
-    wanted = pa.array([midnight + hour for hour in part.hours], pa.int32())
-    return table.filter(pc.is_in(keys, wanted))
+    return table.filter(pc.equal(keys, 24 * (day - date(1970, 1, 1)).days + hour))
