@@ -2,10 +2,11 @@
 
 import os
 import signal
+import stat
 import sys
 from types import FrameType
 
-from adanalytics_cli.core.errors import ExitCode
+from adanalytics_cli.core.errors import ExitCode, Terminated
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
             signal.signal(signal.SIGTERM, _leave)
         # A terminal that closes ends a run as SIGTERM does, unless nohup started it.
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+            signal.signal(signal.SIGHUP, _hang_up)
         cli.main(prog_name="adanalytics")
     except KeyboardInterrupt:
         # While modules were still being imported; later the run itself reports it.
@@ -36,7 +37,16 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     """Unwind the main thread as Ctrl-C does, so that no file is left half-written."""
     # `timeout` signals the process and its group: the second SIGTERM must not stop the clean-up.
     signal.signal(number, signal.SIG_IGN)
-    sys.exit(ExitCode.TERMINATED)
+    raise Terminated
+
+
+def _hang_up(_number: int, _frame: FrameType | None) -> None:
+    """End as SIGTERM does, and write nothing more to a terminal that is gone."""
+    for stream in (1, 2):
+        # It is a device that no longer answers as a terminal.
+        if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _show_version() -> int:

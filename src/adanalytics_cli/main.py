@@ -15,7 +15,7 @@ from adanalytics_cli.core.command import (
     connection_options,
     output_options,
 )
-from adanalytics_cli.core.errors import ExitCode
+from adanalytics_cli.core.errors import ExitCode, Terminated
 from adanalytics_cli.core.invocation import Invocation
 
 _COMMANDS = "adanalytics_cli.commands"
@@ -161,6 +161,8 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
     except BrokenPipeError:
         give_up_stdout()
         return ExitCode.CLOSED_PIPE
+    except Terminated:
+        return ExitCode.TERMINATED
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return ExitCode.INTERRUPTED

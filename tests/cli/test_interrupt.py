@@ -40,18 +40,26 @@ def stuck_service() -> Iterator[tuple[str, Event]]:
     thread.join()
 
 
-def test_ctrl_c_of_a_sync_says_how_to_go_on(
-    spawn: Spawn, service: LocalServer, stuck_service: tuple[str, Event], folder: Path
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_a_sync_that_is_ended_says_how_to_go_on(
+    spawn: Spawn,
+    service: LocalServer,
+    stuck_service: tuple[str, Event],
+    folder: Path,
+    number: int,
+    code: int,
 ) -> None:
     url, asked = stuck_service
     words = ["--base-url", url, "sync", "2026-01-15", "--to", str(folder)]
     process = spawn(*words)
     assert asked.wait(TIMEOUT)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     again = f"adanalytics --base-url {url} sync 2026-01-15 2026-01-15 --to {folder}"
     said = "Error: Interrupted; the missing hours are not known yet\n"
     said += f"Continue with: {again}\n"
-    assert finish(process) == (130, "", said)
+    assert finish(process) == (code, "", said)
 
 
 CTRL_C = (signal.SIGINT, 130, "Interrupted.\n")

@@ -78,6 +78,12 @@ class Screen:
         # The terminal itself shows that Ctrl-C was typed.
         return [piece.removesuffix("^C") for piece in pieces if piece and "\n" not in piece]
 
+    def hang_up(self) -> int:
+        """Close the terminal under the program and return its exit status."""
+        os.close(self._own)
+        self._own = os.open(os.devnull, os.O_RDONLY)
+        return self.process.wait(timeout=TIMEOUT)
+
     def close(self) -> None:
         """Take the terminal away."""
         if self.process.poll() is None:
@@ -121,6 +127,15 @@ def test_ctrl_c_leaves_what_is_whole(
     assert lines[-2:] == ["Interrupted.", ""]
     assert target.read_text() == "before"
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["day.jsonl"]
+
+
+def test_a_terminal_that_is_closed_ends_a_sync_in_order(
+    terminal: Callable[..., Screen], faulty: LocalServer, tmp_path: Path
+) -> None:
+    faulty.faults.add("latency 30s on events")
+    screen = terminal("sync", "2026-01-15", "--via", "pages", "--to", str(tmp_path / "events"))
+    screen.read_until(lambda: bool(screen.drawings()))
+    assert screen.hang_up() == 143
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -199,12 +199,13 @@ def run(
             export.wait(timeout=timeout)
             with naming(output):
                 export.download(target)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             if job is None:
                 raise
             raise Interrupted(
                 "Interrupted. The export continues.",
                 remedy=f"Fetch it with: {_again(context, export, job, output)}",
+                by=interrupt,
             ) from None
         progress.finish()
         size = target.stat().st_size

@@ -65,13 +65,13 @@ def run(
 
         try:
             report = dataset.sync(client, first, last, via=via, repull=repull, expect=expect)
-        except (UsedUp, QuotaExceeded, RateLimited, KeyboardInterrupt) as stopped:
-            ended = Interrupted if isinstance(stopped, KeyboardInterrupt) else UsedUp
-            why = getattr(stopped, "message", str(stopped)).rstrip(".") or "Interrupted"
-            raise ended(
-                f"{why}; {_extent(dataset.report)}",
-                remedy=f"Continue with: {again}",
-            ) from None
+        except KeyboardInterrupt as interrupt:
+            what = f"Interrupted; {_extent(dataset.report)}"
+            raise Interrupted(what, remedy=f"Continue with: {again}", by=interrupt) from None
+        except (UsedUp, QuotaExceeded, RateLimited) as stopped:
+            why = getattr(stopped, "message", str(stopped)).rstrip(".")
+            what = f"{why}; {_extent(dataset.report)}"
+            raise UsedUp(what, remedy=f"Continue with: {again}") from None
         finally:
             progress.finish()
             if dataset.report and not invocation.quiet:

@@ -93,10 +93,16 @@ class UsedUp(CommandError):
     code = ExitCode.USED_UP
 
 
-class Interrupted(CommandError):
-    """Ctrl-C, where a command can resume the work."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, or SIGHUP from a closed terminal; it unwinds a run as Ctrl-C does."""
 
-    code = ExitCode.INTERRUPTED
+
+class Interrupted(CommandError):
+    """The end of a run by Ctrl-C or a signal, where a command can resume the work."""
+
+    def __init__(self, what: str, *, remedy: str, by: KeyboardInterrupt) -> None:
+        super().__init__(what, remedy=remedy)
+        self.code = ExitCode.TERMINATED if isinstance(by, Terminated) else ExitCode.INTERRUPTED
 
 
 class MissingExtra(CommandError):
