@@ -7,6 +7,9 @@ import contextlib
 import logging
 import os
 import resource
+import shutil
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -216,27 +219,72 @@ def test_a_damaged_file_counts_as_full_for_an_hour(
     assert [world.client.quota.remaining for world in (first, second)] == [50, 50]
 
 
-def test_a_file_that_cannot_be_read_counts_as_full_for_an_hour(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    clock: MovedClock,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    stand_in.says(say(DATES))
-    with counting(stand_in, tmp_path, limit=50) as client:
+def on_a_full_disk(script: str, *words: str) -> str:
+    """Run a script in a process that can write no byte to a file."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    return subprocess.run(
+        [sys.executable, "-B", "-c", limit + script, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stderr
+
+
+LAST_SEND = """
+import sys
+from pathlib import Path
+from adanalytics_client import Client, QuotaExceeded
+options = {"api_key": "k", "partner": "acme", "limit": 4, "on_limit": "raise"}
+with Client(sys.argv[1], **options, quota_log=Path(sys.argv[2])) as client:
+    assert client.quota.remaining == 1, client.quota
+    client.dates()
+    try:
         client.dates()
-        for journal in ("-wal", "-shm"):
-            Path(f"{only_file(tmp_path)}{journal}").unlink()
-        world = open_world(api_key="k", limit=50, on_limit="raise", quota_log=tmp_path)
-        with pytest.raises(errors.QuotaExceeded):
-            world.call("dates")
-        (message,) = caplog.messages
-        assert "cannot be used (disk I/O error)" in message
-        assert "all requests of this hour count as used up" in message
-        clock.now += 3600
-        assert world.client.quota.remaining == 50
+    except QuotaExceeded:
+        print("used up", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_full_disk_leaves_the_count_of_before(
+    stand_in: StandIn, say: type[Say], tmp_path: Path, killed: bool
+) -> None:
+    """Also where the journal of a run that was killed holds a part of it."""
+    stand_in.says(say(DATES))
+    with counting(stand_in, tmp_path / "closed", limit=4) as client:
+        for _ in range(3):
+            client.dates()
+        shutil.copytree(tmp_path / "closed", tmp_path / "killed")
+    folder = tmp_path / ("killed" if killed else "closed")
+    assert bool(list(folder.glob("*-wal"))) is killed
+    for run in range(2):
+        told = on_a_full_disk(LAST_SEND, stand_in.url, str(folder))
+        warning, end = told.splitlines()
+        assert "counts its requests alone" in warning
+        assert "Free some space" in warning
+        assert end == "used up"
+        assert len(stand_in.asked) == 4 + run
+
+
+def test_a_log_that_cannot_be_read_is_an_error(
+    stand_in: StandIn, say: type[Say], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To wait an hour for a quota that is there would help nobody."""
+    # As for a user without permission; root may read everything.
+    monkeypatch.setattr("adanalytics_client._quota.store._may_pass", lambda *_: False)
+    stand_in.says(say(DATES))
+    with counting(stand_in, tmp_path, limit=4) as client:
+        client.dates()
+    path = only_file(tmp_path)
+    Path(f"{path}-wal").mkdir()
+    with counting(stand_in, tmp_path, limit=4) as client:
+        for _ in range(2):
+            with pytest.raises(errors.TransportError, match="free some space on the disk"):
+                client.dates()
+        Path(f"{path}-wal").rmdir()
+        client.dates()
+        assert client.quota.remaining == 2
 
 
 def test_without_a_home_folder_the_client_counts_alone(

@@ -67,8 +67,8 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
 class Store:
     """The database of one key, locked for the microseconds of a transaction.
 
-    If a file cannot be written, memory replaces it, with its sends, or full if they cannot be read.
-    A failure that may be temporary is an error: a client that then counted alone would exceed the
+    If a file cannot be written, memory replaces it, with its sends. If they cannot be read, or the
+    failure may be temporary, it is an error: a client that then counted alone would exceed the
     limit. A damaged file is replaced by one that counts as full.
     """
 
@@ -139,17 +139,16 @@ class Store:
         Raises:
             TransportError: when only time can do that.
         """
+        if not isinstance(error, sqlite3.OperationalError | OSError):
+            return self._replace(path)
         problem = error.strerror if isinstance(error, OSError) else str(error)
-        if _may_pass(error, path):
+        if _may_pass(error, path) or not self._count_alone(path, problem):
             self._close()
             raise TransportError(
-                f"The quota log {path} cannot be used at the moment: {problem}. "
-                "No request was sent; close files, or try later."
+                f"The quota log {path} cannot be used at the moment: {problem}. No request was "
+                "sent; close files, free some space on the disk, or try later."
             ) from None
-        if isinstance(error, sqlite3.OperationalError | OSError):
-            self._count_alone(path, problem)
-        else:
-            self._replace(path)
+        return None
 
     def _replace(self, path: Path) -> None:
         """Replace a damaged file by one that counts as full."""
@@ -162,23 +161,36 @@ class Store:
             "The quota log %s was damaged; all requests of this hour count as used up.", path
         )
 
-    def _count_alone(self, path: Path, problem: str | None) -> None:
-        """Continue in memory, with the sends of the file if it is open, else full if it exists."""
+    def _count_alone(self, path: Path, problem: str | None) -> bool:
+        """Continue in memory, with the sends of the file; return False if they cannot be read."""
         memory = _connect(":memory:")
-        unread = os.access(path, os.F_OK)
+        complete = not os.access(path, os.F_OK)
+        for source in self._readers(path):
+            with closing(source), suppress(sqlite3.Error):
+                if not complete:
+                    source.backup(memory)
+                    complete = True
+        if complete:
+            self._path, self._connection = None, memory
+            _LOG.warning(
+                "The quota log %s cannot be used (%s); this client counts its requests alone, "
+                "and other programs with the same key do not see them. "
+                "Free some space on its disk, or make it writable.",
+                path,
+                problem,
+            )
+        return complete
+
+    def _readers(self, path: Path) -> Iterator[sqlite3.Connection]:
+        """Yield the open connection, and one that reads a file which cannot be written."""
         if self._connection is not None:
-            with closing(self._connection) as connection, suppress(sqlite3.Error):
-                connection.backup(memory)
-                unread = False
-        text = (
-            "The quota log %s cannot be used (%s); this client counts its requests alone, "
-            "and other programs with the same key do not see them."
-        )
-        if unread:
-            memory.execute(_FILL)
-            text += " It cannot be read: all requests of this hour count as used up."
-        self._path, self._connection = None, memory
-        _LOG.warning(text, path, problem)
+            yield self._connection
+        # A full disk refuses even what readers write: `readonly_shm` and `immutable` write nothing,
+        # but `immutable` would leave out the sends in the journal.
+        journal = Path(f"{path}-wal")
+        mode = "readonly_shm" if journal.exists() and journal.stat().st_size else "immutable"
+        with suppress(sqlite3.Error):
+            yield sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&{mode}=1", uri=True)
 
 
 def _connect(database: Path | str) -> sqlite3.Connection:
