@@ -61,6 +61,7 @@ _OPTIONS = {
     r"[;,] (?:or )?pass [^.]*": "",
     r"\bthe partner and base_url\b": "--partner and --base-url",
     r"\bbase_url\b": "--base-url",
+    r"\bmoved_from\b": "--moved-from",
     r"\bper_page=(?=[^'\"\w]|$)": "--per-page",
     r"\btimeout=": "--timeout ",
     r"^Name another place, or use the format of this one": (

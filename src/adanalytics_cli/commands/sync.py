@@ -32,6 +32,7 @@ def run(
     via: "Via",
     file_format: "PartFormat | None",
     repull: int,
+    moved_from: str | None,
     max_requests: int | None,
     deadline: float | None,
     dry_run: bool,
@@ -47,13 +48,14 @@ def run(
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
     words += ["--to", place, *(["--via", via] if via != "auto" else [])]
     words += ["--repull", str(repull)] if repull else []
+    words += ["--moved-from", moved_from] if moved_from else []
     words += ["--format", file_format] if dry_run and file_format else []
     again = shlex.join(words)
     dataset = Dataset(place, format=file_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(context, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
-            plan = dataset.plan(client, first, last, via=via, repull=repull)
+            plan = dataset.plan(client, first, last, via=via, repull=repull, moved_from=moved_from)
             progress.finish()
             show_dry_run(plan, client.quota, progress.requests, again, invocation)
             return
@@ -64,7 +66,15 @@ def run(
             progress.expect(queries)
 
         try:
-            report = dataset.sync(client, first, last, via=via, repull=repull, expect=expect)
+            report = dataset.sync(
+                client,
+                first,
+                last,
+                via=via,
+                repull=repull,
+                moved_from=moved_from,
+                expect=expect,
+            )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"
             raise Interrupted(what, remedy=f"Continue with: {again}", by=interrupt) from None
@@ -162,6 +172,11 @@ sync = ExampleCommand(
             default="auto",
             show_default=True,
             help="Pull pages or bulk exports; auto picks the cheaper.",
+        ),
+        click.Option(
+            ["--moved-from"],
+            metavar="URL",
+            help="The former address of the service, if it has moved since the last sync.",
         ),
         click.Option(
             ["--max-requests"],

@@ -8,8 +8,9 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client._base.dates import Day, Period, to_range
+from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import import_extra, is_whole
-from adanalytics_client.dataset.layout import OURS, PartFormat
+from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import SyncPlan, SyncReport, VerifyReport
@@ -98,6 +99,7 @@ class Dataset:
         *,
         via: Via = "auto",
         repull: int = 0,
+        moved_from: str | None = None,
         expect: Callable[[int], None] = lambda _queries: None,
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
@@ -113,6 +115,7 @@ class Dataset:
             end: as for `Client.events`.
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull this many of the last days again, whatever the service says about them.
+            moved_from: the former address of the service, where the dataset was pulled from it.
             expect: called with the number of queries before they are sent.
 
         Returns:
@@ -131,7 +134,7 @@ class Dataset:
         """
         span = self._check_range(client, start, end, via, repull)
         self.report = report = SyncReport(self._now_of(client)())
-        with self._open_sync(client, span, via, repull, report, expect=expect) as run:
+        with self._open_sync(client, span, via, repull, moved_from, report, expect=expect) as run:
             run.run()
         return report
 
@@ -143,6 +146,7 @@ class Dataset:
         *,
         via: Via = "auto",
         repull: int = 0,
+        moved_from: str | None = None,
     ) -> SyncPlan:
         """Return what a sync would pull, and its price; nothing is pulled or written.
 
@@ -152,6 +156,7 @@ class Dataset:
             end: as for `sync`.
             via: as for `sync`.
             repull: as for `sync`.
+            moved_from: as for `sync`.
 
         Raises:
             ConfigurationError, DatasetError, AdAnalyticsError: as for `sync`.
@@ -163,7 +168,7 @@ class Dataset:
         """
         span = self._check_range(client, start, end, via, repull)
         report = SyncReport(self._now_of(client)())
-        with self._open_sync(client, span, via, repull, report, dry=True) as run:
+        with self._open_sync(client, span, via, repull, moved_from, report, dry=True) as run:
             return run.plan()
 
     def _check_range(
@@ -187,6 +192,7 @@ class Dataset:
         span: Period | None,
         via: Via,
         repull: int,
+        moved_from: str | None,
         report: SyncReport,
         *,
         expect: Callable[[int], None] = lambda _queries: None,
@@ -201,14 +207,11 @@ class Dataset:
         # A separate view, so that the end of this sync leaves the caller's client open.
         branch = connection.with_driver(connection.driver.branch())
         with store.lock():
-            identity = self._identity(client, store)
-            if identity is None:
-                config, form = connection.session.config, self._format or "parquet"
-                identity = Identity(config.partner or "", config.base.text, form)
-                identity.write(store)
+            identity = self._identity(client, store, moved_from)
             yield Sync(
                 branch,
                 Contents(store, identity.form),
+                identity,
                 span=span,
                 via=via,
                 repull=repull,
@@ -260,10 +263,7 @@ class Dataset:
                 f"There is no dataset at {self._place}.", remedy="Make one with a sync."
             )
         with store.lock():
-            identity = self._identity(client, store)
-            if identity is None:
-                raise DatasetError(f"The dataset at {self._place} is gone.")
-            contents = Contents(store, identity.form)
+            contents = Contents(store, self._identity(client, store).form)
             return Verification(contents, now, last).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
@@ -291,22 +291,31 @@ class Dataset:
         clock = client.connection.session.clock
         return self._clock or (lambda: datetime.fromtimestamp(clock.time(), tz=UTC))
 
-    def _identity(self, client: "Client", store: Store) -> Identity | None:
-        """Read the identity, which must be that of the client; None for a new dataset."""
+    def _identity(self, client: "Client", store: Store, moved_from: str | None = None) -> Identity:
+        """Return the identity of the dataset, which must be that of the client.
+
+        A dataset that holds nothing yet may become that of another client.
+        """
+        former = BaseUrl.parse(moved_from) if moved_from is not None else None
         known, config = Identity.read(store), client.connection.session.config
-        if known is None:
-            return None
-        for what, mine, theirs, same in (
-            ("partner", config.partner, known.partner, config.partner == known.partner),
-            ("service", config.base.text, known.origin, config.base.is_at(known.origin)),
-            ("format", self._format, known.form, self._format in (None, known.form)),
+        form = self._format or (known.form if known else "parquet")
+        ours = Identity(config.partner or "", config.base.text, form)
+        if known is None or not (Manifest(store).days() or store.sizes(DATA)):
+            return ours
+        has_moved = former is not None and former.is_at(known.origin)
+        same_service = has_moved or config.base.is_at(known.origin)
+        moved = " If the service moved here, give its former address as moved_from."
+        for what, mine, theirs, same, more in (
+            ("partner", config.partner, known.partner, config.partner == known.partner, ""),
+            ("service", config.base.text, known.origin, same_service, moved),
+            ("format", form, known.form, form == known.form, ""),
         ):
             if not same:
                 raise DatasetError(
                     f"{store.place} is a dataset of {what} {theirs}, not {mine}.",
-                    remedy=f"Name another place, or use the {what} of this one.",
+                    remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
-        return known
+        return ours if has_moved else known
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -54,6 +54,15 @@ class DayState:
         return self.fingerprint != NO_DATA
 
 
+def started_hours(state: DayState, now: datetime) -> list[Hour]:
+    """List the hours of a day that have begun at a moment in UTC.
+
+    A day that the service lists is not in the future, so then the clock is behind.
+    """
+    is_behind = state.has_data and state.day > now.date()
+    return [hour for hour in hours_of(state.day) if is_behind or hour.start <= now]
+
+
 class ServiceDays:
     """The days that have data, and what the summary says about each.
 
@@ -65,12 +74,14 @@ class ServiceDays:
     Attributes:
         span: the range; None where nothing is listed or held.
         days: the days with data.
+        lists_nothing: whether the service lists no day at all.
     """
 
     def __init__(
         self, connection: Connection[SyncDriver], wanted: Period | None, held: Iterable[date]
     ) -> None:
         listed = connection.driver.run(operations.dates(connection.session))
+        self.lists_nothing = not listed
         known = {*listed, *held}
         self.span = wanted or (Period(min(known), max(known)) if known else None)
         span = self.span
@@ -109,7 +120,7 @@ def find_need(
     Args:
         record: the hours that are held.
         state: what the service says about the day.
-        now: the current time, in UTC; an hour that has not begun is never pulled.
+        now: the current time, in UTC; an hour that has not begun is not pulled.
         force: hours to pull in any case, unless neither side has events of the day.
     """
     need = _difference(record, state, now)
@@ -122,7 +133,7 @@ def find_need(
 
 
 def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
-    started = [hour for hour in hours_of(state.day) if hour.start <= now]
+    started = started_hours(state, now)
     missing = [hour for hour in started if hour.hour not in record.hours]
     held = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
     open_when_asked = [hour for hour, of in held.items() if not hour.is_over(of.asked_at)]

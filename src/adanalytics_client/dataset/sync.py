@@ -31,13 +31,21 @@ from adanalytics_client._events import EventRequest, plan_pull
 from adanalytics_client._exports import read_saved, start_export
 from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import DayNeed, DayState, Reason, ServiceDays, find_need
+from adanalytics_client.dataset.days import (
+    DayNeed,
+    DayState,
+    Reason,
+    ServiceDays,
+    find_need,
+    started_hours,
+)
 from adanalytics_client.dataset.layout import REPORTS, REPULL, Hour, hours_of
 from adanalytics_client.dataset.manifest import (
     UNCONFIRMED,
     Damaged,
     DayRecord,
     HourRecord,
+    Identity,
     seal,
     unseal,
 )
@@ -114,6 +122,7 @@ class Sync:
     Args:
         connection: sends the requests; an error closes its driver.
         contents: the dataset; its lock is held.
+        identity: recorded once the service has answered.
         span: the days, or None for all that the service lists.
         via: how hours may be pulled.
         repull: how many of the last days to pull in any case.
@@ -126,6 +135,7 @@ class Sync:
         self,
         connection: Connection[SyncDriver],
         contents: Contents,
+        identity: Identity,
         *,
         span: Period | None,
         via: Via,
@@ -136,6 +146,7 @@ class Sync:
     ) -> None:
         self._connection = connection
         self._contents = contents
+        self._identity = identity
         self._span = span
         self._via: Via = via
         self._repull = repull
@@ -210,6 +221,9 @@ class Sync:
     def _find_needs(self) -> dict[date, DayNeed]:
         """Ask the service for its days, and compare each with the dataset; empty without any."""
         self._service = self._ask_service()
+        self._write_identity()
+        if self._service.lists_nothing and not self._contents.manifest.days():
+            self._service = self._ask_service()
         if (span := self._service.span) is None:
             return {}
         days = list(days_between(span.first, span.last))
@@ -220,6 +234,14 @@ class Sync:
             self._service = self._ask_service()
             needs = self._plan(days, forced)
         return needs
+
+    def _write_identity(self) -> None:
+        """Record whose dataset this is; before a good answer, that may be a mistake."""
+        store = self._contents.store
+        if Identity.read(store) != self._identity:
+            # Pages of another service or partner.
+            started_queries(store, lambda _start: False)
+            self._identity.write(store)
 
     def _ask_service(self) -> ServiceDays:
         return ServiceDays(self._connection, self._span, self._contents.manifest.days())
@@ -247,7 +269,8 @@ class Sync:
             return set()
         store, now = self._contents.store, self._now()
         order = {"first": str(days[0]), "last": str(days[-1])}
-        hours = {hour for day in days for hour in hours_of(day) if hour.start <= now}
+        state = self._service.state
+        hours = {hour for day in days for hour in started_hours(state(day), now)}
         try:
             note = unseal(store.read(REPULL) or b"")
             began = datetime.fromisoformat(note.pop("since"))
@@ -284,7 +307,7 @@ class Sync:
         whole = {
             day
             for day in {hour.day for hour in rest}
-            if all(hour in rest for hour in hours_of(day) if hour.start <= now)
+            if all(hour in rest for hour in started_hours(self._service.state(day), now))
         }
         outlook = Outlook(self._counts(), whole, EVENTS_PER_PAGE)
         quota = self._connection.driver.atomic(self._connection.session.quota_state)

@@ -139,12 +139,17 @@ class Verification:
     def _is_expected(self, record: DayRecord, begun: bool) -> bool:
         if self._until:
             return record.day <= self._until
-        return begun or bool(record.hours) or Hour(record.day, 23).is_over(self._now())
+        now = self._now()
+        # A listed day is not in the future, so then the clock is behind.
+        is_past = record.day > now.date() or Hour(record.day, 23).is_over(now)
+        return begun or bool(record.hours) or is_past
 
     def _missing(self, record: DayRecord) -> Iterator[Problem]:
         """Describe the hours of a day that are over and were not pulled since."""
-        now = self._now()
-        due, over = record.due(now), sum(hour.is_over(now) for hour in hours_of(record.day))
+        now, hours = self._now(), [*hours_of(record.day)]
+        due, over = record.due(now), sum(hour.is_over(now) for hour in hours)
+        if record.day > now.date():
+            due, over = [hour for hour in hours if hour.hour not in record.hours], len(hours)
         held = [record.hours[hour.hour] for hour in due if hour.hour in record.hours]
         early = sum(of.asked_at != NEVER for of in held)
         if missing := len(due) - early:

@@ -60,14 +60,6 @@ def test_no_step_leaves_a_folder_without_a_part(
     assert len(watched) > 200
 
 
-def test_before_its_days_are_known_a_dataset_has_no_data(shop: Shop, folder: Path) -> None:
-    """No part could be filed under a day that is not false."""
-    shop.server.faults.add("401 always on dates")
-    assert shop.sync("--to", folder).exit_code == 4
-    assert not (folder / "data").exists()
-    assert shop.run("verify", folder).exit_code == 4
-
-
 def test_a_dataset_opens_before_its_first_hour(shop: Shop, folder: Path, readers: Readers) -> None:
     shop.server.faults.add("401 always on events")
     assert shop.sync("--to", folder).exit_code == 4

@@ -378,6 +378,21 @@ def test_a_dataset_is_of_one_partner_service_and_format(shop: Shop, folder: Path
     assert (result.exit_code, "partner acme, not other" in result.stderr) == (1, True)
 
 
+def test_a_service_that_moved_keeps_its_dataset(shop: Shop, folder: Path) -> None:
+    shop.sync(FIRST, "--to", folder)
+    former = shop.server.url
+    moved = ("--base-url", former.replace("127.0.0.1", "localhost"), "--to", folder)
+    refused = shop.sync(FIRST, *moved)
+    assert (refused.exit_code, "give its former address as --moved-from" in refused.stderr) == (
+        1,
+        True,
+    )
+    plan = shop.sync(*moved, "--moved-from", former, "--dry-run")
+    assert f"--moved-from {former}" in json.loads(plan.stdout)["command"]
+    assert shop.sync(FIRST, *moved, "--moved-from", former).exit_code == 0
+    assert shop.sync(FIRST, *moved).exit_code == 0
+
+
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_other_forms_hold_what_the_service_sends(shop: Shop, folder: Path, form: str) -> None:
     assert shop.sync("2026-01-15", "--to", folder, "--format", form).exit_code == 0

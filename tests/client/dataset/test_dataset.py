@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,7 @@ from adanalytics_client import (
 )
 from adanalytics_client.dataset import Dataset, Hour
 from adanalytics_server.faults import Fault
-from adanalytics_server.local import LocalServer, Sample
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
-    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
-    with LocalServer(sample=sample, rate_limit=0) as running:
-        yield running
-
-
-@pytest.fixture
-def client(server: LocalServer) -> Iterator[Client]:
-    server.reset()
-    with Client(server.url, api_key=server.api_key, partner="acme") as opened:
-        yield opened
+from adanalytics_server.local import LocalServer
 
 
 def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:

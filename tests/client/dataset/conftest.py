@@ -1,0 +1,23 @@
+"""A service with two days of 300 events, 2026-01-15 and 16, and a client for it."""
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer, Sample
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=300, seed=7)
+    with LocalServer(sample=sample, rate_limit=0) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: LocalServer) -> Iterator[Client]:
+    server.reset()
+    with Client(server.url, api_key=server.api_key, partner="acme") as opened:
+        yield opened

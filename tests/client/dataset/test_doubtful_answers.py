@@ -1,0 +1,81 @@
+"""Answers and clocks that a sync does not believe at once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client.dataset import Dataset
+from adanalytics_server.faults import Fault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adanalytics_client import Client
+    from adanalytics_server.local import LocalServer
+
+A_YEAR_BEHIND = datetime(2025, 1, 20, 12, tzinfo=UTC)
+
+
+def asked(server: LocalServer) -> Counter[str | None]:
+    """Count the requests since the last look, by operation."""
+    counts = Counter(entry.operation for entry in server.journal.entries())
+    server.journal.clear()
+    return counts
+
+
+def test_a_day_that_the_service_lists_is_never_in_the_future(
+    client: Client, tmp_path: Path
+) -> None:
+    dataset = Dataset(tmp_path, clock=lambda: A_YEAR_BEHIND)
+    assert dataset.sync(client, "2026-01-15").events == 300
+    missing = dataset.verify(client).problems
+    assert [str(each) for each in missing] == ["2026-01-16  24 of 24 hours are missing"]
+    assert dataset.sync(client).events == 300
+    assert dataset.verify(client).is_whole
+    assert dataset.sync(client, repull=1).wanted == 24
+    assert dataset.sync(client).wanted == 0
+    # By the right clock nothing shows that these hours were over when they were pulled.
+    assert Dataset(tmp_path).sync(client).wanted == 48
+
+
+def answer(operation: str, body: object) -> Fault:
+    """One complete answer that differs from the data of the service."""
+    return Fault(
+        effect="status",
+        operation=operation,
+        times=1,
+        status=200,
+        body=json.dumps(body),
+        content_type="application/json",
+    )
+
+
+def test_an_empty_list_of_days_is_asked_for_once_more(
+    server: LocalServer, client: Client, tmp_path: Path
+) -> None:
+    server.faults.add(answer("dates", {"dates": []}))
+    assert Dataset(tmp_path).sync(client).events == 600
+    assert asked(server)["dates"] == 2
+
+
+def test_events_that_arrive_twice_start_their_query_again(
+    server: LocalServer, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed query does not know the ids of the pages before, so a sync counts its own."""
+    monkeypatch.setattr("adanalytics_client.dataset.sync.EVENTS_PER_PAGE", 100)
+    rows = [*client.events("2026-01-15", split="none").rows()]
+    server.faults.add("401 always on events after 2")
+    with pytest.raises(Exception, match="401"):
+        Dataset(tmp_path).sync(client, "2026-01-15")
+    server.faults.clear()
+    pages = {"page": 3, "per_page": 100, "total": 300, "total_pages": 3, "has_more": False}
+    server.faults.add(answer("events", {"events": rows[198:298], "pagination": pages}))
+    asked(server)
+    assert Dataset(tmp_path).sync(client, "2026-01-15").events == 300
+    # The pages alone show it, so the summary is not asked for again.
+    assert asked(server) == {"dates": 1, "summary": 1, "events": 1 + 3}
