@@ -216,10 +216,6 @@ class ClientBase(ABC, Generic[Http, Driving]):
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
 
     @property
-    def _session(self) -> Session:
-        return self.connection.session
-
-    @property
     def quota(self) -> QuotaState:
         """The requests that may still be sent this hour; reading it sends none."""
         return self.connection.driver.atomic(self.connection.session.quota_state)
