@@ -10,7 +10,7 @@ from click.testing import Result
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
+from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -18,9 +18,9 @@ Run = Callable[..., Result]
 
 def resolve(invocation: Invocation, environment: dict[str, str]) -> tuple[str, str, Credential]:
     """What a command works with."""
-    place = find_place(invocation, environment)
-    base_url, partner = base_url_of(place), partner_of(place)
-    return base_url, partner, find_credential(place, invocation, environment)
+    settings = find_settings(invocation, environment)
+    base_url, partner = base_url_of(settings), partner_of(settings)
+    return base_url, partner, find_credential(settings, invocation, environment)
 
 
 PROFILES = """

@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
-from adanalytics_cli.core.settings import base_url_of, find_place, partner_of
+from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ def connect(
     `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
     Raises SettingsError and NoCredential before anything is sent.
     """
-    place = find_place(current_invocation(context), os.environ)
-    base_url, partner = base_url_of(place), partner_of(place)
-    credential = find_credential(place, current_invocation(context), os.environ)
+    settings = find_settings(current_invocation(context), os.environ)
+    base_url, partner = base_url_of(settings), partner_of(settings)
+    credential = find_credential(settings, current_invocation(context), os.environ)
     with open_client(
         context,
         base_url,
         partner,
         credential,
         live=live,
-        max_wait=place.max_wait if waits else 0,
+        max_wait=settings.max_wait if waits else 0,
         budget=budget,
     ) as opened:
         yield opened
@@ -58,7 +58,7 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
     if seconds := quota.wait_for(requests):
         invocation = current_invocation(context)
         now = invocation.clock()
-        max_wait = find_place(invocation, os.environ).max_wait
+        max_wait = find_settings(invocation, os.environ).max_wait
         latest = None if max_wait is None else now + timedelta(seconds=max_wait)
         if quota.resumes_at and latest and quota.resumes_at > latest:
             # The first request is refused, and its error says when to come back.

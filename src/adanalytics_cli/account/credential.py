@@ -9,7 +9,7 @@ from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
 from adanalytics_cli.core.errors import DamagedLogins, KeyringError, NoCredential
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import Place, base_url_of, state_folder
+from adanalytics_cli.core.settings import ServiceSettings, base_url_of, state_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,73 +27,75 @@ class Credential:
         return self.secret if self.kind == kind else None
 
 
-def in_environment(place: Place, environment: Mapping[str, str]) -> Credential | None:
+def in_environment(settings: ServiceSettings, environment: Mapping[str, str]) -> Credential | None:
     """An API key, or a password whose e-mail is known, in the environment."""
     if api_key := environment.get("ADANALYTICS_API_KEY"):
         return Credential("api_key", api_key, "ADANALYTICS_API_KEY")
     password = environment.get("ADANALYTICS_PASSWORD")
-    if password and place.email:
-        return Credential("password", password, "ADANALYTICS_PASSWORD", place.email.value)
+    if password and settings.email:
+        return Credential("password", password, "ADANALYTICS_PASSWORD", settings.email.value)
     return None
 
 
 def find_credential(
-    place: Place,
+    settings: ServiceSettings,
     invocation: Invocation,
     environment: Mapping[str, str],
     *,
     may_ask: bool = True,
 ) -> Credential:
-    """The strongest credential for the service of `place`.
+    """The strongest credential for the service of `settings`.
 
     An API key in the environment, then an e-mail with a password in the environment, then the
     login stored for this address, then, if it `may_ask`, a password typed at the terminal.
 
     Raises NoCredential when there is none, or when the stored one cannot be used.
     """
-    found = in_environment(place, environment)
+    found = in_environment(settings, environment)
     if found is None:
-        invocation.sign_in_again = f"Sign in again: {place.login_command}"
+        invocation.sign_in_again = f"Sign in again: {settings.login_command}"
         store = LoginStore(state_folder(environment))
-        stored = store.find(place.profile.value)
-        if stored is not None and _is_for(stored, place):
-            secret = _revealed(store, stored, place)
-            source = str(store.path) if stored.place == "file" else "keyring"
+        stored = store.find(settings.profile.value)
+        if stored is not None and _is_for(stored, settings):
+            secret = _revealed(store, stored, settings)
+            source = str(store.path) if stored.kept_in == "file" else "keyring"
             found = Credential(stored.kind, secret, source, stored.email, stored.until())
         else:
-            found = _asked(place, stored, may_ask=may_ask)
+            found = _asked(settings, stored, may_ask=may_ask)
     invocation.secrets.add(found.secret)
     return found
 
 
-def _revealed(store: LoginStore, stored: StoredLogin, place: Place) -> str:
+def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings) -> str:
     try:
-        return store.reveal(place.profile.value, stored)
+        return store.reveal(settings.profile.value, stored)
     except KeyringError as error:
-        error.remedy = f"Unlock it, or keep the login in a file: {place.login_command} --store file"
+        error.remedy = (
+            f"Unlock it, or keep the login in a file: {settings.login_command} --store file"
+        )
         raise
     except DamagedLogins as error:
-        error.remedy = f"Sign in again: {place.login_command}"
+        error.remedy = f"Sign in again: {settings.login_command}"
         raise
 
 
-def _asked(place: Place, stored: StoredLogin | None, *, may_ask: bool) -> Credential:
-    if place.email and may_ask and can_ask():
-        email = place.email.value
+def _asked(settings: ServiceSettings, stored: StoredLogin | None, *, may_ask: bool) -> Credential:
+    if settings.email and may_ask and can_ask():
+        email = settings.email.value
         password = ask_secret(f"Password of {email}")
         return Credential("password", password, "prompt", email)
     what = "Not signed in."
     if stored is not None:
         whose = f" as {stored.email}" if stored.email else ""
-        what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(place)}."
-    raise NoCredential(what, remedy=f"Run: {place.login_command} (or set ADANALYTICS_API_KEY)")
+        what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(settings)}."
+    raise NoCredential(what, remedy=f"Run: {settings.login_command} (or set ADANALYTICS_API_KEY)")
 
 
-def _is_for(stored: StoredLogin, place: Place) -> bool:
+def _is_for(stored: StoredLogin, settings: ServiceSettings) -> bool:
     """Use a secret only for the address and the account that it was stored for."""
-    if same_address(stored.base_url) != same_address(base_url_of(place)):
+    if same_address(stored.base_url) != same_address(base_url_of(settings)):
         return False
-    wanted = place.email
+    wanted = settings.email
     return stored.kind == "api_key" or wanted is None or wanted.value == stored.email
 
 

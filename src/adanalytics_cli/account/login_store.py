@@ -96,7 +96,7 @@ class StoredLogin:
     secret: str | None = field(default=None, repr=False)
 
     @property
-    def place(self) -> str:
+    def kept_in(self) -> str:
         """Where the secret is, for people."""
         return "keyring" if self.secret is None else "file"
 

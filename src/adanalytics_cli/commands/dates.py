@@ -12,7 +12,7 @@ from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.core.settings import find_place
+from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.chart_output import (
     calendar_lines,
     chart_option,
@@ -63,8 +63,8 @@ def _draw_held(
 ) -> bool:
     """Draw the hours of the dataset in the current folder, if there is one."""
     invocation = current_invocation(context)
-    place = find_place(invocation, os.environ)
-    coverage = held_coverage(Path(), place, asked, lambda problem: remark(problem, context))
+    settings = find_settings(invocation, os.environ)
+    coverage = held_coverage(Path(), settings, asked, lambda problem: remark(problem, context))
     if coverage is None:
         return False
     remark("Hours in the dataset of this folder:", context)

@@ -19,7 +19,7 @@ from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation, current_invocation
 from adanalytics_cli.core.settings import (
     base_url_of,
-    find_place,
+    find_settings,
     partner_of,
     state_folder,
 )
@@ -200,11 +200,11 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
         yield proxies
     name = "settings"
     try:
-        place = find_place(invocation, os.environ)
-        base_url, partner = base_url_of(place), partner_of(place)
-        yield Check("ok", name, f"profile {place.profile.value}: {base_url}, partner {partner}")
+        settings = find_settings(invocation, os.environ)
+        base_url, partner = base_url_of(settings), partner_of(settings)
+        yield Check("ok", name, f"profile {settings.profile.value}: {base_url}, partner {partner}")
         name = "login"
-        credential = find_credential(place, invocation, os.environ)
+        credential = find_credential(settings, invocation, os.environ)
     except (CommandError, OSError) as error:
         yield Check("fail", name, str(error), getattr(error, "remedy", ""))
         return

@@ -109,8 +109,8 @@ def _least_requests(first: date, last: date, written: int) -> int:
 
 
 def _closing(written: int, progress: "Progress", output: Path | None) -> str:
-    requests, place = counted(progress.requests, "request"), f" -> {output}" if output else ""
-    return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{place}"
+    requests, target = counted(progress.requests, "request"), f" -> {output}" if output else ""
+    return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{target}"
 
 
 events = ExampleCommand(

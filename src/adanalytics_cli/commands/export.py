@@ -82,7 +82,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportOptions:
     """The file that the command line asks for; None where it does not say."""
 
     days: tuple[date, date] | None
@@ -96,7 +96,7 @@ class Wish:
         file_format: str | None,
         compression: str | None,
         output: Path | None,
-    ) -> "Wish":
+    ) -> "ExportOptions":
         """Take format and compression from the options, else from the file suffix.
 
         Raises click.UsageError when the two differ, and for compressed parquet.
@@ -134,9 +134,9 @@ class Wish:
         packing = "gzip" if self.packed else None
         return lambda client: client.start_export(first, last, format=form, compression=packing)
 
-    def check(self, order: "ExportOrder", place: Path) -> None:
+    def check(self, order: "ExportOrder", job: Path) -> None:
         """Raise click.UsageError if a saved export is not the one that is asked for."""
-        kept = Wish((order.start, order.end), order.format, order.compression == "gzip")
+        kept = ExportOptions((order.start, order.end), order.format, order.compression == "gzip")
         wanted = replace(
             self,
             days=self.days or kept.days,
@@ -146,7 +146,7 @@ class Wish:
         if wanted != kept:
             packing = f", {order.compression}" if order.compression else ""
             raise click.UsageError(
-                f"{place} holds another export: {order.start} to {order.end}, "
+                f"{job} holds another export: {order.start} to {order.end}, "
                 f"{order.format}{packing}. Ask for that one, or give another --job FILE."
             )
 
@@ -165,7 +165,7 @@ def run(
 ) -> None:
     """Start or resume the export, wait for it, and fetch its complete file."""
     days = period(start, end) if start else None
-    wish = Wish.read(days, file_format, compression, output)
+    options = ExportOptions.read(days, file_format, compression, output)
     kept = read_job(job)
     if no_wait and (output or context.get_parameter_source("timeout") != ParameterSource.DEFAULT):
         raise click.UsageError("--no-wait does not fetch the file. Leave out -o and --timeout.")
@@ -180,7 +180,7 @@ def run(
         raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
     if job and not kept and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
-    begin = _taking_up(wish, kept, job) if kept and job else wish.order(output)
+    begin = _resume_saved(options, kept, job) if kept and job else options.order(output)
     with connect(context) as (client, progress), ExitStack() as stack:
         export = begin(client)
         if job and not kept:
@@ -219,20 +219,20 @@ def run(
     remark(_closing(size, progress.requests, progress.seconds(), output), context)
 
 
-def _taking_up(wish: Wish, kept: str, place: Path) -> "Callable[[Client], ExportJob]":
-    def take_up(client: "Client") -> "ExportJob":
+def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":
+    def resume(client: "Client") -> "ExportJob":
         from adanalytics_client import ConfigurationError, ExportJob
 
         try:
             export = ExportJob.from_json(client, kept)
         except ConfigurationError as error:
             raise click.UsageError(
-                f"{place}: {error.message.partition(';')[0]}. Give another --job FILE."
+                f"{job}: {error.message.partition(';')[0]}. Give another --job FILE."
             ) from None
-        wish.check(export.order, place)
+        options.check(export.order, job)
         return export
 
-    return take_up
+    return resume
 
 
 def _again(
@@ -276,8 +276,8 @@ def _record(
 def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
     from adanalytics_client._base.quantities import counted, in_bytes
 
-    place = f" -> {output}" if output else ""
-    return f"{in_bytes(size)}, {counted(requests, 'request')}, {seconds:.1f} s{place}"
+    target = f" -> {output}" if output else ""
+    return f"{in_bytes(size)}, {counted(requests, 'request')}, {seconds:.1f} s{target}"
 
 
 export = ExampleCommand(

@@ -23,10 +23,10 @@ from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import (
-    Place,
+    ServiceSettings,
     Setting,
     base_url_of,
-    find_place,
+    find_settings,
     partner_of,
     settings_file,
     state_folder,
@@ -50,26 +50,26 @@ def run(
     from adanalytics_client import AuthenticationError, NotFound, PermissionDenied
 
     invocation = current_invocation(context)
-    place = find_place(invocation, os.environ, new_profile=True)
-    profile = place.profile.value
+    settings = find_settings(invocation, os.environ, new_profile=True)
+    profile = settings.profile.value
     logins = LoginStore(state_folder(os.environ))
     stored = logins.find(profile)
     key_first = stored is not None and stored.kind == "api_key"
-    if place.base_url is None and can_ask():
+    if settings.base_url is None and can_ask():
         check = partial(_check_address, try_it=not no_verify)
         address = ask("Address of the service", check=check)
-        place = replace(place, base_url=Setting(address, "prompt"))
-    base_url = base_url_of(place)
+        settings = replace(settings, base_url=Setting(address, "prompt"))
+    base_url = base_url_of(settings)
     account: Credential | None = None
     refused_email: str | None = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     outcome: tuple[StoredLogin, str] | None = None
     while outcome is None:
-        if place.partner is None and can_ask():
-            place = replace(place, partner=Setting(ask("Partner"), "prompt"))
-        partner = partner_of(place)
+        if settings.partner is None and can_ask():
+            settings = replace(settings, partner=Setting(ask("Partner"), "prompt"))
+        partner = partner_of(settings)
         account = account or _read_account(
-            place,
+            settings,
             email,
             password_stdin=password_stdin,
             api_key_stdin=api_key_stdin,
@@ -78,7 +78,7 @@ def run(
         )
         invocation.secrets.add(account.secret)
         try:
-            opened = open_client(context, base_url, partner, account, max_wait=place.max_wait)
+            opened = open_client(context, base_url, partner, account, max_wait=settings.max_wait)
             with opened as (client, _progress):
                 outcome = check_account(
                     account, client, base_url, now=invocation.clock(), try_it=not no_verify
@@ -90,13 +90,13 @@ def run(
             key_first, refused_email = account.kind == "api_key", account.email
             account = None
         except (NotFound, PermissionDenied) as error:
-            if place.partner is None or place.partner.source != "prompt":
+            if settings.partner is None or settings.partner.source != "prompt":
                 raise
             click.echo(f"Error: {_for_people(error)}", err=True)
-            place = replace(place, partner=None)
+            settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
-    values = {"base_url": base_url, "partner": partner_of(place)}
+    values = {"base_url": base_url, "partner": partner_of(settings)}
     if login.email:
         values["email"] = login.email
     write_profile(settings_file(os.environ), profile, values)
@@ -132,7 +132,7 @@ def _for_people(error: "AdAnalyticsError") -> str:
 
 
 def _read_account(
-    place: Place,
+    settings: ServiceSettings,
     email: str | None,
     *,
     password_stdin: bool,
@@ -145,12 +145,12 @@ def _read_account(
         raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     if api_key_stdin:
         return Credential("api_key", secret_from_stdin("API key"), "stdin")
-    known = email or (place.email.value if place.email else "")
+    known = email or (settings.email.value if settings.email else "")
     if password_stdin:
         if not known:
             raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
         return Credential("password", secret_from_stdin("password"), "stdin", known)
-    found = in_environment(place, os.environ) if email is None else None
+    found = in_environment(settings, os.environ) if email is None else None
     return found or _ask_account(
         known, fixed=bool(email), key_first=key_first, refused_email=refused_email
     )
@@ -262,7 +262,7 @@ def keep_login(
     *,
     notice: Callable[[str], None],
 ) -> str:
-    """Store a login in the keyring, or in a file if there is none, and return the place.
+    """Store a login in the keyring, or in a file if there is none, and return where.
 
     Raises KeyringError or MissingExtra only with `where="keyring"`.
     """
@@ -298,13 +298,13 @@ def _expiry(token: str) -> int | None:
 @click.pass_context
 def run_logout(context: click.Context) -> None:
     """Remove the credential of the profile, if there is one."""
-    place = find_place(current_invocation(context), os.environ, new_profile=True)
-    profile = place.profile.value
+    settings = find_settings(current_invocation(context), os.environ, new_profile=True)
+    profile = settings.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)
     if removed is None:
         remark(f"Nothing is stored for profile {profile}.", context)
         return
-    remark(f"Removed the login of profile {profile} from the {removed.place}.", context)
+    remark(f"Removed the login of profile {profile} from the {removed.kept_in}.", context)
     if removed.kind == "api_key":
         remark("The key itself still works until it is deleted in Settings > API Keys.", context)
 

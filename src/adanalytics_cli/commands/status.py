@@ -15,11 +15,11 @@ from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.settings import (
-    Place,
     Profiles,
+    ServiceSettings,
     Setting,
     base_url_of,
-    find_place,
+    find_settings,
     partner_of,
     read_profiles,
     settings_file,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class _Found:
     """The facts collected so far; those after an error stay None."""
 
-    place: Place
+    settings: ServiceSettings
     profiles: Profiles
     credential: Credential | None = None
     quota: "QuotaState | None" = None
@@ -50,27 +50,27 @@ def run(context: click.Context, chosen_format: str | None) -> None:
     invocation = current_invocation(context)
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
-    place = find_place(invocation, os.environ)
-    found = _Found(_redacted(place), read_profiles(settings_file(os.environ)))
+    settings = find_settings(invocation, os.environ)
+    found = _Found(_redacted(settings), read_profiles(settings_file(os.environ)))
     try:
         try:
-            base_url, partner = base_url_of(place), partner_of(place)
+            base_url, partner = base_url_of(settings), partner_of(settings)
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
-        credential = find_credential(place, invocation, os.environ, may_ask=False)
+        credential = find_credential(settings, invocation, os.environ, may_ask=False)
         found.credential = credential
         with open_client(context, base_url, partner, credential, max_wait=0) as (client, _progress):
             found.quota = client.quota
     finally:
         _show(found, form, now)
     if credential.until is not None and credential.until <= now:
-        raise NoCredential("The sign-in has expired.", remedy=f"Run: {place.login_command}")
+        raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
 
 
-def _redacted(place: Place) -> Place:
+def _redacted(settings: ServiceSettings) -> ServiceSettings:
     """The settings without the password that somebody may have written into the address."""
-    at = place.base_url
-    return replace(place, base_url=at and replace(at, value=redact(at.value, ())))
+    at = settings.base_url
+    return replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
 
 
 def _show(found: _Found, form: Format, now: datetime) -> None:
@@ -89,10 +89,10 @@ def _show(found: _Found, form: Format, now: datetime) -> None:
 
 
 def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Setting | None]]:
-    place, profiles, credential = found.place, found.profiles, found.credential
-    yield from (("profile", place.profile), ("base url", place.base_url))
-    yield "partner", place.partner
-    if profiles.tables.keys() - {place.profile.value}:
+    settings, profiles, credential = found.settings, found.profiles, found.credential
+    yield from (("profile", settings.profile), ("base url", settings.base_url))
+    yield "partner", settings.partner
+    if profiles.tables.keys() - {settings.profile.value}:
         yield "profiles", Setting(", ".join(profiles.tables), str(profiles.path))
     if credential:
         yield "signed in as", Setting(credential.email or "an API key", credential.source)
@@ -102,10 +102,14 @@ def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Se
 
 
 def _record(found: _Found) -> dict[str, object]:
-    place, credential, quota = found.place, found.credential, found.quota
-    settings = {"profile": place.profile, "base_url": place.base_url, "partner": place.partner}
+    settings, credential, quota = found.settings, found.credential, found.quota
+    shown = {
+        "profile": settings.profile,
+        "base_url": settings.base_url,
+        "partner": settings.partner,
+    }
     return {
-        **{name: setting and asdict(setting) for name, setting in settings.items()},
+        **{name: setting and asdict(setting) for name, setting in shown.items()},
         "profiles": list(found.profiles.tables),
         "credential": credential
         and {

@@ -28,7 +28,7 @@ def run(
     context: click.Context,
     start: Period | None,
     end: Period | None,
-    place: str,
+    location: str,
     via: "Via",
     file_format: "PartFormat | None",
     repull: int,
@@ -46,12 +46,12 @@ def run(
     invocation = current_invocation(context)
     first, last = period(start, end) if start else (None, None)
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
-    words += ["--to", place, *(["--via", via] if via != "auto" else [])]
+    words += ["--to", location, *(["--via", via] if via != "auto" else [])]
     words += ["--repull", str(repull)] if repull else []
     words += ["--moved-from", moved_from] if moved_from else []
     words += ["--format", file_format] if dry_run and file_format else []
     again = shlex.join(words)
-    dataset = Dataset(place, format=file_format, clock=invocation.clock)
+    dataset = Dataset(location, format=file_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(context, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
@@ -89,10 +89,10 @@ def run(
                 for problem in dataset.report.damaged:
                     click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
             if dataset.report and invocation.as_json:
-                write_sync_report(dataset.report, place, progress)
+                write_sync_report(dataset.report, location, progress)
         if report.failed:
-            raise _partly_done(report, place, again)
-        remark(_closing(report, progress, place), context)
+            raise _partly_done(report, location, again)
+        remark(_closing(report, progress, location), context)
 
 
 def _share_memory() -> None:
@@ -119,22 +119,22 @@ def _extent(report: "SyncReport | None") -> str:
     return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done"
 
 
-def _closing(report: "SyncReport", progress: "Progress", place: str) -> str:
+def _closing(report: "SyncReport", progress: "Progress", location: str) -> str:
     """The closing line of a complete run."""
-    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {place}"
+    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {location}"
     if not report.wanted:
         return f"up to date, {costs}"
     hours = counted(len(report.hours), "hour")
     return f"{counted(report.events, 'event')} in {hours}, {costs}"
 
 
-def _partly_done(report: "SyncReport", place: str, again: str) -> PartlyDone:
+def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
     """The error of a run that could not do all hours."""
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     return PartlyDone(
         f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
-        f"{first.query}: {first.message.rstrip('.')}{more}. Report: {place}/{report.file}",
+        f"{first.query}: {first.message.rstrip('.')}{more}. Report: {location}/{report.file}",
         remedy=f"Finish with: {again}",
     )
 
@@ -145,7 +145,7 @@ sync = ExampleCommand(
     params=[
         *period_arguments(required=False),
         click.Option(
-            ["--to", "place"],
+            ["--to", "location"],
             type=click.Path(),
             metavar="DIR|URL",
             required=True,

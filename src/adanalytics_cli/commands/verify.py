@@ -27,7 +27,7 @@ _MOST_RUNS = 3
 @click.pass_context
 def run(
     context: click.Context,
-    place: str,
+    location: str,
     chosen_format: str | None,
     deep: bool,
     until: "Period | None",
@@ -37,43 +37,43 @@ def run(
     from adanalytics_client.dataset import Dataset
 
     invocation = current_invocation(context)
-    dataset = Dataset(place, clock=invocation.clock)
+    dataset = Dataset(location, clock=invocation.clock)
     holdings = dataset.holdings()
     if holdings is None:
         raise CommandError(
-            f"There is no dataset at {place}.",
-            remedy=f"Make one: adanalytics sync --to {shlex.quote(place)}",
+            f"There is no dataset at {location}.",
+            remedy=f"Make one: adanalytics sync --to {shlex.quote(location)}",
         )
     with connect(context) as (client, progress):
         report = dataset.verify(client, deep=deep, until=until.last if until else None)
         progress.finish()
     if chosen_format:
-        write_verify_report(report, place, progress)
+        write_verify_report(report, location, progress)
     if not report.is_whole:
         for problem in () if chosen_format else report.problems:
             click.echo(visible(str(problem)))
         count = counted(len(report.problems), "problem")
         missing = all(problem.missing for problem in report.problems)
         kind = PartlyDone if missing else ProblemsFound
-        remedy = _bound(holdings, report) + _remedy(invocation.program(), place, report)
-        raise kind(f"{count} in {place}", remedy=remedy)
+        remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
+        raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
     costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
     remark(f"{checked}, complete and matching the service, {costs}", context)
 
 
-def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
+def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
     """The cheapest commands that fix every day with a problem."""
     lines = []
     changed = [problem.changed for problem in report.problems if problem.changed]
-    if "://" not in place and 0 < len(changed) <= _MOST_RUNS:
-        lines.append(shlex.join(["rm", *(f"{place.rstrip('/')}/{name}" for name in changed)]))
+    if "://" not in location and 0 < len(changed) <= _MOST_RUNS:
+        lines.append(shlex.join(["rm", *(f"{location.rstrip('/')}/{name}" for name in changed)]))
         seen = [replace(each, cure="sync") if each.changed else each for each in report.problems]
         report = replace(report, problems=seen)
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
         few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
         for first, last in few:
-            words = [*program, "sync", str(first), str(last), "--to", place]
+            words = [*program, "sync", str(first), str(last), "--to", location]
             words += ["--repull", str((last - first).days + 1)] if repull else []
             lines.append(shlex.join(words))
     if not lines:
@@ -85,7 +85,7 @@ def _remedy(program: list[str], place: str, report: "VerifyReport") -> str:
 
 
 def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
-    """The advice to give `--until`, where the dataset may be meant to end where it does."""
+    """Suggest --until if the dataset may be meant to end on its last day."""
     last = max(holdings.hours, default=date.max)
     missing = [each.day for each in report.problems if each.missing and each.day]
     if not missing or min(missing) <= last:
@@ -97,7 +97,7 @@ verify = ExampleCommand(
     "verify",
     callback=run,
     params=[
-        click.Argument(["place"], type=click.Path(), metavar="DIR|URL"),
+        click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
         format_option(("json",), "Print the result as one object."),
         click.Option(["--deep"], is_flag=True, help="Also compare every event with a bulk export."),
         click.Option(

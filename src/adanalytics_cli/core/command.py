@@ -59,7 +59,7 @@ class ExampleCommand(click.Command):
         self.run_options = tuple(run_options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; raises click.UsageError for an option with one value that comes twice.
+        """Parse the words; raises click.UsageError for a single-value option given twice.
 
         A leading space lets `-7d` reach the date arguments: it is no option then.
         """
@@ -289,7 +289,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
 def output_options(*, hidden: bool) -> list[click.Parameter]:
     """`-q`, `-v`, `--debug` and `--color`: how much is printed, and how."""
     return [
-        _flag("-q", "--quiet", hidden=hidden, summary="Print neither progress nor remarks."),
+        _flag("-q", "--quiet", hidden=hidden, summary="Print no progress and no notices."),
         _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),
         _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
         _option(

@@ -33,17 +33,17 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(path: Path | None, folder: Path | None = None) -> Iterator[None]:
-    """Name the file in a write error, also in one about a file in `folder`; stdout has no name.
+    """Turn a write error about `path`, or a temporary file in `folder`, into a CommandError.
 
-    A closed pipe is not a write error.
+    The error names `path`; stdout has no name. A closed pipe is not a write error.
     """
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        place = error.filename and Path(error.filename).parent
-        if path is None or place not in (None, folder):
+        parent = error.filename and Path(error.filename).parent
+        if path is None or parent not in (None, folder):
             raise
         raise CommandError(
             f"Cannot write {path}: {error.strerror or error}.", remedy=remedy_of(error)

@@ -102,8 +102,8 @@ def _profile_tables(path: Path) -> Mapping[str, object]:
         remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
         raise SettingsError(f"Cannot read {path}: {error}.", remedy=remedy) from error
     for name in [each for each in document if each != "profile"]:
-        place = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
-        line = text.count("\n", 0, place.end()) + 1 if place else 1
+        found = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
+        line = text.count("\n", 0, found.end()) + 1 if found else 1
         what, remedy = f"{name} is outside a profile", f"Move it below [profile.{DEFAULT_PROFILE}]."
         if isinstance(document[name], dict):
             what, remedy = f"[{name}] is no profile", f"Write [profile.{name}]."
@@ -150,7 +150,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServiceSettings:
     """The settings that are not secret; all except the profile may be missing.
 
     `max_wait` is in seconds; None leaves it to the client.
@@ -170,9 +170,9 @@ class Place:
         return f"adanalytics login{option}"
 
 
-def find_place(
+def find_settings(
     invocation: Invocation, environment: Mapping[str, str], *, new_profile: bool = False
-) -> Place:
+) -> ServiceSettings:
     """Take each setting from the strongest source that has it.
 
     An option wins over `ADANALYTICS_*`, which wins over the profile. An empty variable counts as
@@ -189,7 +189,7 @@ def find_place(
         found = _strongest(variable, option, given, environment)
         return found or (Setting(kept, f"profile {chosen.value}") if kept else None)
 
-    return Place(
+    return ServiceSettings(
         chosen,
         find("BASE_URL", "--base-url", invocation.base_url, known.base_url),
         find("PARTNER", "--partner", invocation.partner, known.partner),
@@ -198,18 +198,18 @@ def find_place(
     )
 
 
-def base_url_of(place: Place) -> str:
+def base_url_of(settings: ServiceSettings) -> str:
     """The address of the service; raises SettingsError without one."""
-    if place.base_url is None:
+    if settings.base_url is None:
         raise _missing("The service address is missing.", "--base-url URL", "ADANALYTICS_BASE_URL")
-    return place.base_url.value
+    return settings.base_url.value
 
 
-def partner_of(place: Place) -> str:
+def partner_of(settings: ServiceSettings) -> str:
     """The partner whose data are read; raises SettingsError without one."""
-    if place.partner is None:
+    if settings.partner is None:
         raise _missing("The partner is missing.", "--partner ID", "ADANALYTICS_PARTNER")
-    return place.partner.value
+    return settings.partner.value
 
 
 def _strongest(

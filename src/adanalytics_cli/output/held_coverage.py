@@ -9,11 +9,14 @@ from datetime import date
 from pathlib import Path
 
 from adanalytics_cli.console.calendar_chart import Coverage
-from adanalytics_cli.core.settings import Place
+from adanalytics_cli.core.settings import ServiceSettings
 
 
 def held_coverage(
-    folder: Path, place: Place, asked: tuple[date, date] | None, damaged: Callable[[str], None]
+    folder: Path,
+    settings: ServiceSettings,
+    asked: tuple[date, date] | None,
+    damaged: Callable[[str], None],
 ) -> Coverage | None:
     """The hours in the dataset in `folder`, for all its days or for the period `asked`.
 
@@ -27,7 +30,7 @@ def held_coverage(
     from adanalytics_client.dataset import Dataset
 
     held = Dataset(folder).holdings()
-    if held is None or not _is_meant(place, held.partner, held.origin):
+    if held is None or not _is_meant(settings, held.partner, held.origin):
         return None
     if not held.hours and not asked:
         return None
@@ -39,7 +42,7 @@ def held_coverage(
     return Coverage(hours, first, last, by_hour=True)
 
 
-def _is_meant(place: Place, partner: str, origin: str) -> bool:
+def _is_meant(settings: ServiceSettings, partner: str, origin: str) -> bool:
     """Whether the settings allow this partner and service."""
-    wanted = ((place.partner, partner), (place.base_url, origin))
+    wanted = ((settings.partner, partner), (settings.base_url, origin))
     return all(setting is None or setting.value == of for setting, of in wanted)

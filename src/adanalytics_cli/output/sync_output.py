@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 
 
-def write_sync_report(report: "SyncReport", place: str, progress: "Progress") -> None:
+def write_sync_report(report: "SyncReport", location: str, progress: "Progress") -> None:
     """Print the result of a sync, also of a stopped one, as one object."""
     record = {
-        "place": place,
+        "place": location,
         "wanted": report.wanted,
         "hours": len(report.hours),
         "events": report.events,
@@ -42,10 +42,10 @@ def write_sync_report(report: "SyncReport", place: str, progress: "Progress") ->
     click.echo(json_text(record))
 
 
-def write_verify_report(report: "VerifyReport", place: str, progress: "Progress") -> None:
+def write_verify_report(report: "VerifyReport", location: str, progress: "Progress") -> None:
     """Print the result of a verification as one object."""
     record = {
-        "place": place,
+        "place": location,
         "whole": report.is_whole,
         "hours": report.hours,
         "events": report.events,
