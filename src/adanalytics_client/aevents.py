@@ -77,7 +77,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         from adanalytics_client._outputs.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._connection.session, progress=progress) as session:
+        with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
             reading = Reading(self._pull, session)
             async with aclosing(self._converted(table.page, reading)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
@@ -125,7 +125,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         """As `EventQuery.write`, awaited."""
         output = await _open_output(to, format, columns)
         try:
-            with displayed(self._connection.session, progress=progress) as session:
+            with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 reading = Reading(self._pull, session)
                 async with aclosing(self._converted(output.add, reading)) as counts:
                     written = sum([count async for count in counts])

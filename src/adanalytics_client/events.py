@@ -115,7 +115,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         from adanalytics_client._outputs.batches import ArrowRows
 
         table = ArrowRows(columns)
-        with displayed(self._connection.session, progress=progress) as session:
+        with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
             reading = Reading(self._pull, session)
             with closing(self._converted(table.page, reading)) as batches:
                 made = self._scrubbed(partial(table.whole, list(batches)))
@@ -208,7 +208,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         output = open_output(to, format, columns)
         try:
-            with displayed(self._connection.session, progress=progress) as session:
+            with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 reading = Reading(self._pull, session)
                 with closing(self._converted(output.add, reading)) as counts:
                     written = sum(counts)

@@ -1,6 +1,5 @@
 """Text of the service on the terminal: control characters are shown, files and pipes keep them."""
 
-import io
 import json
 import logging
 from collections.abc import Callable
@@ -8,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from adanalytics_cli.console.live_line import LiveLine
 from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import Client, ConfigurationError, RetryPlanned, ServerError, Summary
@@ -63,12 +61,6 @@ def test_an_error_as_json_keeps_the_bytes(
 
     monkeypatch.setattr(Client, "dates", refuse)
     assert json.loads(run("dates", "-f", "json").stderr)["error"] == "bad \x1b"
-
-
-def test_the_live_line() -> None:
-    screen = io.StringIO()
-    LiveLine(screen, width=lambda: 80, clock=lambda: 0.0).show(NAME)
-    assert screen.getvalue() == f"\r\x1b[2K{SHOWN}"
 
 
 def test_steps_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,9 @@ import pytest
 from click.testing import Result
 from pyarrow import ipc, parquet
 
-from adanalytics_cli.console.progress import Progress
 from adanalytics_cli.output.formats import pick_format
 from adanalytics_client import Client, Event
+from adanalytics_client._progress.progress import Progress
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -3,15 +3,17 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from tests.cli.processes import TIMEOUT, Spawn
+from tests.cli.processes import TIMEOUT, Spawn, plain
 
 from adanalytics_server.local import LocalServer
 
@@ -52,25 +54,34 @@ def run_on_terminal(
     return process.wait(timeout=TIMEOUT), shown.decode()
 
 
-def test_the_live_line_on_a_terminal(spawn: Spawn, service: LocalServer, tmp_path: Path) -> None:
+@pytest.fixture
+def slow(service: LocalServer) -> Iterator[LocalServer]:
+    """Answers take longer than it takes until the line is first drawn."""
+    service.faults.add("latency 400ms on events")
+    yield service
+    service.faults.clear()
+
+
+def test_the_live_line_on_a_terminal(spawn: Spawn, slow: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "day.jsonl"
     code, shown = run_on_terminal(spawn, "events", "2026-01-15", "-o", str(target))
-    drawn = shown.split("\r\x1b[2K")
+    first, *drawn, last = plain(shown).split("\r\x1b[2K")
     assert code == 0
-    assert any("events" in line and "quota" in line for line in drawn[1:-1])
-    assert all(len(line) < 80 and "\n" not in line for line in drawn[:-1])
-    closing, hint, _ = drawn[-1].split("\r\n")
+    assert re.fullmatch("━{20}   0% 0 events  quota [0-9,]+", first)
+    assert any(re.match("[━╸╺]{20}  [1-9][0-9]% [1-9]", line) for line in drawn)
+    assert all(len(line) < 80 and "\n" not in line for line in drawn)
+    closing, hint, _ = last.split("\r\n")
     assert closing.startswith("2,000 events, 24 requests, ")
     assert closing.endswith(f"-> {target}")
     assert hint == "--split auto would take about 1 request."
 
 
 def test_the_live_line_beside_a_redirected_file(
-    spawn: Spawn, service: LocalServer, tmp_path: Path
+    spawn: Spawn, slow: LocalServer, tmp_path: Path
 ) -> None:
     with (tmp_path / "day.jsonl").open("wb") as target:
         code, shown = run_on_terminal(spawn, "events", "2026-01-15", stdout=target)
-    assert (code, "quota" in shown.split("\r\x1b[2K")[1]) == (0, True)
+    assert (code, "quota" in plain(shown).split("\r\x1b[2K")[0]) == (0, True)
 
 
 def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> None:

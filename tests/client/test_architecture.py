@@ -17,6 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "_events": {"_base", "_call", "_json"},
     "_exports": {"_base", "_call", "_json"},
     "_outputs": {"_base", "_json"},
+    "_progress": {"_base", "_call", "_events"},
 }
 # Programs on top of the client: nothing of the client imports them.
 ON_TOP: dict[str, set[str]] = {

@@ -15,9 +15,9 @@ from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
     from adanalytics_cli.core.budget import Budget
     from adanalytics_client import Client
+    from adanalytics_client._progress.progress import Progress
 
 
 @contextmanager
@@ -97,8 +97,9 @@ def open_client(
 
     A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
     """
-    from adanalytics_cli.console.progress import Observers, show_progress
+    from adanalytics_cli.console.progress import show_progress
     from adanalytics_client import Client
+    from adanalytics_client._progress.progress import joined
 
     with (
         show_progress(current_invocation(context), live=live) as progress,
@@ -110,9 +111,13 @@ def open_client(
             email=credential.email if credential.kind == "password" else None,
             password=credential.of_kind("password"),
             on_limit="raise" if max_wait == 0 else "wait",
-            observer=Observers(budget, progress) if budget else progress,
+            observer=joined(budget, progress) if budget else progress,
         ) as connected,
     ):
         client = connected.with_options(max_wait=max_wait)
         progress.quota_left = lambda: client.quota.remaining
-        yield client, progress
+        try:
+            yield client, progress
+        finally:
+            # The line asks for the quota, which a closed client does not have.
+            progress.finish()

@@ -26,7 +26,7 @@ from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client._progress.progress import Progress
 
 Split = Literal["hourly", "daily", "none", "auto"]
 

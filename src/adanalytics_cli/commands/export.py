@@ -32,8 +32,8 @@ from adanalytics_client import Period
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
     from adanalytics_client import Client, ExportJob, ExportOrder
+    from adanalytics_client._progress.progress import Progress
 
 
 _LONGEST = 1 << 20

@@ -19,7 +19,7 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import PartFormat, SyncReport, Via
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import click
 
-from adanalytics_cli.console.progress import Progress, show_progress
+from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.demo.check import (
@@ -37,6 +37,7 @@ from adanalytics_cli.server.demo_data import (
 )
 from adanalytics_client import Client, Summary
 from adanalytics_client._base.quantities import in_bytes
+from adanalytics_client._progress.progress import Progress
 
 # Keeps a number and its unit on one line; printed as a plain space.
 NO_BREAK = "\u00a0"

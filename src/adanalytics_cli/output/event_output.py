@@ -13,8 +13,8 @@ from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
 from adanalytics_client.columns import Columns
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
     from adanalytics_client import EventQuery
+    from adanalytics_client._progress.progress import Progress
 
 FileFormat = Literal["jsonl", "csv", "parquet", "arrow"]
 

@@ -19,7 +19,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_cli.console.progress import Progress
+    from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import SyncPlan, SyncReport, VerifyReport
 
 Record = Mapping[str, Any]

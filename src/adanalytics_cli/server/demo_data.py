@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
-from adanalytics_cli.console.live_line import show_stages
+from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.server.data_folder import open_partner_store, server_extra
 

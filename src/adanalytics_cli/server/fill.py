@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.console.live_line import show_stages
+from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.numbers import WholeNumber

@@ -1,0 +1,301 @@
+"""What the line of progress says, with a clock that the test moves, and how it is drawn."""
+
+from __future__ import annotations
+
+import io
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from adanalytics_client import (
+    BytesReceived,
+    Observer,
+    PageReceived,
+    RequestDue,
+    RequestSent,
+    RetryPlanned,
+    WaitStarted,
+)
+from adanalytics_client._base.quantities import in_bytes, in_minutes
+from adanalytics_client._progress.display import Display
+from adanalytics_client._progress.drawing import Drawing, Line
+from adanalytics_client._progress.progress import Progress, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RESUMES = datetime(2026, 1, 15, 14, 5, tzinfo=UTC)
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def progress(clock: Seconds) -> Progress:
+    return Progress(clock)
+
+
+def text(progress: Progress) -> str:
+    line = progress.describe()
+    assert line is not None
+    return line.text
+
+
+def test_nothing_is_described_before_there_is_anything(progress: Progress) -> None:
+    progress.request(RequestSent("GET", "http://h/dates", 200, 0.1, "r-1"))
+    assert progress.describe() is None
+    assert progress.requests == 1
+
+
+def test_events_size_rate_time_left_and_quota(
+    progress: Progress, clock: Seconds, tmp_path: Path
+) -> None:
+    progress.expect(24)
+    progress.quota_left = lambda: 976
+    assert progress.describe() == Line("0 events  quota 976", 0.0)
+    with (tmp_path / "day.jsonl").open("wb") as output:
+        progress.watch(output)
+        output.write(b"x" * 4_812_345)
+        clock.now += 2
+        for hour in range(6):
+            progress.page(PageReceived(f"hour {hour}", 1, 5_000, pages=1))
+        said = "30,000 events  4.81 MB  15,000/s  0:06 left  quota 976"
+        assert progress.describe() == Line(said, 0.25)
+
+
+def test_a_page_is_its_share_of_a_query(progress: Progress, clock: Seconds) -> None:
+    clock.now += 50
+    progress.expect(2)
+    clock.now += 10
+    progress.page(PageReceived("hour 0", 1, 10, pages=4))
+    assert "1:10 left" in text(progress)
+    progress.page(PageReceived("hour 0", 4, 10, pages=4))
+    progress.page(PageReceived("hour 1", 1, 10))
+    assert "0:10 left" in text(progress)
+    progress.page(PageReceived("hour 1", 2, 10, pages=2))
+    assert "left" not in text(progress)
+
+
+def test_no_share_where_the_number_of_queries_is_unknown(progress: Progress) -> None:
+    progress.page(PageReceived("2026-01", 1, 10, pages=4))
+    assert progress.describe() == Line("10 events", None)
+
+
+def test_a_file(progress: Progress, clock: Seconds) -> None:
+    # What the service takes to write it, and what an earlier run fetched, is no download.
+    clock.now += 60
+    progress.bytes(BytesReceived(10_000_000, 100_000_000))
+    assert progress.describe() == Line("10.0 MB of 100 MB", 0.1)
+    clock.now += 4
+    progress.bytes(BytesReceived(30_000_000, 100_000_000))
+    assert progress.describe() == Line("30.0 MB of 100 MB  5.00 MB/s  0:14 left", 0.3)
+    progress.bytes(BytesReceived(30_000_000, None))
+    assert progress.describe() == Line("30.0 MB  5.00 MB/s", None)
+    progress.bytes(BytesReceived(1_000, 2_000))
+    assert text(progress) == "1.00 kB of 2.00 kB"
+
+
+def test_a_wait_counts_down_and_pages_of_other_threads_do_not_hide_it(
+    progress: Progress, clock: Seconds
+) -> None:
+    progress.wait(WaitStarted("quota used up", 121.0, RESUMES))
+    reason = "Quota used up; resuming at 14:05:00 UTC"
+    assert progress.describe() == Line(f"{reason} (in 3 min)", None, end_first=True)
+    clock.now += 2
+    progress.page(PageReceived("hour 0", 1, 10))
+    assert text(progress) == f"{reason} (in 119 s)"
+    clock.now += 119
+    assert text(progress) == "10 events"
+
+
+def test_waits_are_not_in_the_rate_and_the_time_left(progress: Progress, clock: Seconds) -> None:
+    progress.expect(4)
+    clock.now += 10
+    progress.page(PageReceived("hour 0", 1, 100, pages=1))
+    # Two threads wait for the same quota.
+    progress.wait(WaitStarted("quota used up", 3_600.0, RESUMES))
+    clock.now += 10
+    progress.wait(WaitStarted("quota used up", 3_600.0, RESUMES))
+    clock.now += 3_600
+    assert text(progress) == "100 events  10/s  0:30 left"
+    clock.now += 10
+    progress.page(PageReceived("hour 1", 1, 100, pages=1))
+    assert text(progress) == "200 events  10/s  0:20 left"
+
+
+def test_a_retry_counts_down_until_a_page_comes(progress: Progress, clock: Seconds) -> None:
+    progress.page(PageReceived("hour 0", 1, 10))
+    progress.retry(RetryPlanned("http://h/", 1, 2.5, "status 503"))
+    assert text(progress) == "trying again in 3 s: status 503"
+    clock.now += 2
+    assert text(progress) == "trying again in 1 s: status 503"
+    progress.page(PageReceived("hour 1", 1, 10))
+    assert text(progress).startswith("20 events")
+
+
+def test_the_time_that_an_export_takes(progress: Progress, clock: Seconds) -> None:
+    progress.wait(WaitStarted("export pending", 2.0, RESUMES))
+    clock.now += 3
+    assert text(progress) == "Export pending on the server, 0:03 so far"
+    progress.wait(WaitStarted("export processing", 30.0, RESUMES))
+    clock.now += 31
+    assert text(progress) == "Export processing on the server, 0:34 so far"
+    progress.bytes(BytesReceived(500, 1_000))
+    assert text(progress) == "500 B of 1.00 kB"
+
+
+def test_joined_observers_hear_everything_in_their_order() -> None:
+    heard: list[str] = []
+
+    class First(Observer):
+        def due(self, info: RequestDue) -> None:
+            heard.append(f"first {info.url}")
+
+    class Second(First):
+        def due(self, info: RequestDue) -> None:
+            heard.append(f"second {info.url}")
+
+    joined(First(), Second()).due(RequestDue("GET", "/dates"))
+    assert heard == ["first /dates", "second /dates"]
+
+
+class Screen(io.StringIO):
+    """What was drawn, without the codes that move the cursor."""
+
+    def rows(self) -> list[str]:
+        return [
+            each.removesuffix("\x1b[?25l").removesuffix("\x1b[?25h")
+            for each in self.getvalue().split("\r\x1b[2K")
+        ]
+
+
+def display(screen: Screen, width: int) -> tuple[Display, Console]:
+    console = Console(file=screen, force_terminal=True, color_system=None, width=width, height=24)
+    return Display(console), console
+
+
+def test_a_bar_with_percent_where_the_share_is_known() -> None:
+    screen = Screen()
+    shown, _ = display(screen, 80)
+    shown.show(Line("40,000 events", 0.25))
+    shown.show(Line("quota used up"))
+    shown.close()
+    bar, without, *_ = screen.rows()
+    assert bar.endswith(f"{'━' * 5}{' ' * 15}  25% 40,000 events")
+    assert without == "quota used up"
+
+
+@pytest.mark.parametrize(
+    ("width", "line", "drawn"),
+    [
+        (31, Line("x" * 20, 0.5), "━━    50% " + "x" * 20),
+        (24, Line("x" * 20, 0.5), "50%  " + "x" * 18),
+        (20, Line("0123456789" * 3), "0123456789012345678"),
+        (20, Line("0123456789" * 3, end_first=True), "..34567890123456789"),
+        (80, Line("\x1b[31mRED\tx\ny [bold]"), r"\x1b[31mRED\tx\ny [bold]"),
+    ],
+)
+def test_a_line_is_cut_to_the_window(width: int, line: Line, drawn: str) -> None:
+    screen = Screen()
+    shown, _ = display(screen, width)
+    shown.show(Line(""))
+    shown.show(line)
+    assert screen.rows()[-1] == drawn[: width - 1]
+
+
+def test_a_window_made_narrower_leaves_no_rest() -> None:
+    screen = Screen()
+    shown, console = display(screen, 41)
+    shown.show(Line("x" * 40))
+    console.size = console.size._replace(width=20)
+    screen.truncate(0)
+    shown.show(Line("y"))
+    # The 40 cells now take two rows, of which the cursor is in the second.
+    assert screen.getvalue().lstrip("\0") == "\x1b[2K\x1b[1A\r\x1b[2Ky"
+
+
+def test_nothing_is_left_on_the_screen() -> None:
+    screen = Screen()
+    shown, _ = display(screen, 80)
+    shown.show(Line("40,000 events", 0.25))
+    shown.close()
+    assert screen.getvalue().endswith("\n\x1b[?25h\r\x1b[1A\x1b[2K")
+
+
+class Notes:
+    """A display that notes what it shows."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.drawn = threading.Event()
+        self.closed = False
+
+    def show(self, line: Line) -> None:
+        self.lines.append(line)
+        self.drawn.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def drawing(describe: Callable[[], Line | None], notes: Notes, *, stays: bool = False) -> Drawing:
+    return Drawing(describe, lambda: notes, stays=stays)  # type: ignore[arg-type, return-value]
+
+
+def test_the_state_is_drawn_again_and_again_until_the_end() -> None:
+    notes, states = Notes(), iter([None, Line("one"), *[Line("more")] * 1_000])
+    running = drawing(lambda: next(states), notes)
+    assert notes.drawn.wait(30)
+    running.end()
+    running.end()
+    assert (notes.lines[0], notes.closed) == (Line("one"), True)
+
+
+def test_no_display_is_opened_for_nothing_and_the_last_state_may_stay() -> None:
+    notes = Notes()
+    drawing(lambda: None, notes).end()
+    assert not notes.closed
+    drawing(lambda: Line("last"), notes, stays=True).end()
+    assert notes.lines[-1] == Line("last")
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_work() -> None:
+    def fail() -> Line:
+        raise OSError("gone")
+
+    drawing(fail, Notes(), stays=True).end()
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (12_345, "12.3 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.00 MB"),
+        (10**15, "1000 TB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert in_bytes(size) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (3_661, "1:01:01")])
+def test_durations(seconds: float, text: str) -> None:
+    assert in_minutes(seconds) == text
