@@ -52,7 +52,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_server.DamagedFile": (ExitCode.FAILED, ""),
     "adanalytics_server.LocalServerError": (ExitCode.FAILED, ""),
     "adanalytics_server.FolderInUse": (ExitCode.FAILED, ""),
-    "adanalytics_server.NewerSchema": (ExitCode.FAILED, ""),
+    "adanalytics_server.OtherSchema": (ExitCode.FAILED, ""),
     "sqlite3.Error": (ExitCode.FAILED, _DATA),
     "builtins.OSError": (ExitCode.FAILED, ""),
 }

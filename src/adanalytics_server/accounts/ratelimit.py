@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.damage import room_for
-from adanalytics_server.storage.schema import LIMITS_STEPS, migrate
+from adanalytics_server.storage.schema import LIMITS, prepare
 from adanalytics_server.storage.store import transaction
 
 WINDOW_SECONDS = 3600
@@ -44,7 +44,7 @@ class RateLimiter:
         )
         try:
             with room_for(self._path):
-                migrate(self._connection, LIMITS_STEPS)
+                prepare(self._connection, LIMITS)
                 # Writes survive the process; a power cut may lose a few requests.
                 self._connection.execute("PRAGMA synchronous = OFF")
                 over = clock.now() - _WINDOW

@@ -7,6 +7,6 @@ Two ways lead to SQLite, and neither blocks the event loop:
 - Partners' events and the request limit are for threads: endpoints run in a pool of them, loads and
   exports in one of their own. ``store.PartnerStore`` and the rate limiter use ``sqlite3``.
 
-Layouts and migrations of all files are in ``schema``. An event is described in
+The tables of all files are in ``schema``. An event is described in
 ``events``, its rows are written in ``ingest`` and read in ``pages``.
 """

@@ -1,17 +1,10 @@
-"""The tables of the four kinds of SQLite file, and the migration steps between versions.
+"""The tables of the four kinds of SQLite file.
 
-``PRAGMA user_version`` counts the steps that a file has gone through. Never edit a released step;
-add a new step at the end.
+Each is made in one step. ``PRAGMA user_version`` holds the version of the layout; a file with
+another one is refused, because a test loads its data anew sooner than it migrates them.
 """
 
-import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
-from io import BytesIO
-from pathlib import Path
-
-from adanalytics_server.storage.damage import DamagedFile
 
 COUNTERS = (
     "ad_requests",
@@ -29,7 +22,10 @@ COUNTERS = (
 MONEY = ("revenue_units", "revenue_nanos", "cost_units", "cost_nanos")
 MEASURES = COUNTERS + MONEY
 
-_STATE = """
+# Raise it when a table changes.
+VERSION = 4
+
+STATE = """
 CREATE TABLE partners (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -79,9 +75,6 @@ CREATE TABLE exports (
 ) STRICT;
 CREATE INDEX exports_by_request
     ON exports (partner, start_date, end_date, format, compression, created_at);
-"""
-
-_WEB_SESSIONS = """
 CREATE TABLE web_sessions (
     digest BLOB PRIMARY KEY,
     user INTEGER NOT NULL REFERENCES users (number) ON DELETE CASCADE,
@@ -90,7 +83,7 @@ CREATE TABLE web_sessions (
 CREATE INDEX web_sessions_by_user ON web_sessions (user, expires_at);
 """
 
-_LEDGER = """
+LEDGER = """
 CREATE TABLE revision (
     number INTEGER NOT NULL
 ) STRICT;
@@ -133,14 +126,15 @@ CREATE TABLE rollups (
 ) STRICT, WITHOUT ROWID;
 """
 
-_MONTH = """
-CREATE TABLE events (
+MONTH = """
+CREATE TABLE chunks (
     key INTEGER PRIMARY KEY,
-    body TEXT NOT NULL
+    n INTEGER NOT NULL,
+    texts BLOB NOT NULL
 ) STRICT;
 """
 
-_LIMITS = """
+LIMITS = """
 CREATE TABLE sends (
     credential TEXT NOT NULL,
     at INTEGER NOT NULL
@@ -148,113 +142,32 @@ CREATE TABLE sends (
 CREATE INDEX sends_by_credential ON sends (credential, at);
 """
 
-# SQL, or a function, which runs inside the transaction of its step.
-Step = str | Callable[[sqlite3.Connection], None]
-Steps = tuple[Step, ...]
+
+class OtherSchema(RuntimeError):
+    """Another version of the server wrote the file."""
 
 
-def text_files(month: Path) -> list[Path]:
-    """List the text files that the second layout of a month kept beside its database."""
-    return sorted(month.parent.glob(f"{month.stem}.*.events"))
-
-
-def _text_file(month: sqlite3.Connection, generation: int) -> Path:
-    (_, _, name) = month.execute("PRAGMA database_list").fetchone()
-    return Path(name).parent / f"{Path(name).stem}.{generation}.events"
-
-
-def _move_texts_out(month: sqlite3.Connection) -> None:
-    """Migrate the first layout of a month, a row per event, to a text file and offsets."""
-    month.execute(
-        "CREATE TABLE chunks (\n    key INTEGER PRIMARY KEY,\n    n INTEGER NOT NULL,\n"
-        "    position INTEGER NOT NULL,\n    length INTEGER NOT NULL\n) STRICT"
-    )
-    month.execute("CREATE TABLE text_file (generation INTEGER NOT NULL) STRICT")
-    month.execute("INSERT INTO text_file VALUES (1)")
-    if month.execute("SELECT COUNT(*) FROM events").fetchone() != (0,):
-        rows = month.execute("SELECT key, CAST(body AS BLOB) FROM events")
-        with closing(rows), _text_file(month, 1).open("wb") as file:
-            for key, body in rows:
-                place = (key, 1, file.tell(), len(body))
-                month.execute("INSERT INTO chunks VALUES (?, ?, ?, ?)", place)
-                file.write(body + b",")
-            file.flush()
-            os.fsync(file.fileno())
-    month.execute("DROP TABLE events")
-
-
-def _move_texts_in(month: sqlite3.Connection) -> None:
-    """Migrate the second layout of a month, a text file, to chunks that contain their texts.
-
-    The file stays, because nothing else has the data before the commit. The code that opens the
-    month removes it.
+def prepare(connection: sqlite3.Connection, tables: str) -> None:
+    """Create the tables in an empty file, in one transaction, and check the layout of any other.
 
     Raises:
-        DamagedFile: the text file is too short.
-    """
-    (generation,) = month.execute("SELECT generation FROM text_file").fetchone()
-    month.execute("ALTER TABLE chunks RENAME TO places")
-    month.execute(
-        "CREATE TABLE chunks (\n    key INTEGER PRIMARY KEY,\n    n INTEGER NOT NULL,\n"
-        "    texts BLOB NOT NULL\n) STRICT"
-    )
-    path = _text_file(month, generation)
-    places = month.execute("SELECT key, n, position, length FROM places")
-    with closing(places), path.open("rb") if path.exists() else BytesIO() as file:
-        for key, n, position, length in places:
-            file.seek(position)
-            texts = file.read(length)
-            if len(texts) < length:
-                raise DamagedFile(path, "its end is missing")
-            month.execute("INSERT INTO chunks VALUES (?, ?, ?)", (key, n, texts))
-    month.execute("DROP TABLE places")
-    month.execute("DROP TABLE text_file")
-
-
-STATE_STEPS: Steps = (_STATE, _WEB_SESSIONS)
-LIMITS_STEPS: Steps = (_LIMITS,)
-LEDGER_STEPS: Steps = (_LEDGER,)
-MONTH_STEPS: Steps = (_MONTH, _move_texts_out, _move_texts_in)
-
-
-class NewerSchema(RuntimeError):
-    """A later version of the server wrote the file."""
-
-
-def migrate(connection: sqlite3.Connection, steps: Steps) -> None:
-    """Migrate a file to the newest layout, one transaction per step.
-
-    Raises:
-        NewerSchema: the file has gone through more steps than this version knows.
+        OtherSchema: another version of the server wrote the file.
     """
     connection.execute("PRAGMA busy_timeout = 10000")
-    if _version(connection) == len(steps):
-        return
-    connection.execute("PRAGMA journal_mode = WAL")
-    while True:
+    if _version(connection) == 0:
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
-        # Read again inside the transaction: another process may have migrated the file.
-        version = _version(connection)
-        if version >= len(steps):
-            connection.execute("ROLLBACK")
-            break
-        _take_step(connection, steps[version])
-        connection.execute(f"PRAGMA user_version = {version + 1}")
+        # Read again inside the transaction: another process may have created them.
+        if _version(connection) == 0:
+            for statement in tables.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    if version > len(steps):
-        raise NewerSchema(
-            f"layout {version} is newer than this version of adanalytics knows ({len(steps)});"
-            " upgrade adanalytics"
+    if (version := _version(connection)) != VERSION:
+        raise OtherSchema(
+            f"the data folder has layout {version}, and this version of adanalytics reads layout"
+            f" {VERSION}: use the version that wrote it, or load the events into a new folder"
         )
-
-
-def _take_step(connection: sqlite3.Connection, step: Step) -> None:
-    if not isinstance(step, str):
-        step(connection)
-        return
-    for statement in step.split(";\n"):
-        if statement.strip():
-            connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import aiosqlite
 
 from adanalytics_server.storage.damage import room_for
-from adanalytics_server.storage.schema import STATE_STEPS, migrate
+from adanalytics_server.storage.schema import STATE, prepare
 
 _SECRET_BYTES = 32
 
@@ -116,7 +116,7 @@ def _prepare(path: Path) -> None:
         room_for(path),
         closing(sqlite3.connect(path, isolation_level=None)) as connection,
     ):
-        migrate(connection, STATE_STEPS)
+        prepare(connection, STATE)
 
 
 class FolderInUse(RuntimeError):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
 from adanalytics_server.storage.damage import naming
-from adanalytics_server.storage.schema import LEDGER_STEPS, MONTH_STEPS, migrate, text_files
+from adanalytics_server.storage.schema import LEDGER, MONTH, prepare
 
 # Idle read connections kept for all files of a partner together.
 MOST_IDLE = 32
@@ -134,7 +134,7 @@ class PartnerStore:
 
     def _open_for_reading(self, name: str) -> sqlite3.Connection:
         with self._preparing:
-            # Migrate a file before the first read.
+            # Create a missing file before the first read.
             if name not in self._prepared:
                 self._open_for_writing(name).close()
                 self._prepared.add(name)
@@ -156,9 +156,7 @@ class PartnerStore:
         try:
             # Applies to a new file only: a chunk of 80 KB on fewer pages reads a third faster.
             connection.execute("PRAGMA page_size = 16384")
-            migrate(connection, LEDGER_STEPS if name == "ledger" else MONTH_STEPS)
-            for texts in text_files(self._path(name)):
-                texts.unlink()
+            prepare(connection, LEDGER if name == "ledger" else MONTH)
             # FULL, because the ledger must never be newer on disk than the bodies.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA cache_size = -65536")
