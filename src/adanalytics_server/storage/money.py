@@ -8,9 +8,6 @@ import re
 from decimal import Context, Decimal, Inexact
 
 NANOS = 1_000_000_000
-# Both ends of what one event may carry. Far above any real price, and low enough that
-# every sum over a partner's lifetime stays inside 64 bits per rollup column.
-MOST_NANOS = 10**18
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _EXACT = Context(prec=64, traps=[Inexact])
 
@@ -24,20 +21,19 @@ def nanos_from_text(text: str) -> int:
 
     Raises:
         InexactMoney: the text is not a finite decimal number, has more than nine digits after the
-            point (not counting zeros at the end), or exceeds 1,000,000,000 units.
+            point (not counting zeros at the end), or is not below 1,000,000,000 units.
     """
     if len(text) > 64 or not _DECIMAL.fullmatch(text):
         raise InexactMoney(f"{text[:80]!r} is not a decimal number")
     amount = Decimal(text)
-    # Check the exponent first, before building an integer of that many digits.
-    if amount and amount.adjusted() > 9:
-        raise InexactMoney(f"{text!r} exceeds {MOST_NANOS // NANOS} units")
+    # Far above any real price, and low enough that every sum over a partner's lifetime stays
+    # inside 64 bits per rollup column. Checked before building an integer of that many digits.
+    if amount and amount.adjusted() > 8:
+        raise InexactMoney(f"{text!r} is not below 1000000000 units")
     scaled = amount.scaleb(9, _EXACT)
     nanos = int(scaled)
     if nanos != scaled:
         raise InexactMoney(f"{text!r} has more than 9 digits after the point")
-    if abs(nanos) > MOST_NANOS:
-        raise InexactMoney(f"{text!r} exceeds {MOST_NANOS // NANOS} units")
     return nanos
 
 

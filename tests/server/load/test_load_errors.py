@@ -64,7 +64,7 @@ def refused(load: Load, name: str, content: str | bytes, mapping: Mapping | None
         ("currency", "usd", "'usd' is not three upper-case letters"),
         ("revenue", "0.0000000001", "'0.0000000001' has more than 9 digits after the point"),
         ("revenue", "NaN", "'NaN' is not a decimal number"),
-        ("cost", "1000000001", "'1000000001' exceeds 1000000000 units"),
+        ("cost", "1000000000", "'1000000000' is not below 1000000000 units"),
         ("payment_type", "free", "'free' is not one of cpm, cpc"),
         ("error_code", "99", "99 is not between 100 and 901"),
         ("error_code", "300", "only error events have one, not impression"),
