@@ -2,21 +2,27 @@
 
 import asyncio
 import logging
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import pytest
 
-from adanalytics_server.accounts import RateLimiter
+from adanalytics_server.accounts import RateLimiter, ratelimit
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.damage import DiskFull
-from adanalytics_server.storage.state import open_state
+from adanalytics_server.storage.events import Record
+from adanalytics_server.storage.ingest import ingest
+from adanalytics_server.storage.state import State, open_state
+from adanalytics_server.storage.store import PartnerStore
 
+RecordMaker = Callable[..., Record]
 API = "/api/partners/acme/ad-analytics"
 GOOD = {"start_date": "2026-01-30", "end_date": "2026-01-31"}
 BAD = {"start_date": "2026-02-01", "end_date": "2026-02-02"}
@@ -115,6 +121,35 @@ def test_a_damaged_file_is_one_line_without_a_traceback(
         "partners/1/2026-02.db is damaged (file is not a database): restore its folder from a"
         " backup, or delete the folder and load its files again"
     )
+
+
+def full(*_: object) -> NoReturn:
+    raise DiskFull(Path("a folder", "a file"))
+
+
+def test_reads_go_on_when_the_disk_is_full(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_record: RecordMaker
+) -> None:
+    data = shutil.copytree(original, tmp_path / "data")
+    with LocalServer(data=data) as server:
+        headers = {"Authorization": f"Bearer {server.api_key}"}
+        with httpx.Client(base_url=f"{server.url}{API}", headers=headers) as http:
+            with monkeypatch.context() as patch:
+                # Where a request begins to write.
+                patch.setattr(State, "writing", full)
+                patch.setattr(ratelimit, "transaction", full)
+                patch.setattr(PartnerStore, "_open_for_writing", full)
+                answers = [http.get("/events", params=GOOD) for _ in range(2)]
+                summary = http.get("/summary", params=BOTH)
+            assert [len(each.json()["events"]) for each in answers] == [480, 480]
+            assert summary.status_code == 200
+            assert "r=1000;" in answers[1].headers["ratelimit"]
+            # The pool holds no connection that assumes an unchanged file.
+            with closing(PartnerStore(data / "partners" / "1")) as store:
+                ingest(store, [make_record(1_769_731_200_000)])
+            answer = http.get("/events", params=GOOD)
+            assert len(answer.json()["events"]) == 481
+            assert "r=999;" in answer.headers["ratelimit"]
 
 
 def test_a_full_disk_names_the_file_also_at_the_start_and_at_a_reset(

@@ -8,12 +8,14 @@ known ones.
 import asyncio
 import hashlib
 from collections import OrderedDict, deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from adanalytics_server.accounts.credentials import API_KEY_PREFIX, Tokens, api_key_digest
 from adanalytics_server.accounts.people import Accounts, Partner, Role, User
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, unauthorized
+from adanalytics_server.storage.damage import DiskFull
 from adanalytics_server.storage.state import State
 
 MOST_WRONG = 5
@@ -88,10 +90,13 @@ class Authenticator:
             raise unauthorized()
         now = self._clock.now()
         if row["last_used_at"] is None or abs(now - row["last_used_at"]) > _LAST_USED_RESOLUTION:
-            async with self._state.writing() as connection:
-                await connection.execute(
-                    "UPDATE api_keys SET last_used_at = ? WHERE number = ?", (now, row["number"])
-                )
+            # A full disk must not refuse a request that only reads.
+            with suppress(DiskFull):
+                async with self._state.writing() as connection:
+                    await connection.execute(
+                        "UPDATE api_keys SET last_used_at = ? WHERE number = ?",
+                        (now, row["number"]),
+                    )
         role: Role = row["role"]
         return Caller(User(row["user"], row["email"], role), key=row["number"])
 

@@ -7,11 +7,12 @@ rows is at most the limit times the credentials in use.
 
 import sqlite3
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.storage.damage import room_for
+from adanalytics_server.storage.damage import DiskFull, room_for
 from adanalytics_server.storage.schema import LIMITS, prepare
 from adanalytics_server.storage.store import transaction
 
@@ -57,9 +58,13 @@ class RateLimiter:
     def take(self, credential: str, *, limit: int) -> Allowance:
         """Count one request if it fits in the window; a refused one is not counted.
 
-        Raises:
-            DiskFull: the disk is full.
+        While the disk is full, requests are not counted: those that only read go on.
         """
+        with suppress(DiskFull):
+            return self._take(credential, limit=limit)
+        return self.look(credential, limit=limit)
+
+    def _take(self, credential: str, *, limit: int) -> Allowance:
         with room_for(self._path), self._lock, transaction(self._connection):
             now = self._clock.now()
             self._connection.execute(

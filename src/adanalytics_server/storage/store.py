@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
-from adanalytics_server.storage.damage import naming
+from adanalytics_server.storage.damage import is_no_room, naming
 from adanalytics_server.storage.schema import LEDGER, MONTH, prepare
 
 # Idle read connections kept for all files of a partner together.
@@ -102,13 +102,18 @@ class PartnerStore:
     @contextmanager
     def _reading(self, name: str) -> Iterator[sqlite3.Connection]:
         with naming(self._path(name)):
-            connection = self._take(name) or self._open_for_reading(name)
+            connection, lasts = self._take(name), True
+            if connection is None:
+                connection, lasts = self._open_for_reading(name)
             try:
                 yield connection
             except BaseException:
                 connection.close()
                 raise
-        self._give_back(name, connection)
+        if lasts:
+            self._give_back(name, connection)
+        else:
+            connection.close()
 
     def _take(self, name: str) -> sqlite3.Connection | None:
         with self._lock:
@@ -132,14 +137,23 @@ class PartnerStore:
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.db"
 
-    def _open_for_reading(self, name: str) -> sqlite3.Connection:
+    def _open_for_reading(self, name: str) -> tuple[sqlite3.Connection, bool]:
+        """Return a connection, and whether it sees what is written later."""
+        mode = "mode=ro"
         with self._preparing:
             # Create a missing file before the first read.
             if name not in self._prepared:
-                self._open_for_writing(name).close()
-                self._prepared.add(name)
+                try:
+                    self._open_for_writing(name).close()
+                    self._prepared.add(name)
+                except (OSError, sqlite3.OperationalError) as error:
+                    if not is_no_room(error) or self._has_log(name):
+                        raise
+                    # SQLite has no room for the index of its log. Nobody else has either, so
+                    # the file does not change during this read.
+                    mode = "immutable=1"
         connection = sqlite3.connect(
-            f"{self._path(name).absolute().as_uri()}?mode=ro",
+            f"{self._path(name).absolute().as_uri()}?{mode}",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -148,7 +162,11 @@ class PartnerStore:
         connection.execute("PRAGMA busy_timeout = 10000")
         connection.execute("PRAGMA query_only = ON")
         # No mmap: it is no faster here, and the mapped file would count as memory in use.
-        return connection
+        return connection, mode == "mode=ro"
+
+    def _has_log(self, name: str) -> bool:
+        log = self.folder / f"{name}.db-wal"
+        return log.exists() and log.stat().st_size > 0
 
     def _open_for_writing(self, name: str) -> sqlite3.Connection:
         self.folder.mkdir(parents=True, exist_ok=True)
