@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from adanalytics_client._events import (
     M,
     Page,
+    PullRun,
     QueryBase,
-    Reading,
     ReadyPage,
     TextPage,
     convert_events,
@@ -78,11 +78,11 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-            reading = Reading(self._pull, session)
-            async with aclosing(self._converted(table.page, reading)) as batches:
+            run = PullRun(self._pull, session)
+            async with aclosing(self._converted(table.page, run)) as batches:
                 whole = partial(table.whole, [batch async for batch in batches])
                 made = self._scrubbed(whole)
-        reading.settle()
+        run.settle()
         return made
 
     async def to_arrow_batches(
@@ -126,32 +126,32 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         output = await _open_output(to, format, columns)
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                reading = Reading(self._pull, session)
-                async with aclosing(self._converted(output.add, reading)) as counts:
+                run = PullRun(self._pull, session)
+                async with aclosing(self._converted(output.add, run)) as counts:
                     written = sum([count async for count in counts])
             await in_thread(partial(self._scrubbed, output.commit))
         except BaseException:
             output.abort()
             raise
-        reading.settle()
+        run.settle()
         return written
 
     def _converted(
-        self, convert: Callable[[RawRows], T], reading: Reading | None = None
+        self, convert: Callable[[RawRows], T], run: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert the events of each page."""
-        return self._each(partial(convert_events, convert), reading)
+        return self._each(partial(convert_events, convert), run)
 
     async def _each(
-        self, convert: Callable[[ReadyPage], T], whole: Reading | None = None
+        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
         """Convert each page in a thread."""
-        reading = whole or Reading(self._pull, self._connection.session)
-        async with aclosing(self._connection.driver.stream(reading.fanout, reading.fetch)) as pages:
+        run = whole or PullRun(self._pull, self._connection.session)
+        async with aclosing(self._connection.driver.stream(run.fanout, run.fetch)) as pages:
             async for ready in pages:
                 yield await in_thread(partial(self._scrubbed, partial(convert, ready)))
                 if whole is None:
-                    reading.settle()
+                    run.settle()
 
 
 async def _open_output(

@@ -164,12 +164,15 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 responses that leave it unclear.
             max_events: stop after this many; pages are then fetched one at a time, so none is
                 wasted.
-            resume: the `token` of a page of the same query; the pull continues after that page.
+            resume: the `token` of a page of the same query; the pull continues after that page, or
+                with that page again if `max_events` cut it.
             seen: the ids of events from earlier pulls, which are left out; this pull adds its own.
             on_drift: at the end of a query, the number of received events is compared with the
                 total in its pages. If some are missing, because pages moved meanwhile, `raise`
                 repeats the query up to twice, yields the events that are new, and raises
                 ProtocolError if some are still missing; `warn` accepts what arrived and logs it.
+                Likewise for queries that were answered without a body, at the end of the pull.
+
         Raises:
             ConfigurationError: naming the argument that is wrong.
 

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
@@ -24,6 +25,34 @@ SUMMARY_COLUMNS = (
     *("ctr", "vcr", "completion_rate_started", "error_rate", "margin", "ecpm", "rpm", "cpm_cost"),
 )
 """The documented fields of a row of a summary, in their order."""
+
+COLUMN_OF_TYPE = {
+    "ad_request": "ad_requests",
+    "impression": "impressions",
+    "start": "starts",
+    "first_quartile": "first_quartiles",
+    "midpoint": "midpoints",
+    "third_quartile": "third_quartiles",
+    "complete": "completions",
+    "click": "clicks",
+    "skip": "skips",
+    "error": "errors",
+}
+"""The event types, by VAST's names, and the column of a summary that counts each of them."""
+
+
+def count_events(row: Mapping[str, Any]) -> int | None:
+    """Count the events in a summary row by their types; None when it has no counts.
+
+    An event has one type, so the columns of the types add up to the events.
+
+    Examples:
+        >>> count_events({"impressions": 3, "clicks": 1, "revenue": Decimal("0.5")})
+        4
+    """
+    counts = [row.get(name) for name in COLUMN_OF_TYPE.values()]
+    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
+    return sum(max(0, each) for each in known) if known else None
 
 
 # A name of at least five letters with one wrong letter is more similar to the right one than this.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from adanalytics_client._events import (
     M,
     Page,
+    PullRun,
     QueryBase,
-    Reading,
     ReadyPage,
     TextPage,
     convert_events,
@@ -116,10 +116,10 @@ class EventQuery(QueryBase[SyncDriver, M]):
 
         table = ArrowRows(columns)
         with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-            reading = Reading(self._pull, session)
-            with closing(self._converted(table.page, reading)) as batches:
+            run = PullRun(self._pull, session)
+            with closing(self._converted(table.page, run)) as batches:
                 made = self._scrubbed(partial(table.whole, list(batches)))
-        reading.settle()
+        run.settle()
         return made
 
     def to_arrow_batches(
@@ -209,32 +209,32 @@ class EventQuery(QueryBase[SyncDriver, M]):
         output = open_output(to, format, columns)
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
-                reading = Reading(self._pull, session)
-                with closing(self._converted(output.add, reading)) as counts:
+                run = PullRun(self._pull, session)
+                with closing(self._converted(output.add, run)) as counts:
                     written = sum(counts)
             self._scrubbed(output.commit)
         except BaseException:
             output.abort()
             raise
-        reading.settle()
+        run.settle()
         return written
 
     def _converted(
-        self, convert: Callable[[RawRows], T], reading: Reading | None = None
+        self, convert: Callable[[RawRows], T], run: PullRun | None = None
     ) -> Generator[T, None, None]:
         """Convert the events of each page."""
-        return self._each(partial(convert_events, convert), reading)
+        return self._each(partial(convert_events, convert), run)
 
     def _each(
-        self, convert: Callable[[ReadyPage], T], whole: Reading | None = None
+        self, convert: Callable[[ReadyPage], T], whole: PullRun | None = None
     ) -> Generator[T, None, None]:
         """Convert each page.
 
-        Callers that build one result from all pages pass a reading, and settle it afterwards.
+        Callers that build one result from all pages pass a run, and settle it afterwards.
         """
-        reading = whole or Reading(self._pull, self._connection.session)
-        with closing(self._connection.driver.stream(reading.fanout, reading.fetch)) as pages:
+        run = whole or PullRun(self._pull, self._connection.session)
+        with closing(self._connection.driver.stream(run.fanout, run.fetch)) as pages:
             for ready in pages:
                 yield self._scrubbed(partial(convert, ready))
                 if whole is None:
-                    reading.settle()
+                    run.settle()

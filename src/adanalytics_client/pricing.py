@@ -89,7 +89,7 @@ class Estimate:
             >>> estimate.events, estimate.days
             (586, 2)
         """
-        counts = day_counts(summary)
+        counts = day_counts(summary) or {}
         within = {day: n for day, n in counts.items() if start <= day <= end}
         return cls(start, end, within or None)
 

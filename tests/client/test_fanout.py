@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from adanalytics_client._events import (
     Cursor,
-    Fanout,
     FetchedPage,
+    PageFanout,
     Position,
     Signals,
     make_plan,
@@ -31,7 +31,13 @@ def page_of(sizes: list[int], cursor: Cursor) -> FetchedPage:
     ids = [f"{hour}-{at}-{each}" for each in range(sizes[at] if at < len(sizes) else 0)]
     rows = raw_rows(json.dumps({"event_id": each}).encode() for each in ids)
     says = Signals(more=at + 1 < len(sizes))
-    return FetchedPage(rows, says, range(1, len(ids) + 1)).identified()
+    return FetchedPage(rows, says).identified()
+
+
+def start(fanout: PageFanout) -> Cursor | None:
+    job = fanout.start()
+    assert job is None or isinstance(job, Cursor)
+    return job
 
 
 def ids(page: FetchedPage) -> list[str]:
@@ -63,14 +69,14 @@ def test_every_event_comes_once_within_the_bounds(
 ) -> None:
     """Pages arrive in any order; out come all events, in order when asked for."""
     chance = random.Random(seed)
-    fanout = Fanout(
+    fanout = PageFanout(
         make_plan(DAY, DAY), concurrency=concurrency, ordered=ordered, max_events=enough
     )
     flying: list[Cursor] = []
     out: list[str] = []
     asked = held = 0
     while not fanout.finished:
-        while (cursor := fanout.start()) is not None:
+        while (cursor := start(fanout)) is not None:
             flying.append(cursor)
             asked += 1
             held += 1
@@ -94,8 +100,8 @@ def test_every_event_comes_once_within_the_bounds(
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_an_error_comes_in_its_place(ordered: bool) -> None:
-    fanout = Fanout(make_plan(DAY, DAY), concurrency=3, ordered=ordered)
-    first, second, third = (fanout.start() for _ in range(3))
+    fanout = PageFanout(make_plan(DAY, DAY), concurrency=3, ordered=ordered)
+    first, second, third = (start(fanout) for _ in range(3))
     assert first
     assert second
     assert third
@@ -129,15 +135,15 @@ def test_runs_that_stop_anywhere_are_one_pull(
     out: list[str] = []
     position: Position | None = None
     for stop in [*stops, None]:
-        fanout = Fanout(plan, concurrency=concurrency, ordered=ordered, position=position)
+        fanout = PageFanout(plan, concurrency=concurrency, ordered=ordered, position=position)
         flying: list[Cursor] = []
         handed = 0
         while not fanout.finished and handed != stop:
-            while (cursor := fanout.start()) is not None:
+            while (cursor := start(fanout)) is not None:
                 flying.append(cursor)
             if (ready := fanout.ready()) is not None:
                 out += ids(ready.page)
-                position = position_of(token_of(ready.left, plan, "acme"), plan, "acme")
+                position = position_of(token_of(ready.position, plan, "acme"), plan, "acme")
                 handed += 1
             else:
                 cursor = flying.pop(chance.randrange(len(flying)))

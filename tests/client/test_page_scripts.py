@@ -119,7 +119,10 @@ class Read:
 
 
 def by_hand(days: list[list[Given]]) -> Read:
-    """One page after the other, by the rules: a flag, else pages, else a total, else the length."""
+    """One page after the other, by the rules: a flag, else pages, else a total, else the length.
+
+    A flag that ends the pages and a number of pages that does not are an error.
+    """
     read = Read()
     for day, pages in enumerate(days):
         known: list[str] = []
@@ -151,6 +154,9 @@ def _attempt(
             read.error = FAILURES[failures[-1]][1]
             return None
         stated = says.total if says.total is not None and says.total >= len(page.ids) else None
+        if says.more is False and (says.pages or 0) > number and says.pages != len(page.ids):
+            read.error = errors.ProtocolError
+            return None
         total = stated if total is None else max(total, stated or 0)
         if not page.ids:
             return total

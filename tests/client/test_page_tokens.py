@@ -104,7 +104,7 @@ def test_a_token_of_another_query_is_refused(
     assert stand_in.asked == []
 
 
-@pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-2.", "cut", "flipped", "earlier"])
+@pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-3.", "cut", "flipped", "earlier"])
 def test_a_damaged_token_is_refused(
     world: World, stand_in: StandIn, say: type[Say], damage: Any
 ) -> None:
@@ -113,7 +113,7 @@ def test_a_damaged_token_is_refused(
     damaged = {
         "cut": token[:-1],
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
-        "earlier": token.replace("-2.", "-1."),
+        "earlier": token.replace("-3.", "-2."),
     }
     with pytest.raises(ConfigurationError, match="not a resume token of this version"):
         world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))
@@ -211,8 +211,8 @@ def rows_of(pages: list[Any]) -> list[dict[str, Any]]:
     return [row for page in pages for row in page.rows]
 
 
-@pytest.mark.parametrize("first", [1, 7, 10, 15, 20, 24, 25, 26])
-@pytest.mark.parametrize("then", [26, 30, None])
+@pytest.mark.parametrize("first", [1, 10, 15, 20, 24, 25, 26])
+@pytest.mark.parametrize("then", [26, None])
 @pytest.mark.parametrize("totals", [True, False])
 def test_events_behind_max_events_come_later(
     open_world: OpenWorld,
@@ -222,13 +222,15 @@ def test_events_behind_max_events_come_later(
     then: int | None,
     totals: bool,
 ) -> None:
+    """A page that `max_events` cut comes again as a whole."""
     drifts = Drifts()
     world = open_world(observer=drifts)
     serve(stand_in, say, numbered(25), totals=totals)
     pages = world.pages(DATE, max_events=first, **HOUR)
     assert len(rows_of(pages)) == min(first, 25)
     rest = world.pages(DATE, max_events=then, resume=pages[-1].token, **HOUR)
-    assert rows_of([*pages, *rest]) == numbered(25)
+    cut = first % 10 if first < 25 else 0
+    assert rows_of(rest) == numbered(25)[min(first, 25) - cut :]
     assert drifts.found == []
 
 
@@ -238,19 +240,8 @@ def test_pages_of_text_are_the_same(world: World, stand_in: StandIn, say: type[S
     pages = world.all_of(query.text_pages())
     query = world.client.events(DATE, resume=pages[-1].token, **HOUR)
     pages += world.all_of(query.text_pages())
-    assert [page.events for page in pages] == [10, 5, 5, 5]
-    assert b"".join(page.jsonl for page in pages).count(b"\n") == 25
-
-
-def test_a_page_can_be_cut_more_than_once(world: World, stand_in: StandIn, say: type[Say]) -> None:
-    """Also events without an id, which look alike."""
-    stored = [{"n": at // 3} for at in range(25)]
-    serve(stand_in, say, stored)
-    pages: list[Any] = []
-    for most in (12, 14, 15, 19, 22, None):
-        token = pages[-1].token if pages else None
-        pages += world.pages(DATE, max_events=most, resume=token, **HOUR)
-    assert rows_of(pages) == stored
+    assert [page.events for page in pages] == [10, 5, 10, 5]
+    assert b"".join(page.jsonl for page in pages).count(b"\n") == 30
 
 
 def test_days_and_hours_behind_a_cut_page(world: World, stand_in: StandIn, say: type[Say]) -> None:
@@ -265,20 +256,20 @@ def test_days_and_hours_behind_a_cut_page(world: World, stand_in: StandIn, say: 
     for first in range(3, 36):
         pages = world.pages(DATE, per_page=3, max_events=first)
         rest = world.pages(DATE, per_page=3, resume=pages[-1].token, ordered=False, concurrency=1)
-        assert rows_of([*pages, *rest]) == whole
+        assert rows_of(rest) in (whole[first:], whole[first - len(pages[-1]) :])
 
 
 @pytest.mark.parametrize("first", [5, 9])
-def test_events_that_were_left_out_of_a_cut_page(
+def test_events_of_a_cut_page_that_are_known_come_once(
     world: World, stand_in: StandIn, say: type[Say], first: int
 ) -> None:
     serve(stand_in, say, numbered(25))
     seen = SeenEvents(["e0", "e3", "e4", "e12"])
     pages = world.pages(DATE, max_events=first, seen=seen, **HOUR)
     assert len(rows_of(pages)) == first
-    rest = world.pages(DATE, resume=pages[-1].token, **HOUR)
+    rest = world.pages(DATE, resume=pages[-1].token, seen=seen, **HOUR)
     last = numbered(25).index(rows_of(pages)[-1])
-    assert rows_of(rest) == numbered(25)[last + 1 :]
+    assert rows_of(rest) == [row for row in numbered(25)[last + 1 :] if row["event_id"] != "e12"]
 
 
 @pytest.mark.parametrize("asked", [None, 10, 500])
@@ -296,7 +287,8 @@ def test_a_token_brings_the_size_of_its_pages(
         query = world.client.events(DATE, hour=3, resume=pages[-1].token, per_page=given, **then)
         assert query.plan.per_page == size
         rest = world.all_of(query.pages())
-        assert rows_of(rest) == numbered(25)[10 : then.get("max_events")]
+        # Of 25 events on a page of 500, ten were asked for: the page comes again.
+        assert rows_of(rest) == numbered(25)[0 if size == 500 else 10 : then.get("max_events")]
         assert {each.query["per_page"] for each in stand_in.asked} <= {str(size)}
         most = query.plan.most_requests
         assert query.plan.least_requests <= len(stand_in.asked) <= (99 if most is None else most)
@@ -311,40 +303,6 @@ def test_a_finished_pull_asks_for_nothing(world: World, stand_in: StandIn, say: 
     stand_in.asked.clear()
     assert world.all_of(query.pages()) == []
     assert stand_in.asked == []
-
-
-def test_a_token_does_not_grow_with_its_cuts(
-    world: World, stand_in: StandIn, say: type[Say]
-) -> None:
-    serve(stand_in, say, numbered(250))
-    options: dict[str, Any] = {"hour": 3, "per_page": 250}
-    token, lengths = None, list[int]()
-    for most in (40, 80, 120, 160, 200):
-        (page,) = world.pages(DATE, max_events=most, resume=token, **options)
-        token = page.token
-        lengths.append(len(token))
-    assert max(lengths) - min(lengths) < 10
-
-
-@pytest.mark.parametrize("change", ["came", "went"])
-@pytest.mark.parametrize("name", ["event_id", "other"])
-def test_a_cut_page_that_moved_meanwhile(
-    open_world: OpenWorld, stand_in: StandIn, say: type[Say], change: str, name: str
-) -> None:
-    """What was handed out of it is known by a digest, so that a change is not overlooked."""
-    drifts = Drifts()
-    world, stored = open_world(observer=drifts), [{name: f"e{at}"} for at in range(25)]
-    serve(stand_in, say, stored)
-    token = world.pages(DATE, max_events=5, **HOUR)[-1].token
-    if change == "came":
-        stored[2:2] = [{name: "late"}]
-    else:
-        del stored[2]
-    with pytest.raises(ProtocolError, match="no longer begins with the 5 events"):
-        world.rows(DATE, resume=token, **HOUR)
-    rest = world.rows(DATE, resume=token, on_drift="warn", **HOUR)
-    assert rest == stored[5:]
-    assert [(each.number, each.moved) for each in drifts.found] == [(1, True)]
 
 
 def test_a_resumed_slice_that_is_short_is_an_error(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import Observer, PageDrift, PageReceived
+from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn, World
@@ -278,7 +279,6 @@ def serve_pages(stand_in: StandIn, say: type[Say], *pages: tuple[int, dict[str, 
         [(10, MORE), (0, MORE), (10, END)],
         [(0, THREE), (10, THREE)],
         [(10, THREE), (0, THREE), (10, THREE)],
-        [(10, END | THREE)],
     ],
 )
 def test_a_last_page_that_says_that_others_follow_is_reported(
@@ -300,6 +300,51 @@ def test_a_last_page_that_says_that_others_follow_is_reported(
         "more follow. Compare 2026-01-15 with its summary, or pull it with another split."
     )
     assert caplog.messages == [text]
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        (END | THREE, "has_more: false and 3 pages"),
+        (END | {"next": "/?page=2&signature=x"}, "has_more: false and next,"),
+        ({"meta": {"isLast": True, "nextCursor": "abc"}}, "isLast: true and nextCursor,"),
+        ({"last": True, "links": {"next": {"href": "/2"}}}, "last: true and next,"),
+        ({"has_more": "false", "hasNextPage": True}, 'has_more: "false" and hasNextPage: true,'),
+        (END | THREE | {"total": 10}, "has_more: false and 3 pages"),
+    ],
+)
+def test_an_end_beside_another_page_is_an_error(
+    open_world: OpenWorld,
+    stand_in: StandIn,
+    say: type[Say],
+    beside: dict[str, Any],
+    words: str,
+) -> None:
+    drifts = Drifts()
+    world = open_world(observer=drifts)
+    serve_pages(stand_in, say, (10, beside), (10, beside))
+    for split in ("none", "auto"):
+        with pytest.raises(ProtocolError, match=f"Page 1 of {DAY} states {words}") as caught:
+            world.rows(DAY, split=split)
+        assert "signature" not in str(caught.value)
+        assert len(world.rows(DAY, split=split, on_drift="warn")) in {10, 20}
+    assert [each.contradicted for each in drifts.found] == [True] * 2
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        END | {"next": None, "next_cursor": "", "total_pages": 1},
+        {"last_page": 1, "current_page": 1, "has_more": False},
+        {"last_page": 0, "has_more": False, "total": 10},
+        {"links": {"next": {"href": None}, "last": "/?page=3"}, "is_last": True},
+    ],
+)
+def test_an_end_beside_no_other_page_is_none(
+    world: World, stand_in: StandIn, say: type[Say], beside: dict[str, Any]
+) -> None:
+    serve_pages(stand_in, say, (10, beside))
+    assert len(world.rows(DAY, split="none")) == 10
 
 
 @pytest.mark.parametrize(

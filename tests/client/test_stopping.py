@@ -27,7 +27,7 @@ from adanalytics_client import (
     TransportError,
     WaitStarted,
 )
-from adanalytics_client._events import Cursor, Fanout
+from adanalytics_client._events import Job, PageFanout
 from adanalytics_client._io import Stop
 
 if TYPE_CHECKING:
@@ -234,14 +234,14 @@ def test_closing_the_client_before_a_thread_takes_its_page_up(
     """The page is answered all the same, or whoever waits for it would do so for good."""
     client = Client(many_pages.url, api_key="k", partner="acme")
     caught: list[BaseException] = []
-    start = Fanout.start
+    start = PageFanout.start
 
-    def start_and_close(fanout: Fanout) -> Cursor | None:
+    def start_and_close(fanout: PageFanout) -> Job | None:
         cursor = start(fanout)
         client.close()
         return cursor
 
-    monkeypatch.setattr(Fanout, "start", start_and_close)
+    monkeypatch.setattr(PageFanout, "start", start_and_close)
 
     def read() -> None:
         try:

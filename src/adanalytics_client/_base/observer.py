@@ -139,7 +139,6 @@ class PageDrift:
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
-        moved: whether the page no longer begins with the events that an earlier run yielded.
 
     Examples:
         >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
@@ -153,15 +152,9 @@ class PageDrift:
     total: int | None
     last: bool
     contradicted: bool = False
-    moved: bool = False
 
     def __str__(self) -> str:
         text = f"Page {self.number} of {self.slice}"
-        if self.contradicted and not self.repeated and self.total is None:
-            return (
-                f"{text} was taken as the last page, but the service also says that more follow. "
-                f"Compare {self.slice} with its summary, or pull it with another split."
-            )
         if self.repeated:
             events = "an event" if self.repeated == 1 else f"{self.repeated} events"
             text += f" repeats {events}, which were left out;"
@@ -170,7 +163,10 @@ class PageDrift:
             compared = f"the service counts {total}, but {self.distinct:,} arrived"
             text += f" is the last; {compared};" if not self.repeated else f" {compared};"
         elif not self.repeated:
-            text += " no longer begins with the events that an earlier run delivered;"
+            return (
+                f"{text} was taken as the last page, but the service also says that more follow. "
+                f"Compare {self.slice} with its summary, or pull it with another split."
+            )
         return f"{text} the data changed meanwhile. Pull {self.slice} again to be sure."
 
 

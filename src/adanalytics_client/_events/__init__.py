@@ -3,18 +3,19 @@
 Other folders and modules import only the names in `__all__`.
 """
 
-from adanalytics_client._events.auto import DEEPEST, day_counts, lay_out, requests_of
+from adanalytics_client._events.auto import DEEPEST, lay_out, requests_of
+from adanalytics_client._events.counts import day_counts
 from adanalytics_client._events.dedupe import SeenEvents
 from adanalytics_client._events.drift import OnDrift
-from adanalytics_client._events.fanout import Fanout, Fetched, ReadyPage
+from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
 from adanalytics_client._events.page import FetchedPage, Page, TextPage
 from adanalytics_client._events.paging import Cursor, Signals
 from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, Stretch, make_plan
 from adanalytics_client._events.query import (
     EventRequest,
     Pull,
+    PullRun,
     QueryBase,
-    Reading,
     convert_events,
     each_row,
     plan_pull,
@@ -27,17 +28,18 @@ __all__ = [
     "LARGEST_PAGE",
     "Cursor",
     "EventRequest",
-    "Fanout",
     "Fetched",
     "FetchedPage",
+    "Job",
     "M",
     "OnDrift",
     "Page",
+    "PageFanout",
     "Plan",
     "Position",
     "Pull",
+    "PullRun",
     "QueryBase",
-    "Reading",
     "ReadyPage",
     "SeenEvents",
     "Signals",

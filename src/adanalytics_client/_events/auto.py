@@ -1,58 +1,19 @@
 """Plan a pull with `split="auto"` from its first page and the events of each day."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
-from adanalytics_client._call.operations import dates, summary
+from adanalytics_client._call.operations import dates
 from adanalytics_client._call.session import Session
+from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following
 from adanalytics_client._events.plan import Plan, Stretch, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
-from adanalytics_client.errors import (
-    AuthenticationError,
-    ProtocolError,
-    RateLimited,
-    StatusError,
-)
-
-if TYPE_CHECKING:
-    from adanalytics_client.models import Summary, SummaryRow
-
-T = TypeVar("T")
-
-# An event has one type, so the types of a summary add up to its events.
-_TYPES = (
-    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints"),
-    *("third_quartiles", "completions", "clicks", "skips", "errors"),
-)
-
-
-def day_counts(summary: "Summary") -> dict[date, int]:
-    """Count the events of each day in a summary by day; empty when a row lacks its day or counts.
-
-    Filtered events are not in a summary, so the counts are lower bounds.
-    """
-    counts: dict[date, int] = {}
-    for row in summary.rows:
-        events = _events(row)
-        # A date in any form but YYYY-MM-DD stays text.
-        if not isinstance(row.date, date) or events is None:
-            return {}
-        counts[row.date] = counts.get(row.date, 0) + events
-    return counts
-
-
-def _events(row: "SummaryRow") -> int | None:
-    counts = [row[name] for name in _TYPES]
-    known = [each for each in counts if isinstance(each, int) and not isinstance(each, bool)]
-    return sum(max(0, each) for each in known) if known else None
-
 
 DEEPEST = 20
 """The most full pages that auto plans for one query: 200,000 events with pages of 10,000.
@@ -64,7 +25,7 @@ is one request in twenty.
 
 
 def lay_out(
-    days: Sequence[date], counts: Mapping[date, int], *, size: int, hour: int | None
+    days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None
 ) -> list[Stretch]:
     """Make runs of small days one query each, and days of more than `DEEPEST` pages hourly queries.
 
@@ -90,7 +51,7 @@ def lay_out(
     return laid
 
 
-def _groups(days: Iterable[date], counts: Mapping[date, int], most: int) -> Iterator[list[date]]:
+def _groups(days: Iterable[date], counts: DayCounts, most: int) -> Iterator[list[date]]:
     """Group neighbouring days above `most`, and runs whose events stay within `most`."""
     group: list[date] = []
     filled = 0
@@ -108,7 +69,7 @@ def _groups(days: Iterable[date], counts: Mapping[date, int], most: int) -> Iter
 
 def requests_of(
     stretches: Iterable[Stretch],
-    counts: Mapping[date, int],
+    counts: DayCounts,
     *,
     size: int,
     hour: int | None = None,
@@ -193,24 +154,25 @@ class Planner:
         if page.signals.total in {None, sum(known.values())}:
             stretches = yield from _without_empty(session, stretches, counts)
         check_slices(stretches, self.plan.hour)
-        self.reader.counts = known
-        return Position(slices_of(stretches, self.plan.hour), tuple(stretches))
+        # The total also counts the events of days that `only_days` left out.
+        whole = len(self._days()) == (cursor.slice.end - cursor.slice.start).days + 1
+        total = page.signals.total if whole else None
+        return Position(slices_of(stretches, self.plan.hour), tuple(stretches), total=total)
 
     def _days(self) -> list[date]:
         whole = self.plan.slices[0]
         kept = self.plan.days
         return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
 
-    def _known(self, session: Session, page: FetchedPage) -> Operation[Mapping[date, int]]:
+    def _known(self, session: Session, page: FetchedPage) -> Operation[DayCounts]:
         """Request the events of each day in a summary, unless the total of one day is known."""
         days = self._days()
         if len(days) == 1 and _total(page) is not None:
             return {}
-        found = yield from _optional(summary(session, days[0], days[-1], group_by="day"))
-        counts = day_counts(found) if found else {}
+        counts = (yield from request_counts(session, days[0], days[-1])) or {}
         return {day: counts.get(day, 0) for day in days}
 
-    def _estimated(self, known: Mapping[date, int], page: FetchedPage) -> Mapping[date, int]:
+    def _estimated(self, known: DayCounts, page: FetchedPage) -> DayCounts:
         """Estimate the events of each day; empty without a summary and a total."""
         # The summary leaves filtered events out, so the total of the pages corrects it.
         days, total, counted = self._days(), _total(page), sum(known.values())
@@ -229,18 +191,8 @@ def _total(page: FetchedPage) -> int | None:
     return None if says.pages is None else says.pages * len(page)
 
 
-def _optional(operation: Operation[T]) -> Operation[T | None]:
-    """Run an operation that only improves the plan; None if the service cannot answer it."""
-    try:
-        return (yield from operation)
-    except (AuthenticationError, RateLimited):
-        raise
-    except (StatusError, ProtocolError):
-        return None
-
-
 def _without_empty(
-    session: Session, stretches: list[Stretch], counts: Mapping[date, int]
+    session: Session, stretches: list[Stretch], counts: DayCounts
 ) -> Operation[list[Stretch]]:
     """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
     empty = [
@@ -250,7 +202,7 @@ def _without_empty(
     ]
     if len(empty) < 2:
         return stretches
-    known = yield from _optional(dates(session))
+    known = yield from optional(dates(session))
     if known is None:
         return stretches
     gone = [each for each in empty if {*known}.isdisjoint(days_between(each.start, each.end))]

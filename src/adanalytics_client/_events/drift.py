@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
-from adanalytics_client._events.page import EventId, FetchedPage, ids_of, keys_of, mark_of
-from adanalytics_client._events.paging import Cursor
+from adanalytics_client._events.page import EventId, FetchedPage, keys_of, mark_of
+from adanalytics_client._events.paging import Cursor, contradiction
 from adanalytics_client.errors import ProtocolError
 
 OnDrift = Literal["raise", "warn"]
@@ -78,33 +78,31 @@ class SliceHistory:
     def compare(
         self, cursor: Cursor, page: FetchedPage, *, last: bool
     ) -> tuple[FetchedPage, PageDrift | None]:
-        """Leave out events that arrived before or were yielded, and detect drift.
+        """Leave out events that arrived before, and detect drift.
 
         Raises:
             ProtocolError: when one of the last pages is repeated, and for the third page in a row
                 without a new event.
         """
-        moved, known = False, [False] * len(page)
+        known = [False] * len(page)
         if page.ids:
             keys = keys_of(page.rows, page.ids)
             self.mark = mark_of(keys)
             known = self._known(cursor, page, page.ids, keys)
-        if cursor.handed:
-            front = page.rows.first(cursor.handed)
-            moved = mark_of(keys_of(front, ids_of(front))) != cursor.front
-            known[: cursor.handed] = [False] * len(front)
         repeated = sum(known)
-        known[: cursor.handed] = [True] * min(cursor.handed, len(page))
         self.repeated += repeated
         self.distinct += len(page) - repeated
         if (stated := page.signals.total) is not None:
             earlier = 0 if self._total_is_old else self.total or 0
             self.total, self._total_is_old = max(earlier, stated), False
-        contradicted = last and self.total != self.distinct and _says_more(cursor, page)
+        contradicted = last and (
+            bool(contradiction(cursor, len(page), page.signals))
+            or (self.total != self.distinct and _says_more(cursor, page))
+        )
         off = last and self.total not in {None, self.distinct}
         drift = None
         # A slice that is pulled again repeats itself.
-        if cursor.attempt == 0 and (repeated or off or moved or contradicted):
+        if cursor.attempt == 0 and (repeated or off or contradicted):
             drift = PageDrift(
                 slice=str(cursor.slice),
                 number=cursor.number,
@@ -113,7 +111,6 @@ class SliceHistory:
                 total=self.total,
                 last=last,
                 contradicted=contradicted,
-                moved=moved,
             )
         return page.without(known), drift
 

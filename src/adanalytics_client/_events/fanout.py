@@ -6,18 +6,23 @@ was yielded:
     not open  -> open: fetching <-> waiting to be yielded -> closed
                    ^         |
                    +---------+  started again if pages moved, at most twice
+
+After the last slice, those that were answered without a body may be opened once more.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from adanalytics_client._base.observer import PageDrift
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._events.counts import DayCounts
 from adanalytics_client._events.drift import MOST_ATTEMPTS, OnDrift, SliceHistory
-from adanalytics_client._events.page import FetchedPage, ids_of, keys_of, mark_of
-from adanalytics_client._events.paging import Cursor, following
+from adanalytics_client._events.end_check import EndCheck, Repeats, SummaryRequest
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, contradiction, following
 from adanalytics_client._events.plan import Plan
 from adanalytics_client._events.resume import Position
 from adanalytics_client.errors import ProtocolError
@@ -26,8 +31,9 @@ _PAGES_A_REQUEST = 2
 
 _LOG = logging.getLogger("adanalytics_client")
 
-Fetched = FetchedPage | Position
-"""The result of a fetch: a page, or the slices that replace the only slice of an auto plan."""
+Job = Cursor | SummaryRequest
+Fetched = FetchedPage | Position | DayCounts | None
+"""The result of a job: a page, the slices that replace the only one of an auto plan, or counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class ReadyPage:
         drift: repeats, or a contradiction of the counts.
         fetched: the page as received.
         resume: the cursor of a later run of the slice; None when nothing of the slice is left.
-        left: the position of the pull behind its events, once it is yielded.
+        position: where the pull continues after this page.
     """
 
     cursor: Cursor
@@ -50,7 +56,7 @@ class ReadyPage:
     drift: PageDrift | None
     fetched: FetchedPage
     resume: Cursor | None
-    left: Position = field(default_factory=Position)
+    position: Position = field(default_factory=Position)
 
 
 @dataclass(slots=True)
@@ -82,7 +88,7 @@ class _OpenSlice:
         return not (self.cursor or self.in_flight or self.waiting or self.error)
 
 
-class Fanout:
+class PageFanout:
     """Chooses cursors to fetch and takes their pages, until the plan is done.
 
     At most `concurrency` cursors are in flight, and at most `2 * concurrency` pages are in flight
@@ -97,8 +103,8 @@ class Fanout:
         max_events: events to yield, including those of earlier runs, or None for all. With a bound,
             pages are fetched one at a time: a page ahead might not be needed.
         position: the end of an earlier run of the same plan; by default the first slice.
-        on_drift: `raise` pulls a slice again if its pages hold fewer events than they state, and
-            fails if they still do; `warn` accepts the events that arrived.
+        on_drift: `raise` pulls slices again if fewer events arrive than the service states, and
+            fails if they are still missing; `warn` accepts the events that arrived.
         report: called with the drift that a page shows, when that page is yielded.
         leave_out: called with each page and the number of events that may still be yielded; returns
             the page with fewer events.
@@ -130,15 +136,22 @@ class Fanout:
         self._failed = False
         self._report = report
         self._leave_out = leave_out
+        self._end_check = EndCheck(
+            self._position, strict=on_drift == "raise", countable=plan.hour is None
+        )
 
     @property
     def finished(self) -> bool:
         """Return whether nothing is in flight, waiting, or left to start."""
         idle = not self._in_flight and not any(each.waiting or each.error for each in self._open)
-        return idle and (self._full or not (self._open or self._may_open()))
+        return idle and (self._full or not (self._open or self._may_open() or self._due))
 
-    def start(self) -> Cursor | None:
-        """Choose a cursor to fetch now, or None when enough are in flight."""
+    def start(self) -> Job | None:
+        """Choose a cursor to fetch now, or None when enough are in flight.
+
+        Raises:
+            ProtocolError: at the end, when events are missing.
+        """
         if self._in_flight >= self._concurrency or self._full:
             return None
         if self._failed and not self._ordered:
@@ -153,17 +166,21 @@ class Fanout:
             if each.cursor is not None and not each.in_flight:
                 return self._launch(each)
         if self._may_open():
-            first = Cursor(self._position.slices[self._opened])
-            self._open.append(_OpenSlice(first, first, SliceHistory(first), index=self._opened))
             self._opened += 1
+            self._append(self._opened - 1)
             return self._launch(self._open[-1])
-        return None
+        return None if self._open or self._in_flight else self._check_end()
 
-    def settle(self, cursor: Cursor, outcome: Fetched | BaseException) -> None:
-        """Take the outcome of a cursor."""
-        opened = next(each for each in self._open if each.in_flight and each.cursor is cursor)
-        opened.in_flight = False
+    def settle(self, job: Job, outcome: Fetched | BaseException) -> None:
+        """Take the outcome of a job."""
         self._in_flight -= 1
+        if isinstance(job, SummaryRequest):
+            if isinstance(outcome, BaseException):
+                raise outcome
+            self._end_check.take(cast("DayCounts | None", outcome), self._position)
+            return
+        opened = next(each for each in self._open if each.in_flight and each.cursor is job)
+        opened.in_flight = False
         if isinstance(outcome, BaseException):
             self._fail(opened, outcome)
         elif isinstance(outcome, Position):
@@ -172,7 +189,7 @@ class Fanout:
             self._position, self._opened = outcome, 0
         else:
             try:
-                self._receive(opened, cursor, outcome)
+                self._receive(opened, job, cast("FetchedPage", outcome))
             except ProtocolError as error:
                 self._fail(opened, error)
 
@@ -194,10 +211,11 @@ class Fanout:
 
     def _receive(self, opened: _OpenSlice, cursor: Cursor, page: FetchedPage) -> None:
         history = opened.history
+        both = contradiction(cursor, len(page), page.signals)
+        if both and self._on_drift == "raise":
+            raise page.rows.origin.sign(_contradicted(cursor, both))
         ahead = following(cursor, len(page), page.signals)
         kept, drift = history.compare(cursor, page, last=ahead is None)
-        if drift and drift.moved and self._on_drift == "raise":
-            raise page.rows.origin.sign(_moved(cursor))
         if ahead is not None:
             ahead = replace(
                 ahead, mark=history.mark, repeated=history.repeated, total=history.total
@@ -228,16 +246,48 @@ class Fanout:
     def _hand_out(self, opened: _OpenSlice, waiting: ReadyPage) -> ReadyPage:
         if waiting.drift:
             self._report(waiting.drift)
-        room = None if self._max_events is None else self._max_events - self._passed
-        page, opened.resume = self._leave_out(waiting.page, room), waiting.resume
+        remaining = None if self._max_events is None else self._max_events - self._passed
+        page = self._leave_out(waiting.page, remaining)
         self._received -= len(waiting.page) - len(page)
-        if room is not None and room < len(page):
-            opened.resume = _inside(waiting.cursor, waiting.fetched, page.positions[room - 1])
-            page = page.without([at >= room for at in range(len(page))])
-        else:
-            self._close(opened)
+        if remaining is not None and remaining < len(page):
+            # A later run yields the page again from its start, so that it loses no event.
+            opened.resume = waiting.cursor
+            page = page.without([at >= remaining for at in range(len(page))])
+            return replace(waiting, page=page, position=self._left())
+        opened.resume = waiting.resume
+        self._close(opened)
         self._passed += len(page)
-        return replace(waiting, page=page, left=self._left())
+        self._count(opened, waiting)
+        return replace(waiting, page=page, position=self._left())
+
+    def _count(self, opened: _OpenSlice, handed: ReadyPage) -> None:
+        asked = handed.cursor.slice
+        self._end_check.add(asked, len(handed.page))
+        if not handed.fetched.has_body:
+            index = self._position.slices.index(asked) if opened.index is None else opened.index
+            self._end_check.add_bodiless(index, asked, self._position.total)
+
+    @property
+    def _due(self) -> SummaryRequest | Repeats | ProtocolError | None:
+        return self._end_check.due(self._position)
+
+    def _check_end(self) -> Job | None:
+        due = self._due
+        if isinstance(due, ProtocolError):
+            raise due
+        if isinstance(due, SummaryRequest):
+            self._in_flight += 1
+            return due
+        if due is None:
+            return None
+        self._end_check.repeat(self._position, due)
+        for each in due:
+            self._append(each)
+        return self._launch(self._open[0])
+
+    def _append(self, index: int) -> None:
+        first = Cursor(self._position.slices[index])
+        self._open.append(_OpenSlice(first, first, SliceHistory(first), index=index))
 
     def _launch(self, opened: _OpenSlice) -> Cursor | None:
         opened.in_flight = True
@@ -255,7 +305,17 @@ class Fanout:
             rest.pop()
             opened -= 1
         cursors = tuple(cursor for _, cursor in rest)
-        return replace(self._position, opened=opened, open=cursors, passed=self._passed)
+        check, slices = self._end_check, self._position.slices
+        unfinished = (*(each.slice for each in cursors), *slices[opened : opened + 1])
+        return replace(
+            self._position,
+            opened=opened,
+            open=cursors,
+            passed=self._passed,
+            arrived=check.arrived,
+            bodiless=check.bodiless,
+            by_day=check.days(self._position, unfinished),
+        )
 
     def _close(self, opened: _OpenSlice) -> None:
         if opened.done:
@@ -278,17 +338,10 @@ def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
     return Cursor(cursor.slice, total=history.total, attempt=cursor.attempt + 1)
 
 
-def _inside(cursor: Cursor, page: FetchedPage, handed: int) -> Cursor:
-    """Place a cursor inside a page, behind the first `handed` of its events."""
-    front = page.rows.first(handed)
-    return replace(cursor, handed=handed, front=mark_of(keys_of(front, ids_of(front))))
-
-
-def _moved(cursor: Cursor) -> ProtocolError:
+def _contradicted(cursor: Cursor, both: str) -> ProtocolError:
     return ProtocolError(
-        f"Page {cursor.number} of {cursor.slice} no longer begins with the {cursor.handed} "
-        "events that an earlier run delivered from it. Pull the range again without resume=, or "
-        'pass on_drift="warn" to skip that many events and go on.'
+        f"Page {cursor.number} of {cursor.slice} states {both}, so it is not known whether another "
+        'page follows. Report it to the service, or pass on_drift="warn" to take its first flag.'
     )
 
 

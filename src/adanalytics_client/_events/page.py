@@ -61,16 +61,16 @@ class FetchedPage:
     Attributes:
         rows: its events.
         signals: the page metadata of the response.
-        positions: the place of each event on the page as sent, from 1.
         ids: the ids of the events, if the page must be compared with others of its slice.
         partial: an error that the response states beside the events.
+        has_body: whether the response had a body.
     """
 
     rows: RawRows
     signals: Signals
-    positions: Sequence[int] = field(repr=False)
     ids: Sequence[EventId | None] | None = field(default=None, repr=False)
     partial: PartialAnswer | None = None
+    has_body: bool = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -87,7 +87,6 @@ class FetchedPage:
         return replace(
             self,
             rows=self.rows.without(gone),
-            positions=[*compress(self.positions, kept)],
             ids=None if self.ids is None else [*compress(self.ids, kept)],
         )
 
@@ -102,7 +101,8 @@ class Page:
         rows: the events as dicts; numbers with a fraction are Decimal.
         last: whether it is the last of its slice.
         token: one word of ASCII; `Client.events(..., resume=token)` of the same query continues
-            after these rows, also in another process and even if `max_events` cut the page.
+            after these rows, also in another process. If `max_events` cut the page, the pull
+            continues with the whole page, and its rows come again.
         total: events on all pages of the slice, if the service states it.
         drift: repeats or a contradiction on this page; None without any.
         partial: an error that the service states beside the events; None when it states none.

@@ -16,6 +16,7 @@ from typing import TypeVar
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import Found, fold
+from adanalytics_client.encoding import json_text
 
 T = TypeVar("T")
 
@@ -43,8 +44,6 @@ class Cursor:
         mark: digest of the previous page.
         total: the largest number of events that the previous pages stated for the slice.
         first_size: events on the first page; without page metadata, a shorter page is the last one.
-        handed: how many of this page's own events were yielded, if `max_events` cut it.
-        front: digest of those events.
         attempt: 0, or how many times the slice was started before.
     """
 
@@ -55,14 +54,12 @@ class Cursor:
     mark: str = ""
     total: int | None = None
     first_size: int = 1
-    handed: int = 0
-    front: str = ""
     attempt: int = 0
 
     @property
     def untouched(self) -> bool:
         """Return whether nothing of the slice was yielded."""
-        return self.number == 1 and not self.handed
+        return self.number == 1
 
     def __str__(self) -> str:
         return f"page {self.number} of {self.slice}"
@@ -82,6 +79,8 @@ class Signals:
         total: the number of events on all pages.
         page: the number of this page.
         no_next: whether the link to the next page is empty.
+        end: the flag that says that no page follows, as sent; empty without one.
+        beyond: the flag or link that says that another page follows; empty without one.
     """
 
     more: bool | None = None
@@ -89,6 +88,8 @@ class Signals:
     total: int | None = None
     page: int | None = None
     no_next: bool = False
+    end: str = ""
+    beyond: str = ""
 
     @property
     def silent(self) -> bool:
@@ -100,22 +101,41 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     """Read the page metadata of the objects around the events, then of the headers."""
     members = [member for each in found.around for member in _members(each)]
     members += _header_members(headers)
-    links = [_leads_on(value) for name, value in members if name in _NEXT]
-    flags = [_flag(value) for name, value in members if name in _MORE]
-    flags += [_opposite(_flag(value)) for name, value in members if name in _LAST]
+    links = [key if _leads_on(value) else "" for name, key, value in members if name in _NEXT]
+    flags = [
+        (more, f"{key}: {json_text(value)}")
+        for name, key, value in members
+        if (more := _more(name, value)) is not None
+    ]
     # A total below the events of this page, or zero pages, is a way to say "unknown".
-    totals = [_at_least(len(found), value) for name, value in members if name in _TOTAL]
+    totals = [_at_least(len(found), value) for name, _, value in members if name in _TOTAL]
     if not links:
         # Beside a `next`, or when it equals the events of this page, `count` is this page's.
-        counts = [value for name, value in members if name == "count"]
+        counts = [value for name, _, value in members if name == "count"]
         totals += [_at_least(len(found) + 1, value) for value in counts]
+    ends = [stated for more, stated in flags if not more]
+    # The address of a link may be signed, so only its name is shown.
+    ahead = [stated for more, stated in flags if more] + [key for key in links if key]
     return Signals(
-        more=_first([*flags, True if any(links) else None]),
-        pages=_first([_at_least(1, value) for name, value in members if name in _PAGES]),
+        more=_first([*(more for more, _ in flags), True if any(links) else None]),
+        pages=_first([_at_least(1, value) for name, _, value in members if name in _PAGES]),
         total=_first(totals),
-        page=_first([_at_least(0, value) for name, value in members if name in _PAGE]),
+        page=_first([_at_least(0, value) for name, _, value in members if name in _PAGE]),
         no_next=bool(links) and not any(links),
+        end=next(iter(ends), ""),
+        beyond=next(iter(ahead), ""),
     )
+
+
+def contradiction(cursor: Cursor, count: int, says: Signals) -> str:
+    """Name the end and the further page that one response states; empty when it states only one.
+
+    A number of pages that equals the number of events on the page counts those.
+    """
+    beyond = says.beyond
+    if says.pages is not None and cursor.number < says.pages != count:
+        beyond = beyond or f"{says.pages} pages"
+    return f"{says.end} and {beyond}" if says.end and beyond else ""
 
 
 def following(cursor: Cursor, count: int, says: Signals) -> Cursor | None:
@@ -139,9 +159,7 @@ def following(cursor: Cursor, count: int, says: Signals) -> Cursor | None:
         more = not says.no_next and count >= first_size
     if not more:
         return None
-    return replace(
-        cursor, number=cursor.number + 1, seen=seen, first_size=first_size, handed=0, front=""
-    )
+    return replace(cursor, number=cursor.number + 1, seen=seen, first_size=first_size)
 
 
 def page_count(cursor: Cursor, count: int, says: Signals) -> int | None:
@@ -154,20 +172,20 @@ def page_count(cursor: Cursor, count: int, says: Signals) -> int | None:
     return max(pages, ahead.number) if pages else None
 
 
-def _members(content: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    """List the members of an object and of the paging objects inside it, names folded."""
+def _members(content: dict[str, Json]) -> Iterator[tuple[str, str, Json]]:
+    """List the members of an object and of its paging objects, each with its folded name."""
     for key, value in content.items():
         name = fold(key)
-        yield name, value
+        yield name, key, value
         if name in _OBJECTS and isinstance(value, dict):
             yield from _members(value)
 
 
-def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, Json]]:
-    """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `X-Has-More`, folded."""
+def _header_members(headers: Mapping[str, str]) -> Iterator[tuple[str, str, Json]]:
+    """List headers such as `X-Total-Count`, `X-Pagination-Total-Pages`, `X-Has-More`."""
     for header, value in headers.items():
         if (named := _HEADER.fullmatch(header)) is not None:
-            yield fold(named[1]), value
+            yield fold(named[1]), header, value
 
 
 def _leads_on(value: Json) -> bool:
@@ -177,14 +195,15 @@ def _leads_on(value: Json) -> bool:
     return bool(value)
 
 
-def _flag(value: Json) -> bool | None:
-    if isinstance(value, str):
-        return _FLAGS.get(value.strip().lower())
-    return bool(value) if isinstance(value, bool) or value in (0, 1) else None
-
-
-def _opposite(flag: bool | None) -> bool | None:
-    return None if flag is None else not flag
+def _more(name: str, value: Json) -> bool | None:
+    """Return whether a flag says that another page follows; None for anything but a flag."""
+    if name not in _MORE | _LAST or not isinstance(value, str | int):
+        return None
+    flag = _FLAGS.get(str(value).strip().lower())
+    if name in _MORE or flag is None:
+        return flag
+    # A number under `last_page` is the number of pages.
+    return None if name in _PAGES and _at_least(0, value) is not None else not flag
 
 
 def _at_least(least: int, value: Json) -> int | None:

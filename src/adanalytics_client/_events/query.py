@@ -7,16 +7,17 @@ from functools import partial
 from typing import Generic, Self, TypeVar, get_args
 
 from adanalytics_client._base.dates import Day
-from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.validation import check_text, is_whole
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.auto import Planner
+from adanalytics_client._events.counts import request_counts
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
 from adanalytics_client._events.drift import OnDrift, report_drift
-from adanalytics_client._events.fanout import Fanout, Fetched, ReadyPage
+from adanalytics_client._events.end_check import SummaryRequest
+from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
 from adanalytics_client._events.page import Page, TextPage
-from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Plan, Split, make_plan
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position, page_size_of, position_of, token_of
@@ -115,7 +116,7 @@ class Pull(Generic[M]):
             ready.cursor.number,
             ready.page.rows.rows(),
             ready.last,
-            token_of(ready.left, self.plan, self.partner),
+            token_of(ready.position, self.plan, self.partner),
             ready.page.signals.total,
             ready.drift,
             ready.page.partial,
@@ -129,15 +130,15 @@ class Pull(Generic[M]):
             ready.page.rows.jsonl(),
             len(ready.page),
             ready.last,
-            token_of(ready.left, self.plan, self.partner),
+            token_of(ready.position, self.plan, self.partner),
             ready.page.signals.total,
             ready.drift,
             ready.page.partial,
         )
 
 
-class Reading:
-    """One read of a pull.
+class PullRun:
+    """One run of a pull.
 
     Args:
         pull: the pull.
@@ -145,13 +146,12 @@ class Reading:
 
     Attributes:
         fanout: chooses the pages to fetch and to yield.
-        fetch: fetches one page.
     """
 
     def __init__(self, pull: Pull[M], session: Session) -> None:
         request, plan = pull.request, pull.plan
         self._deduplicator = Deduplicator(request.seen)
-        self.fanout: Fanout = Fanout(
+        self.fanout: Fanout[Job, Fetched, ReadyPage] = PageFanout(
             plan,
             concurrency=request.concurrency,
             ordered=request.ordered,
@@ -161,12 +161,16 @@ class Reading:
             report=partial(report_drift, session.observer),
             leave_out=self._deduplicator.filter,
         )
-        self.fetch: Callable[[Cursor], Operation[Fetched]]
         reader = PageReader(plan.per_page, rows_key=request.rows_key)
-        if plan.split == "auto" and pull.position is None:
-            self.fetch = partial(Planner(reader, plan).fetch, session)
-        else:
-            self.fetch = partial(reader.fetch, session)
+        unplanned = plan.split == "auto" and pull.position is None
+        self._session = session
+        self._pages = Planner(reader, plan) if unplanned else reader
+
+    def fetch(self, job: Job) -> Operation[Fetched]:
+        """Fetch one page, or the events of each day."""
+        if isinstance(job, SummaryRequest):
+            return request_counts(self._session, job.start, job.end)
+        return self._pages.fetch(self._session, job)
 
     def settle(self) -> None:
         """Add the yielded events to `seen`."""

@@ -1,15 +1,12 @@
 """One page of events, from request to validated rows."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Never
 
 import msgspec
 
-from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
@@ -19,7 +16,6 @@ from adanalytics_client._call.operations import exchange_of, get_json, report_pa
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following, page_count, signals
-from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json, NotJson
 from adanalytics_client._json.raw import LEVELS, BrokenEvent, Origin, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
@@ -59,12 +55,10 @@ class PageReader:
     Attributes:
         per_page: events requested.
         rows_key: the name or path of the list, if the caller knows it.
-        counts: events of each day in the summary, if it was requested.
     """
 
     per_page: int
     rows_key: str | None = None
-    counts: Mapping[date, int] = field(default_factory=dict)
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page and report it to the observer; see `read`."""
@@ -89,8 +83,8 @@ class PageReader:
         page = FetchedPage(
             replace(read.rows, origin=origin),
             read.signals,
-            range(1, len(read.rows) + 1),
             partial=report_partial(session, answer, read.error),
+            has_body=not _is_empty(answer.reply),
         )
         if _is_compared(cursor, page):
             page = yield Offload(page.identified)
@@ -125,9 +119,9 @@ class PageReader:
     def _read(self, answer: Answer[Json], cursor: Cursor) -> _Read:
         if _is_empty(answer.reply):
             stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
-            if stated or not cursor.untouched or self._is_counted(cursor.slice):
+            if stated or not cursor.untouched:
                 raise ProtocolError(
-                    f"The answer to {cursor} has no body, on the second try too. "
+                    f"The answer to {cursor} was empty twice. "
                     "Pull it again, and report it to the service."
                 )
             return _Read(RawRows(), Signals())
@@ -135,11 +129,6 @@ class PageReader:
         says = signals(found, answer.reply.head.headers)
         rows = found.rows if isinstance(found.rows, RawRows) else RawRows()
         return _Read(rows, says, found.error, _other_content(cursor, rows, says))
-
-    def _is_counted(self, asked: Slice) -> bool:
-        """Return whether the summary counts events in a slice; it does not count hours."""
-        days = days_between(asked.start, asked.end)
-        return asked.hour is None and any(self.counts.get(day) for day in days)
 
 
 def _is_empty(reply: Reply) -> bool:
@@ -172,5 +161,5 @@ def _other_content(cursor: Cursor, rows: RawRows, says: Signals) -> str:
 def _refuse(cursor: Cursor, other: str) -> Never:
     raise ProtocolError(
         f"The answers to {cursor} hold {other}: they belong to another request. "
-        "Pull it again, and look for a proxy in between where it stays so."
+        "Pull it again. If it happens again, look for a caching proxy."
     )

@@ -12,7 +12,7 @@ from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import Plan, Slice, Stretch, slices_of
 from adanalytics_client.errors import ConfigurationError
 
-_PREFIX = "adanalytics-2."
+_PREFIX = "adanalytics-3."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class Position:
         opened: how many of the slices were opened.
         open: the next page of each slice that was opened and is not finished.
         passed: the number of yielded events.
+        total: the events of all slices, if an earlier answer stated them.
+        arrived: the events of the yielded pages; `seen=` may have left some out.
+        bodiless: the places of slices whose answers had no body; the end of the pull checks them.
+        by_day: the events of the days that this check may need.
     """
 
     slices: tuple[Slice, ...] = field(default=(), repr=False)
@@ -32,6 +36,10 @@ class Position:
     opened: int = 0
     open: tuple[Cursor, ...] = ()
     passed: int = 0
+    total: int | None = None
+    arrived: int = 0
+    bodiless: tuple[int, ...] = ()
+    by_day: tuple[tuple[date, int], ...] = ()
 
     def left(self) -> tuple[Slice, ...]:
         """List the slices that still need requests."""
@@ -45,9 +53,13 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     content = {
         "query": _query(plan, partner),
         "stretches": [[str(x.start), str(x.end), x.cut] for x in position.stretches],
-        "begun": position.opened,
+        "opened": position.opened,
         "open": [_fields(cursor) for cursor in position.open],
         "passed": position.passed,
+        "total": position.total,
+        "arrived": position.arrived,
+        "bodiless": position.bodiless,
+        "by_day": [[str(day), events] for day, events in position.by_day],
     }
     text = json.dumps(content, separators=(",", ":")).encode()
     return _PREFIX + base64.urlsafe_b64encode(_checksum(text) + text).rstrip(b"=").decode()
@@ -73,9 +85,13 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
     return Position(
         slices=slices_of(stretches, plan.hour),
         stretches=stretches,
-        opened=content["begun"],
+        opened=content["opened"],
         open=tuple(_to_cursor(each) for each in content["open"]),
         passed=content["passed"],
+        total=content["total"],
+        arrived=content["arrived"],
+        bodiless=tuple(content["bodiless"]),
+        by_day=tuple((date.fromisoformat(day), events) for day, events in content["by_day"]),
     )
 
 

@@ -5,20 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Self
 
-# Event types by VAST's names, and the column of a summary that counts each of them.
-COLUMN_OF_TYPE = {
-    "ad_request": "ad_requests",
-    "impression": "impressions",
-    "start": "starts",
-    "first_quartile": "first_quartiles",
-    "midpoint": "midpoints",
-    "third_quartile": "third_quartiles",
-    "complete": "completions",
-    "click": "clicks",
-    "skip": "skips",
-    "error": "errors",
-}
-_COUNTS = frozenset(COLUMN_OF_TYPE.values())
+from adanalytics_client.columns import COLUMN_OF_TYPE, count_events
 
 Figures = Mapping[str, int | Decimal]
 """Counts and money by the name of their summary column."""
@@ -104,7 +91,7 @@ def stated_figures(row: Mapping[str, Any]) -> Figures:
 
 def events_in(figures: Figures) -> int:
     """Count the events in figures."""
-    return sum(int(figure) for name, figure in figures.items() if name in _COUNTS)
+    return count_events(figures) or 0
 
 
 def _is_count(value: object) -> bool:
