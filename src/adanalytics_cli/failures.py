@@ -58,7 +58,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
 }
 # The client's messages name Python arguments; here the user has options instead.
 _OPTIONS = {
-    r"[;,] (?:or )?pass [^.]*": "",
+    r"^Pass .*|,? or pass [^.]*": "",
     r"\bthe partner and base_url\b": "--partner and --base-url",
     r"\bbase_url\b": "--base-url",
     r"\bmoved_from\b": "--moved-from",
@@ -68,8 +68,6 @@ _OPTIONS = {
         "Give --to another place, or leave out --format"
     ),
 }
-# The client's own remedies that those above replace.
-_OWN_REMEDY = re.compile(r"(?:; download it again\.|(?<=\.) (?:Check|Wait longer)\b[^.]*\.)$")
 _UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
 
 
@@ -99,11 +97,12 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
     system = error.__cause__ if kind == "DatasetError" else error
-    if isinstance(system, OSError):
+    own = _with_options(getattr(error, "remedy", "")).strip()
+    if own and remedy in {"", _PLACE}:
+        remedy = own
+    elif isinstance(system, OSError):
         remedy = remedy_of(system) or remedy
-    if not isinstance(error, CommandError):
-        remedy = _with_options(getattr(error, "remedy", "")) or remedy
-    return Failure(code, kind, _message(error, remedy), remedy, getattr(error, "request_id", None))
+    return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
@@ -116,7 +115,7 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
     return None
 
 
-def _message(error: BaseException, remedy: str) -> str:
+def _message(error: BaseException) -> str:
     # click words its own errors differently from their str(), with the parameter's name.
     if worded := getattr(error, "format_message", None):
         return str(worded())
@@ -125,13 +124,9 @@ def _message(error: BaseException, remedy: str) -> str:
         return f"{place}{error.strerror}"
     if not type(error).__module__.startswith("adanalytics_client."):
         return str(error)
-    # The client's own text of an error ends with facts about the request.
-    message: str = getattr(error, "message", str(error))
-    facts = str(error).removeprefix(message)
-    message = _with_options(message)
-    if remedy:
-        message = _OWN_REMEDY.sub(lambda found: "." if found[0][0] == ";" else "", message)
-    return f"{message}{facts}" if facts.startswith(" (") else message
+    facts = getattr(error, "facts", "")
+    message = _with_options(getattr(error, "message", str(error)))
+    return f"{message} ({facts})" if facts else message
 
 
 def _with_options(text: str) -> str:

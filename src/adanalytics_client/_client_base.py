@@ -133,7 +133,9 @@ class ClientBase(ABC, Generic[Http, Driving]):
         partner = partner or found.get("ADANALYTICS_PARTNER") or None
         del api_key, token, password, environ, found, address
         if not base_url:
-            raise ConfigurationError("ADANALYTICS_BASE_URL is not set; set it to the service.")
+            raise ConfigurationError(
+                "ADANALYTICS_BASE_URL is not set.", remedy="Set it to the service."
+            )
         return cls(
             base_url,
             **given.revealed(),

@@ -122,7 +122,7 @@ class Columns:
             if self._first and name in self._missing:
                 known = ", ".join(self._first)
                 raise ConfigurationError(
-                    f"columns: no event of this pull has '{name}'. Columns: {known}."
+                    f"columns: no event of this pull has '{name}'.", remedy=f"Choose from {known}."
                 )
 
     def _see_near(self) -> None:
@@ -130,8 +130,9 @@ class Columns:
             near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
             if name in self._missing and near:
                 raise ConfigurationError(
-                    f"columns: no event so far has '{name}'. Did you mean '{near[0]}'? "
-                    "If it may appear later, leave columns out to get all columns."
+                    f"columns: no event so far has '{name}'.",
+                    remedy=f"Did you mean '{near[0]}'? If it may appear later, leave columns "
+                    "out to get all columns.",
                 )
 
 
@@ -140,9 +141,12 @@ def _names(chosen: object) -> list[str]:
     if isinstance(chosen, Iterable) and not isinstance(chosen, str):
         names = list(chosen)
         if not names:
-            raise ConfigurationError("columns is empty; name at least one, or pass None for all.")
+            raise ConfigurationError(
+                "columns is empty.", remedy="Name at least one, or pass None for all."
+            )
         if all(isinstance(each, str) for each in names):
             return names
     raise ConfigurationError(
-        f"columns={chosen!r}: pass a list of names, such as ['event_time', 'revenue']."
+        f"columns={chosen!r} is not valid.",
+        remedy="Pass a list of names, such as ['event_time', 'revenue'].",
     )

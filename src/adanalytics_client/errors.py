@@ -10,10 +10,12 @@ AdAnalyticsError
 │   ├── AuthenticationError     401
 │   ├── PermissionDenied        403
 │   ├── NotFound                404, 405, 410
-│   ├── RateLimited             429, or 403 with Retry-After
+│   ├── RateLimited             429, or 403 with Retry-After; also a RequestLimitReached
 │   └── ServerError             5xx
+├── RequestLimitReached         no request may be sent now, and waiting is not allowed
+│   ├── QuotaExceeded           by the client's own count, so none was sent
+│   └── RateLimited             by the answer to a request
 ├── ProtocolError               a response arrived but is not as promised
-├── QuotaExceeded               no request may be sent now, and waiting is not allowed
 ├── ExportError
 │   ├── ExportFailed
 │   ├── ExportTimeout
@@ -27,46 +29,88 @@ AdAnalyticsError
 ```
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple, Self
 
 
+class FieldError(NamedTuple):
+    """What the service says about one field of a request; `field` is "" where it names none.
+
+    Examples:
+        >>> FieldError("hour", "should be at most 23").field
+        'hour'
+    """
+
+    field: str
+    message: str
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdAnalyticsError(Exception):
     """The base of every error here; catch it to catch them all.
 
     Attributes:
-        message: what happened and what to do.
+        message: what happened.
+        remedy: what to do about it; "" where nothing is known to help.
         request_id: the `X-Request-Id` of the last response, for the service's support.
         attempts: how many times the request was sent; 0 when nothing was.
         url: the address asked, without the values of a signed query.
+        body: the first 64 KiB of the response's body as text, without secrets.
+        headers: the headers of the response by lower-case name, without secrets and cookies.
 
     Examples:
-        >>> str(AdAnalyticsError("It broke.", request_id="r-1", attempts=2))
-        'It broke. (request id r-1, 2 attempts)'
+        >>> error = AdAnalyticsError("It broke.", remedy="Try later.", request_id="r-1", attempts=2)
+        >>> str(error)
+        'It broke. Try later. (request id r-1, 2 attempts)'
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        # Half a surrogate pair, which JSON may hold, would keep the error from being printed.
-        self.message: str = message.encode("utf-8", "backslashreplace").decode()
-        super().__init__(self.message)
-        self.request_id = request_id
-        self.attempts = attempts
-        self.url = url
+    message: str = field(kw_only=False)
+    remedy: str = ""
+    request_id: str | None = None
+    attempts: int = 0
+    url: str | None = None
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    def __post_init__(self) -> None:
+        # Half a surrogate pair, which JSON may hold, would keep the error from being printed.
+        self.message = self.message.encode("utf-8", "backslashreplace").decode()
+        super().__init__(self.message)
+
+    @property
+    def facts(self) -> str:
+        """The request id, the attempts and the address, as far as they are known.
+
+        Examples:
+            >>> AdAnalyticsError("It broke.", request_id="r-1", attempts=2).facts
+            'request id r-1, 2 attempts'
+        """
         facts = [
             f"request id {self.request_id}" if self.request_id else "",
             f"{self.attempts} attempts" if self.attempts > 1 else "",
             self.url or "",
         ]
-        details = ", ".join(fact for fact in facts if fact)
-        return f"{self.message} ({details})" if details else self.message
+        return ", ".join(fact for fact in facts if fact)
+
+    def __str__(self) -> str:
+        facts = f"({self.facts})" if self.facts else ""
+        return " ".join(part for part in (self.message, self.remedy, facts) if part)
+
+    def amended(self, **facts: object) -> Self:
+        """Set attributes that became known later.
+
+        Returns the same error, so that its traceback and its cause stay.
+
+        Examples:
+            >>> str(AdAnalyticsError("It broke.").amended(attempts=3))
+            'It broke. (3 attempts)'
+        """
+        for name, fact in facts.items():
+            setattr(self, name, fact)
+        self.__post_init__()
+        return self
 
 
 __all__ = [
@@ -82,12 +126,14 @@ __all__ = [
     "ExportExpired",
     "ExportFailed",
     "ExportTimeout",
+    "FieldError",
     "InvalidRequest",
     "NotFound",
     "PermissionDenied",
     "ProtocolError",
     "QuotaExceeded",
     "RateLimited",
+    "RequestLimitReached",
     "RequestTimeout",
     "ServerError",
     "StatusError",
@@ -128,12 +174,14 @@ class RequestTimeout(TransportError):
     """
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StatusError(AdAnalyticsError):
     """The service answered with an error status.
 
     Attributes:
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
+        errors: what the service says about single fields, from `details` or `errors` in the body.
 
     Examples:
         >>> try:
@@ -143,19 +191,9 @@ class StatusError(AdAnalyticsError):
         (404, 'Not Found', 1)
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int = 0,
-        reason: str = "",
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
-        self.status = status
-        self.reason = reason
+    status: int = 0
+    reason: str = ""
+    errors: tuple[FieldError, ...] = ()
 
 
 class InvalidRequest(StatusError):
@@ -197,7 +235,37 @@ class NotFound(StatusError):
     """
 
 
-class RateLimited(StatusError):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RequestLimitReached(AdAnalyticsError):
+    """No request may be sent for now, and the wait is longer than allowed.
+
+    Attributes:
+        resumes_at: when the next request may be sent, in UTC; None when it is not known.
+
+    Examples:
+        >>> try:
+        ...     written = client.events("2026-01-15").write("day.jsonl")
+        ... except RequestLimitReached as error:
+        ...     print(f"Go on at {error.resumes_at:%H:%M} UTC.")
+    """
+
+    resumes_at: datetime | None = None
+
+
+class QuotaExceeded(RequestLimitReached):
+    """By the client's own count the hour's requests are used up, or the service asked to slow down.
+
+    Examples:
+        >>> once = client.with_options(on_limit="raise")
+        >>> try:
+        ...     days = once.dates()
+        ... except QuotaExceeded:
+        ...     print(f"{once.quota.remaining} requests are left.")
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RateLimited(RequestLimitReached, StatusError):
     """The service asked to slow down and the wait is longer than allowed.
 
     Attributes:
@@ -210,25 +278,11 @@ class RateLimited(StatusError):
         ...     print(f"Try again in {error.retry_after or 3600:.0f} s.")
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after: float | None = None,
-        status: int = 0,
-        reason: str = "",
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(
-            message, status=status, reason=reason, request_id=request_id, attempts=attempts, url=url
-        )
-        self.retry_after = retry_after
+    retry_after: float | None = None
 
 
 class ServerError(StatusError):
-    """The service failed, and still did after the retries.
+    """The service kept failing after all retries.
 
     Examples:
         >>> with reference_client(faults=["503 always"], clock=MovableClock()) as client:
@@ -247,40 +301,13 @@ class ProtocolError(AdAnalyticsError):
     Examples:
         >>> next(client.events("2026-01-15", rows_key="logs").rows())
         Traceback (most recent call last):
-        ProtocolError: No list of objects is named 'logs'; name it with rows_key=, such as ...
+        ProtocolError: No list of objects is named 'logs'. Keys seen: events, ...
     """
 
     unreadable = False
 
 
-class QuotaExceeded(AdAnalyticsError):
-    """No request may be sent for now, and waiting is not allowed.
-
-    The hour's requests are used up, or the service asked to slow down.
-
-    Attributes:
-        resumes_at: when the next request may be sent, in UTC.
-
-    Examples:
-        >>> try:
-        ...     written = client.events("2026-01-15").write("day.jsonl")
-        ... except QuotaExceeded as error:
-        ...     print(f"Go on at {error.resumes_at:%H:%M} UTC.")
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        resumes_at: datetime | None = None,
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
-        self.resumes_at = resumes_at
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExportError(AdAnalyticsError):
     """A bulk export did not yield a file.
 
@@ -295,19 +322,8 @@ class ExportError(AdAnalyticsError):
         ...     print(f"Export {error.export_id} is {error.status}.")
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        export_id: str | None = None,
-        status: str | None = None,
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
-        self.export_id = export_id
-        self.status = status
+    export_id: str | None = None
+    status: str | None = None
 
 
 class ExportFailed(ExportError):
@@ -343,14 +359,15 @@ class ExportExpired(ExportError):
     """
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DownloadError(AdAnalyticsError):
     """A file did not arrive complete; an older file of the same name is untouched.
 
     If the service failed after part of it had arrived, its error is the cause (`__cause__`).
 
     Attributes:
-        part: the file with the bytes kept; the same download resumes from it. None when no byte can
-            be used.
+        part: the file that holds the bytes received so far; the same download resumes from it. None
+            when no byte can be used.
 
     Examples:
         >>> try:
@@ -359,17 +376,7 @@ class DownloadError(AdAnalyticsError):
         ...     path = job.download("day.csv") if error.part else None
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        part: str | None = None,
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
-        self.part = part
+    part: str | None = None
 
 
 class ChecksumMismatch(DownloadError):
@@ -384,28 +391,10 @@ class ChecksumMismatch(DownloadError):
 class DatasetError(AdAnalyticsError):
     """A dataset cannot be read or written, or is a copy of something else.
 
-    Attributes:
-        remedy: what to do about it; `message` says what happened.
-
     Examples:
         >>> str(DatasetError("There is no dataset at events.", remedy="Make one with a sync."))
         'There is no dataset at events. Make one with a sync.'
     """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        remedy: str = "",
-        request_id: str | None = None,
-        attempts: int = 0,
-        url: str | None = None,
-    ) -> None:
-        super().__init__(message, request_id=request_id, attempts=attempts, url=url)
-        self.remedy = remedy
-
-    def __str__(self) -> str:
-        return f"{super().__str__()} {self.remedy}" if self.remedy else super().__str__()
 
 
 class DatasetDamaged(DatasetError):

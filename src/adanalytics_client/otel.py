@@ -43,7 +43,8 @@ class TracingObserver(Observer):
             from opentelemetry import trace
         except ImportError:
             raise ConfigurationError(
-                "Tracing needs opentelemetry-api; install it with: pip install 'adanalytics[otel]'"
+                "Tracing needs opentelemetry-api.",
+                remedy="Install it with: pip install 'adanalytics[otel]'",
             ) from None
         self._trace = trace
         self._tracer = trace.get_tracer("adanalytics_client", __version__, tracer_provider)

@@ -57,8 +57,9 @@ class MovableClock:
         start: object = datetime.now(UTC) if now is None else now
         if not isinstance(start, datetime) or start.tzinfo is None:
             raise ConfigurationError(
-                f"now={now!r}: pass a datetime with a time zone, such as "
-                "datetime(2026, 1, 20, tzinfo=UTC)."
+                f"now={now!r} is not valid.",
+                remedy="Pass a datetime with a time zone, such as "
+                "datetime(2026, 1, 20, tzinfo=UTC).",
             )
         self.of_server.freeze(round(start.timestamp() * 1000))
 
@@ -209,14 +210,21 @@ def _new_server(
     numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
     for name, value, least in numbers:
         if not is_whole(value, least):
-            raise ConfigurationError(f"{name}={value!r}: pass a whole number, at least {least}.")
+            raise ConfigurationError(
+                f"{name}={value!r} is not valid.", remedy=f"Pass a whole number, at least {least}."
+            )
     for name, text in (("partner", partner), ("dialect", dialect)):
         if not isinstance(text, str):
-            raise ConfigurationError(f"{name}={text!r}: pass a str.")
+            raise ConfigurationError(f"{name}={text!r} is not valid.", remedy="Pass a str.")
     if isinstance(faults, str) or not _is_list_of_text(faults):
-        raise ConfigurationError(f"faults={faults!r}: pass a list of faults, such as ['503 once'].")
+        raise ConfigurationError(
+            f"faults={faults!r} is not valid.",
+            remedy="Pass a list of faults, such as ['503 once'].",
+        )
     if not isinstance(clock, MovableClock | None):
-        raise ConfigurationError(f"clock={clock!r}: pass a MovableClock, or None.")
+        raise ConfigurationError(
+            f"clock={clock!r} is not valid.", remedy="Pass a MovableClock, or None."
+        )
     if days and days - 1 > (date.max - first).days:
         raise ConfigurationError(f"days={days} from {first} go beyond {date.max}.")
     sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
@@ -263,7 +271,7 @@ def _local_server() -> ModuleType:
         from adanalytics_server import local
     except ImportError as error:
         raise ConfigurationError(
-            f"The reference server needs {error.name}; "
-            "install it with: pip install 'adanalytics[server]'"
+            f"The reference server needs {error.name}.",
+            remedy="Install it with: pip install 'adanalytics[server]'",
         ) from None
     return local

@@ -265,7 +265,7 @@ def test_only_what_was_wrong_is_asked_for_again(
     assert json.loads(logins.read_text())["logins"]["default"]["base_url"] == at.url
     errors = [line for line in done.output.splitlines() if line.startswith("Error: ")]
     assert errors == [
-        "Error: The address must be an http or https address such as https://stats.example.",
+        "Error: The address is not an http or https address. Write it like https://stats.example.",
         (
             "Error: The client could not connect to 127.0.0.1:9: Connection refused. "
             "Check the address and the network, or try later."

@@ -233,7 +233,7 @@ for module, extra, make in (
     try:
         make()
     except ConfigurationError as error:
-        expected = f"This needs {module}: python -m pip install 'adanalytics[{extra}]'"
+        expected = f"This needs {module}. Install it: python -m pip install 'adanalytics[{extra}]'"
         assert str(error).startswith(expected), error
     else:
         sys.exit(f"{make} ended")

@@ -228,7 +228,7 @@ def test_addresses_are_joined_and_quoted(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({}, "No credential"),
+        ({}, "There is no credential"),
         ({"api_key": "a", "token": "b"}, "one of"),
         ({"email": "a@b.example"}, "both"),
         ({"api_key": "line\nbreak-secret"}, "api_key contains"),
@@ -236,15 +236,21 @@ def test_addresses_are_joined_and_quoted(
         ({"api_key": "k", "base_url": "https://u:hidden@x.example"}, "user or password"),
         ({"api_key": "k", "base_url": "https://x.example/?a=b"}, "no query or fragment"),
         ({"api_key": "k", "on_limit": "maybe"}, "wait or raise"),
-        ({"api_key": "k", "timeout": 0}, "timeout=0: pass a number of seconds above 0"),
+        (
+            {"api_key": "k", "timeout": 0},
+            "timeout=0 is not valid. Pass a number of seconds above 0",
+        ),
         ({"api_key": "k", "timeout": "5"}, "timeout='5'"),
         ({"api_key": "k", "max_wait": float("nan")}, "max_wait=nan"),
         ({"api_key": "k", "limit": "9"}, "limit='9'"),
-        ({"api_key": "k", "retry": 3}, "pass a RetryPolicy"),
-        ({"api_key": "k", "partner": 5}, "partner must be a str, not int"),
-        ({"api_key": b"hidden"}, "api_key must be a str, not bytes"),
-        ({"api_key": "k", "observer": Observer}, "observer=Observer: pass an instance"),
-        ({"api_key": "k", "observer": print}, "observer=print: pass an instance"),
+        ({"api_key": "k", "retry": 3}, "Pass a RetryPolicy"),
+        ({"api_key": "k", "partner": 5}, "partner is not a str"),
+        ({"api_key": b"hidden"}, "api_key is not a str"),
+        (
+            {"api_key": "k", "observer": Observer},
+            "observer=Observer is not valid. Pass an instance",
+        ),
+        ({"api_key": "k", "observer": print}, "observer=print is not valid. Pass an instance"),
     ],
 )
 def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], told: str) -> None:

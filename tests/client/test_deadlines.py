@@ -113,7 +113,7 @@ def test_no_redirect_is_followed_once_the_budget_is_over(
     stand_in.script = slow
     with pytest.raises(errors.RequestTimeout) as caught:
         open_world(retry=TWO_SECONDS).call("dates")
-    assert "RetryPolicy(budget=2) passed before the request" in caught.value.message
+    assert "RetryPolicy(budget=2) passed before the request" in str(caught.value)
     assert (len(stand_in.asked), caught.value.attempts) == (3, 1)
 
 
@@ -166,7 +166,7 @@ def test_what_is_sent_in_time_has_a_second(
         (
             9.0,
             9.5,
-            "within timeout=9. Try later, or allow more time. RetryPolicy(budget=9.5) leaves no",
+            "within timeout=9. RetryPolicy(budget=9.5) leaves no",
         ),
     ],
 )
@@ -176,7 +176,7 @@ def test_the_setting_that_ended_it_is_told(
     world, _ = silent(own=None, budget=budget, timeout=own)
     with pytest.raises(errors.RequestTimeout) as caught:
         world.call("dates")
-    assert told in caught.value.message
+    assert told in str(caught.value)
 
 
 def test_a_wait_that_the_service_asks_for_is_told(

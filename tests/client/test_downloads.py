@@ -231,7 +231,7 @@ def test_several_files_all_arrive_or_none(world: World, stand_in: StandIn, tmp_p
         b_csv=[Say(status=410), Say(FILE, headers=CSV)],
     )
     job = world.call("start_export", "2026-01-01")
-    with pytest.raises(errors.ConfigurationError, match="2 files; name a folder"):
+    with pytest.raises(errors.ConfigurationError, match=r"2 files\. Name a folder"):
         world.on(job, "download", tmp_path / "out.csv")
     with pytest.raises(errors.ExportExpired):
         world.on(job, "download", tmp_path)

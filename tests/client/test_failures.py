@@ -105,13 +105,76 @@ def test_a_final_error_is_typed_and_not_repeated(
     assert len(stand_in.asked) == 1
 
 
+def test_an_error_carries_what_the_service_answered(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    body = {"errors": [{"field": "hour", "message": "no secret-key"}, "late"], "code": 7}
+    headers = {"Set-Cookie": "session=s3cr3t", "X-Echo": "secret-key", "X-Cost": "3"}
+    stand_in.says(say(body, status=422, headers=headers))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    error = caught.value
+    assert error.errors == (errors.FieldError("hour", "no ***"), errors.FieldError("", "late"))
+    assert error.message == "The service refused the request (422: hour no ***; late)."
+    assert json.loads(error.body)["code"] == 7
+    assert (error.headers["x-cost"], error.headers["x-echo"]) == ("3", "***")
+    assert "s3cr3t" not in repr(vars(error))
+    assert "secret-key" not in repr(vars(error))
+
+
+@pytest.mark.parametrize("size", [65_000, 131_000, 131_072, 131_080, 200_000])
+def test_a_long_body_is_cut_without_half_a_secret(
+    world: World, stand_in: StandIn, say: type[Say], size: int
+) -> None:
+    body = b"secret-key" * 4000 + b"x" * (size - 40_005) + b"secret-key" + b"y" * 200_000
+    stand_in.says(say(body, status=400))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    assert caught.value.body.startswith("*" * 12_000)
+    assert "sec" not in caught.value.body
+    assert len(caught.value.body) <= 65_536
+
+
+@pytest.mark.parametrize(
+    ("status", "change"),
+    [(400, True), (409, True), (422, True), (402, False), (413, False), (451, False), (304, False)],
+)
+def test_only_some_refusals_say_to_change_the_parameters(
+    world: World, stand_in: StandIn, say: type[Say], status: int, change: bool
+) -> None:
+    stand_in.says(say(status=status))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    assert ("parameters" in caught.value.remedy) is change
+
+
+def test_an_error_about_a_huge_answer_is_short(
+    world: World, stand_in: StandIn, say: type[Say]
+) -> None:
+    huge = {"k" * 10_000_000: 1}
+    stand_in.says(say({"status": "done", **huge}))
+    with pytest.raises(errors.ProtocolError, match="names no file") as caught:
+        world.call("export", "2026-01-15", to="day.csv")
+    assert len(str(caught.value)) < 3000
+
+
+def test_both_limits_have_one_base(world: World, stand_in: StandIn, say: type[Say]) -> None:
+    limits = (errors.QuotaExceeded, errors.RateLimited)
+    assert all(issubclass(each, errors.RequestLimitReached) for each in limits)
+    stand_in.says(say(status=403, headers={"Retry-After": "99999"}))
+    with pytest.raises(errors.RequestLimitReached) as caught:
+        world.call("dates")
+    assert caught.value.resumes_at is not None
+
+
 def test_an_error_does_not_say_the_same_twice(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
     stand_in.says(say({"error": "Not Found"}, status=404))
     with pytest.raises(errors.NotFound) as caught:
         world.call("dates")
-    assert caught.value.message == "Not found (404). Check the partner and base_url."
+    assert caught.value.message == "Not found (404)."
+    assert caught.value.remedy == "Check the partner and base_url."
 
 
 @pytest.mark.parametrize(
@@ -205,9 +268,9 @@ def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
         world.call("dates")
     assert caught.value.attempts == 3
     assert caught.value.message == (
-        f"The client could not connect to {url[7:]}: Connection refused. "
-        "Check the address and the network, or try later."
+        f"The client could not connect to {url[7:]}: Connection refused."
     )
+    assert caught.value.remedy == "Check the address and the network, or try later."
 
 
 def test_silence_is_a_timeout(open_world: OpenWorld) -> None:

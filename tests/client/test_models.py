@@ -230,7 +230,9 @@ def test_a_summary_becomes_frames() -> None:
 
 def test_advice_on_a_value_that_fits_no_column_suits_a_summary() -> None:
     summary = Summary.model_validate({"rows": [{"date": "2026-1-5"}]})
-    with pytest.raises(ProtocolError, match=r'date is "2026-1-5", .* Rows, .* keep every value'):
+    with pytest.raises(
+        ProtocolError, match=r'date is "2026-1-5", .* Use rows, .* keep every value'
+    ):
         summary.to_pandas()
 
 

@@ -375,7 +375,7 @@ def test_max_events_is_reached_before_anything_is_missing(
 
 
 def test_on_drift_is_checked(world: World, stand_in: StandIn) -> None:
-    with pytest.raises(ConfigurationError, match="on_drift='stop': choose raise or warn"):
+    with pytest.raises(ConfigurationError, match=r"on_drift='stop' is not valid\. Choose"):
         world.client.events(DAY, on_drift="stop")
     assert stand_in.asked == []
 

@@ -175,7 +175,7 @@ def test_max_events_holds_for_files(
     [
         ("out", "^out has no suffix: events are written as jsonl, csv, parquet, arrow"),
         ("out.xlsx.gz", r"^out.xlsx.gz ends in \.xlsx: events are .*pass format="),
-        ("out.parquet.gz", "leave .gz out"),
+        ("out.parquet.gz", "Leave .gz out"),
     ],
 )
 def test_an_unknown_format_is_told_before_anything_is_sent(
@@ -185,7 +185,7 @@ def test_an_unknown_format_is_told_before_anything_is_sent(
         write(open_world(), tmp_path / name)
     with pytest.raises(errors.ConfigurationError, match=r"^format='xml': events are"):
         write(open_world(), tmp_path / "out.csv", format="xml")
-    with pytest.raises(errors.ConfigurationError, match=r"^format=None: .*pass format="):
+    with pytest.raises(errors.ConfigurationError, match=r"^format=None: .*[Pp]ass"):
         write(open_world(), io.BytesIO())
     with pytest.raises(errors.ConfigurationError, match="is a folder"):
         write(open_world(), tmp_path, format="csv")
@@ -256,7 +256,7 @@ def test_a_chosen_column_that_nobody_knows(
     """It is told after the first page where it is almost a known one, else at the end."""
     for column, told, requests in (
         ("revenu", "so far has 'revenu'. Did you mean 'revenue'", 1),
-        ("late", "no event of this pull has 'late'. Columns: event_id, .*, key_values, a", 2),
+        ("late", "no event of this pull has 'late'. Choose from event_id, .*, key_values, a", 2),
     ):
         stand_in.says(*pages(say, '{"a": 1}', '{"a": 2}'))
         stand_in.asked.clear()
@@ -302,10 +302,10 @@ def test_columns_that_are_no_list_of_names_are_told_before_anything_is_sent(
     world: World, stand_in: StandIn, tmp_path: Path, wrong: Any
 ) -> None:
     for name in ("x.jsonl", "x.csv", "x.parquet"):
-        with pytest.raises(errors.ConfigurationError, match=r"columns=.*: pass a list of names"):
+        with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
             write(world, tmp_path / name, columns=wrong)
     for way in ("to_arrow", "to_pandas", "to_polars"):
-        with pytest.raises(errors.ConfigurationError, match=r"columns=.*: pass a list of names"):
+        with pytest.raises(errors.ConfigurationError, match=r"columns=.* Pass a list of names"):
             world.on(world.client.events("2026-01-15"), way, columns=wrong)
     assert stand_in.asked == []
     assert list(tmp_path.iterdir()) == []

@@ -85,11 +85,11 @@ def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("x" * 252 + ".csv", "too long for the file system; choose a shorter name"),
+        ("x" * 252 + ".csv", "too long for the file system. Choose a shorter name"),
         ("x" * 300 + "/x.csv", "too long for the file system"),
-        ("file.csv/", "ends like a folder; name a file"),
-        ("new.csv/", "ends like a folder; name a file"),
-        ("circle.csv", "a link that leads back to itself; remove it or name another file"),
+        ("file.csv/", "ends like a folder. Name a file"),
+        ("new.csv/", "ends like a folder. Name a file"),
+        ("circle.csv", "a link that leads back to itself. Remove it or name another file"),
         ("x.gz", "x.gz has no suffix in front of .gz: events are written as"),
         ("x.tsv.gz", "x.tsv.gz ends in .tsv: events are written as"),
         ("x.tsv", "x.tsv ends in .tsv: events are written as"),

@@ -45,7 +45,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
     with pytest.raises(errors.TransportError) as caught:
         open_world("http://stats.example").call("dates")
     told = f"connect to stats.example through the proxy http://{address} from the environment: Conn"
-    assert told in caught.value.message
+    assert told in str(caught.value)
     assert "s3cret" not in f"{caught.value!r}{vars(caught.value)}"
 
 
@@ -56,7 +56,7 @@ def test_a_request_past_the_proxies_tells_of_none(
     monkeypatch.setenv("NO_PROXY", "other.example, 127.0.0.1")
     with pytest.raises(errors.TransportError) as caught:
         open_world(f"http://127.0.0.1:{closed_port()}").call("dates")
-    assert "proxy" not in caught.value.message
+    assert "proxy" not in str(caught.value)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -70,8 +70,8 @@ def test_a_proxy_that_asks_for_a_login(
     monkeypatch.setenv("ALL_PROXY", proxy.url)
     with pytest.raises(errors.AdAnalyticsError) as caught:
         open_world(f"{scheme}://stats.example").call("dates")
-    assert "A proxy asks for a login (407)" in caught.value.message
-    assert "HTTP_PROXY=http://USER:PASSWORD@HOST:PORT" in caught.value.message
+    assert "A proxy asks for a login (407)" in str(caught.value)
+    assert "HTTP_PROXY=http://USER:PASSWORD@HOST:PORT" in str(caught.value)
     assert (len(proxy.heads), caught.value.attempts) == (1, 1)
 
 
@@ -154,7 +154,7 @@ def test_a_certificate_that_is_not_trusted_is_asked_for_once(
     server = wire(*[[sized(b"")]] * 3, context=served_with(certificate))
     with pytest.raises(errors.TransportError, match="is not trusted: self-signed certificate") as e:
         open_world(server.url).call("dates")
-    assert "SSL_CERT_FILE" in e.value.message
+    assert "SSL_CERT_FILE" in str(e.value)
     assert (len(server.heads), e.value.attempts) == (1, 1)
 
 

@@ -86,6 +86,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "ExportStatus": lambda: ExportStatus(
         ExportPhase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
+    "FieldError": lambda: errors.FieldError("hour", "should be at most 23"),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
@@ -142,13 +143,13 @@ def test_values_are_pickled_and_copied(name: str) -> None:
 @pytest.mark.parametrize("kind", sorted(ERRORS, key=repr))
 def test_errors_are_pickled_and_copied_with_all_they_know(kind: type[Any]) -> None:
     known = list(inspect.signature(kind).parameters)
-    assert {"message", "request_id", "attempts", "url"} <= set(known)
+    assert {"message", "remedy", "request_id", "attempts", "url", "body"} <= set(known)
     told = {name: f"{name} it had" for name in known} | {"attempts": 3}
     error = kind(told.pop("message"), **told)
     assert vars(error) == {"message": "message it had", **told}
-    remedy = " remedy it had" if "remedy" in known else ""
-    text = "message it had (request id request_id it had, 3 attempts, url it had)"
-    assert str(error) == f"{text}{remedy}"
+    assert str(error) == (
+        "message it had remedy it had (request id request_id it had, 3 attempts, url it had)"
+    )
     for again in _ways(error):
         assert type(again) is kind
         assert (str(again), vars(again)) == (str(error), vars(error))

@@ -202,9 +202,9 @@ def test_the_error_says_what_is_wrong_without_the_answer(
     world = open_world(raw.url, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.TransportError) as caught:
         world.call("dates")
-    assert told in caught.value.message
-    assert "bytearray" not in caught.value.message
-    assert "SSH" not in caught.value.message
+    assert told in str(caught.value)
+    assert "bytearray" not in str(caught.value)
+    assert "SSH" not in str(caught.value)
 
 
 def drip(connection: socket.socket) -> None:

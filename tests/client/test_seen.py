@@ -123,7 +123,9 @@ def test_memory_is_bounded() -> None:
 
 
 def test_seen_must_be_seen_events(world: World, stand_in: StandIn) -> None:
-    with pytest.raises(errors.ConfigurationError, match="seen=set: pass a SeenEvents"):
+    with pytest.raises(
+        errors.ConfigurationError, match=r"seen=set is not valid\. Pass a SeenEvents"
+    ):
         world.client.events(FIRST, seen=set())
     assert stand_in.asked == []
 
@@ -134,7 +136,7 @@ def test_seen_must_be_seen_events(world: World, stand_in: StandIn) -> None:
         ([None], "an id is a str or an int, not None"),
         ([1.5], "not 1.5"),
         ([True], "not True"),
-        ("abc", "'abc': pass a list"),
+        ("abc", "'abc' is not valid. Pass a list"),
         (5, "5"),
     ],
 )

@@ -59,8 +59,11 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (DEEP, "found; name it with rows_key=, such as 'response.body.events'. Keys seen: resp"),
-        ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'. Keys seen: data, "),
+        (
+            DEEP,
+            "Name it with rows_key=, such as 'response.body.events'.",
+        ),
+        ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'."),
         ({"events": [ROWS[0], None]}, "events is a list with null in it, not a list of objects"),
         ({"events": None, "total": 0}, "events is null, not a list of objects. Keys"),
         ({"rows": [["a"], ["b"]]}, "rows is a list with a list in it, not"),
@@ -79,7 +82,7 @@ def test_a_shape_that_does_not_fit_is_described(
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         world.rows(DAY)
-    assert told in caught.value.message
+    assert told in str(caught.value)
 
 
 def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: type[Say]) -> None:
@@ -108,7 +111,7 @@ def test_dates_of_another_shape_are_described(
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         world.call("dates")
-    assert told in caught.value.message
+    assert told in str(caught.value)
 
 
 def test_an_answer_without_a_body_says_so(world: World, stand_in: StandIn, say: type[Say]) -> None:

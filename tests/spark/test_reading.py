@@ -145,7 +145,7 @@ def test_a_missing_credential_is_named(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ADANALYTICS_API_KEY")
-    with pytest.raises(ConfigurationError, match="No credential"):
+    with pytest.raises(ConfigurationError, match="There is no credential"):
         reader_of(**DAYS).partitions()
 
 

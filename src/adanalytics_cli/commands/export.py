@@ -226,9 +226,7 @@ def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Cl
         try:
             export = ExportJob.from_json(client, kept)
         except ConfigurationError as error:
-            raise click.UsageError(
-                f"{job}: {error.message.partition(';')[0]}. Give another --job FILE."
-            ) from None
+            raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
         options.check(export.order, job)
         return export
 

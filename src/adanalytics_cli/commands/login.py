@@ -127,7 +127,7 @@ def _check_address(address: str, *, try_it: bool) -> str:
 
 
 def _for_people(error: "AdAnalyticsError") -> str:
-    text = visible(error.message.replace("base_url", "the address"))
+    text = visible(f"{error.message} {error.remedy}".replace("base_url", "the address"))
     return text[0].upper() + text[1:]
 
 

@@ -22,7 +22,9 @@ def read_period(
     try:
         return Period.parse(word, current_invocation(context).clock().date())
     except ConfigurationError as error:
-        raise click.BadParameter(error.message, param_hint=_name(parameter)) from error
+        raise click.BadParameter(
+            f"{error.message} {error.remedy}", param_hint=_name(parameter)
+        ) from error
 
 
 def _read_start(

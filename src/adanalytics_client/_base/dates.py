@@ -59,7 +59,9 @@ class Period:
             '2026-03-02, alone 2026-03-03..2026-03-09'
         """
         if isinstance(value, datetime):
-            raise ConfigurationError("This is a datetime; pass its UTC day, value.date().")
+            raise ConfigurationError(
+                "This is a datetime.", remedy="Pass its UTC day, value.date()."
+            )
         if isinstance(value, date):
             return cls(value, value)
         text = value.strip() if isinstance(value, str) else ""
@@ -79,10 +81,10 @@ class Period:
                 return cls(first, first.replace(day=calendar.monthrange(*first.timetuple()[:2])[1]))
         except (ValueError, OverflowError):
             raise ConfigurationError(
-                f"'{text}' is not in the calendar. Write {cls.FORMS}."
+                f"'{text}' is not in the calendar.", remedy=f"Write {cls.FORMS}."
             ) from None
         shown = f"'{text}'" if isinstance(value, str) else repr(value)
-        raise ConfigurationError(f"{shown} is not a date. Write {cls.FORMS}.")
+        raise ConfigurationError(f"{shown} is not a date.", remedy=f"Write {cls.FORMS}.")
 
     def through(self, end: "Period | None") -> tuple[date, date]:
         """Return the first and the last day of a range from here to `end`, or of this word alone.
@@ -104,7 +106,7 @@ def to_day(value: object, name: str) -> date:
         ConfigurationError: for another form, a day that does not exist, or a datetime.
     """
     if isinstance(value, datetime):
-        raise ConfigurationError(f"{name} is a datetime; pass its UTC day, value.date().")
+        raise ConfigurationError(f"{name} is a datetime.", remedy="Pass its UTC day, value.date().")
     if isinstance(value, date):
         return value
     if isinstance(value, str) and _DAY.fullmatch(value):
@@ -112,7 +114,9 @@ def to_day(value: object, name: str) -> date:
             return date.fromisoformat(value)
         except ValueError:
             raise ConfigurationError(f"{name}: {value} is not a day of the calendar.") from None
-    raise ConfigurationError(f"{name}: write a day as YYYY-MM-DD or a date, not {value!r}.")
+    raise ConfigurationError(
+        f"{name}={value!r} is not a day.", remedy="Pass a date, or text like 2026-01-15."
+    )
 
 
 def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple[date, date]:
@@ -125,7 +129,7 @@ def to_range(start: Day, end: Day | None, *, today: date | None = None) -> tuple
     ends = None if end is None else _period(end, "end", today)
     first, last = begins.through(ends)
     if last < first:
-        raise ConfigurationError(f"end {last} is before start {first}. Swap them.")
+        raise ConfigurationError(f"end {last} is before start {first}.", remedy="Swap them.")
     return first, last
 
 
@@ -136,7 +140,7 @@ def _period(value: Day, name: str, today: date | None) -> Period:
     try:
         return Period.parse(value, today)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{name}: {error.message}") from None
+        raise error.amended(message=f"{name}: {error.message}") from None
 
 
 def days_between(first: date, last: date) -> Iterator[date]:

@@ -39,7 +39,7 @@ def check_target(path: Path) -> None:
     """
     check_name(path)
     if path.is_dir():
-        raise ConfigurationError(f"{path} is a folder; name a file in it.")
+        raise ConfigurationError(f"{path} is a folder.", remedy="Name a file in it.")
     check_place(path)
 
 
@@ -52,9 +52,9 @@ def check_place(path: Path) -> None:
     """
     check_name(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ConfigurationError(f"{path} is a device or a pipe; name a file.")
+        raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Name a file.")
     if not (folder := real_path(path).parent).is_dir():
-        raise ConfigurationError(f"The folder {folder} does not exist; create it first.")
+        raise ConfigurationError(f"The folder {folder} does not exist.", remedy="Create it first.")
 
 
 def check_name(path: Path) -> None:
@@ -71,11 +71,12 @@ def check_name(path: Path) -> None:
         if error.errno == errno.ENAMETOOLONG:
             shown = f"{path.name[:_REPEATED]}..., {len(os.fsencode(path.name))} bytes,"
             raise ConfigurationError(
-                f"{shown} is too long for the file system; choose a shorter name."
+                f"{shown} is too long for the file system.", remedy="Choose a shorter name."
             ) from None
         if error.errno == errno.ELOOP:
             raise ConfigurationError(
-                f"{path} is a link that leads back to itself; remove it or name another file."
+                f"{path} is a link that leads back to itself.",
+                remedy="Remove it or name another file.",
             ) from None
 
 

@@ -50,7 +50,9 @@ class Secret:
             ConfigurationError: naming the argument.
         """
         if not isinstance(self._value, str):
-            raise ConfigurationError(f"{name} must be a str, not {type(self._value).__name__}.")
+            raise ConfigurationError(
+                f"{name} is not a str but a {type(self._value).__name__}.", remedy="Pass a str."
+            )
 
     def trimmed(self) -> "Secret":
         """The same secret without surrounding white space."""
@@ -85,4 +87,5 @@ def _spellings(character: str) -> str:
     percent = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
     coded = f"{percent}|\\\\u{ord(character):04x}|&#0*{ord(character)};|&#x0*{ord(character):x};"
     longest_first = sorted(plain, key=len, reverse=True)
-    return f"(?:{'|'.join(map(re.escape, longest_first))}|(?i:{coded}))"
+    # An escaped text may be a member of another JSON, where each backslash is doubled.
+    return rf"\\*(?:{'|'.join(map(re.escape, longest_first))}|(?i:{coded}))"

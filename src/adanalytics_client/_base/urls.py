@@ -151,16 +151,19 @@ class BaseUrl:
         origin = origin_of(address)
         if origin is None:
             raise ConfigurationError(
-                "base_url must be an http or https address such as https://stats.example."
+                "base_url is not an http or https address.",
+                remedy="Write it like https://stats.example.",
             )
         if "@" in urlsplit(address).netloc:
             raise ConfigurationError(
-                "base_url must not hold a user or password; pass api_key, or email and password."
+                "base_url must not hold a user or password.",
+                remedy="Pass api_key, or email and password.",
             )
         parts = urlsplit(address)
         if parts.query or parts.fragment:
             raise ConfigurationError(
-                "base_url must have no query or fragment; leave out everything from ? or # on."
+                "base_url must have no query or fragment.",
+                remedy="Leave out everything from ? or # on.",
             )
         path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~-._")
         return cls(urlunsplit((parts.scheme, parts.netloc, path, "", "")), origin)
@@ -191,11 +194,15 @@ class BaseUrl:
         """
         if not partner:
             raise ConfigurationError(
-                "No partner is set; pass partner=, or set ADANALYTICS_PARTNER and use from_env()."
+                "No partner is set.",
+                remedy="Pass partner=, or set ADANALYTICS_PARTNER and use from_env().",
             )
         # A dot segment survives quoting, and every HTTP library then resolves it.
         if partner in {".", ".."}:
-            raise ConfigurationError(f"{partner!r} is not a valid partner id.")
+            raise ConfigurationError(
+                f"{partner!r} is not a valid partner id.",
+                remedy="Copy it from the address of a page about the partner.",
+            )
         return self.at(f"/api/partners/{quote(partner, safe='')}/ad-analytics/{resource}")
 
     def counts(self, url: str) -> bool:

@@ -29,7 +29,9 @@ def check_seconds(name: str, value: object, *, zero: bool) -> None:
     ):
         return
     bound = "at least" if zero else "above"
-    raise ConfigurationError(f"{name}={value!r}: pass a number of seconds {bound} 0.")
+    raise ConfigurationError(
+        f"{name}={value!r} is not valid.", remedy=f"Pass a number of seconds {bound} 0."
+    )
 
 
 def check_text(name: str, value: object) -> None:
@@ -39,7 +41,9 @@ def check_text(name: str, value: object) -> None:
         ConfigurationError: naming the argument.
     """
     if not isinstance(value, str | None):
-        raise ConfigurationError(f"{name} must be a str, not {type(value).__name__}.")
+        raise ConfigurationError(
+            f"{name} is not a str but a {type(value).__name__}.", remedy="Pass a str."
+        )
 
 
 def check_observer(observer: object) -> None:
@@ -50,7 +54,9 @@ def check_observer(observer: object) -> None:
     """
     if observer is not None and not isinstance(observer, Observer):
         shown = getattr(observer, "__name__", type(observer).__name__)
-        raise ConfigurationError(f"observer={shown}: pass an instance of a subclass of Observer.")
+        raise ConfigurationError(
+            f"observer={shown} is not valid.", remedy="Pass an instance of a subclass of Observer."
+        )
 
 
 def import_extra(module: str, *, extra: str) -> ModuleType:
@@ -67,5 +73,6 @@ def import_extra(module: str, *, extra: str) -> ModuleType:
         if error.name != package:
             raise
         raise ConfigurationError(
-            f"This needs {package}: python -m pip install 'adanalytics[{extra}]'"
+            f"This needs {package}.",
+            remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
         ) from None

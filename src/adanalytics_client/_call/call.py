@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import Failure, Offload, Operation, Reply, Request
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._base.urls import redact_url, without_user
+from adanalytics_client._base.urls import without_user
 from adanalytics_client._call.config import Login
 from adanalytics_client._call.credentials import Credentials, LogIn, Pass, login_request, token_of
 from adanalytics_client._call.exchange import Ask, Exchanged, exchange
@@ -29,7 +29,6 @@ NO_CONTENT = 204
 
 # Below this size a thread hop costs more than the parse that it would move.
 _QUICK_BODY = 65_536
-_LONGEST_MESSAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,7 @@ class Answer(Generic[T]):
         try:
             return _within_the_stack(read)
         except ProtocolError as error:
-            error.url = redact_url(self.url)
-            error.request_id = credentials.request_id(self.reply.head)
-            credentials.scrub(error)
-            # Not truncated earlier, so that no half of a secret stays.
-            error.message = error.message[:_LONGEST_MESSAGE]
-            error.args = (error.message,)
+            credentials.complete(error, self.url, self.reply)
             # The frames that read the response hold everything that it echoes.
             raise error.with_traceback(None) from None
 
@@ -60,7 +54,9 @@ def _within_the_stack(read: Callable[[], R]) -> R:
         return read()
     except RecursionError:
         # The members beside a page's events may be nested to any depth.
-        raise ProtocolError("The answer is nested too deeply.") from None
+        raise ProtocolError(
+            "The answer is nested too deeply.", remedy="Report it to the service."
+        ) from None
 
 
 def read_nothing(_reply: Reply) -> None:
@@ -99,7 +95,7 @@ def call(
         except AdAnalyticsError as error:
             # A request held back for quota or lack of time was not sent this time.
             held = isinstance(error, (QuotaExceeded, RequestTimeout))
-            error.attempts += before if held else attempt
+            error.amended(attempts=error.attempts + (before if held else attempt))
             session.credentials.scrub(error)
             raise
         if not renewed and (yield from renewed_after(session, prepared, done, deadline)):
@@ -193,8 +189,5 @@ def _verdict(
 
 def complete(session: Session, error: AdAnalyticsError, done: Exchanged, attempt: int) -> None:
     """Add the details that identify the exchange, and remove the secrets."""
-    error.attempts = attempt
-    error.url = redact_url(done.url)
-    if isinstance(done.outcome, Reply):
-        error.request_id = session.credentials.request_id(done.outcome.head)
-    session.credentials.scrub(error)
+    reply = done.outcome if isinstance(done.outcome, Reply) else None
+    session.credentials.complete(error.amended(attempts=attempt), done.url, reply)

@@ -104,17 +104,23 @@ class GivenCredential:
         count = sum(map(bool, given))
         if count == 0:
             raise ConfigurationError(
-                "No credential: pass api_key=, token=, or email= and password=, or set "
-                "ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env()."
+                "There is no credential.",
+                remedy="Pass api_key=, token=, or email= and password=; or set "
+                "ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env().",
             )
         if count > 1:
-            raise ConfigurationError("Pass one of api_key=, token=, or email= with password=.")
+            raise ConfigurationError(
+                "More than one credential is given.",
+                remedy="Pass one of api_key=, token=, or email= with password=.",
+            )
         if self.api_key:
             return Bearer("api_key", bearer_secret(self.api_key, "api_key"))
         if self.token:
             return Bearer("token", bearer_secret(self.token, "token"))
         if not self.email or not self.password:
-            raise ConfigurationError("A login needs both email= and password=.")
+            raise ConfigurationError(
+                "A login needs an e-mail and a password.", remedy="Pass both email= and password=."
+            )
         return Login(self.email, self.password)
 
 
@@ -132,7 +138,8 @@ def bearer_secret(given: Secret, name: str) -> Secret:
     secret = given.trimmed()
     if not secret.fits_header:
         raise ConfigurationError(
-            f"{name} contains a space, line break or other illegal character; copy it again."
+            f"{name} contains a space, line break or other illegal character.",
+            remedy="Copy it again.",
         )
     return secret
 
@@ -167,17 +174,19 @@ class Config:
         check_policy(self.retry)
         if limit is not None and not is_whole(limit, 1):
             raise ConfigurationError(
-                f"limit={limit!r}: pass a whole number of requests an hour, at least 1, "
-                "or None for no limit."
+                f"limit={limit!r} is not valid.",
+                remedy="Pass a whole number of requests an hour, at least 1, or None for no limit.",
             )
         if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
             most = "" if limit is None else f", less than limit={limit}"
             raise ConfigurationError(
-                f"reserve={self.reserve!r}: pass a whole number of requests an hour, "
-                f"at least 0{most}."
+                f"reserve={self.reserve!r} is not valid.",
+                remedy=f"Pass a whole number of requests an hour, at least 0{most}.",
             )
         if self.on_limit not in get_args(OnLimit):
-            raise ConfigurationError(f"on_limit={self.on_limit!r}: choose wait or raise.")
+            raise ConfigurationError(
+                f"on_limit={self.on_limit!r} is not valid.", remedy="Choose wait or raise."
+            )
 
     @property
     def quota_name(self) -> str:

@@ -5,11 +5,19 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
+from typing import TypeVar
 
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import Exclusive, Failure, Operation, Request, ResponseHead
+from adanalytics_client._base.effects import (
+    Exclusive,
+    Failure,
+    Operation,
+    Reply,
+    Request,
+    ResponseHead,
+)
 from adanalytics_client._base.secrets import Secret
-from adanalytics_client._base.urls import BaseUrl, redact_queries
+from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
 from adanalytics_client._call.config import Bearer, Credential, Login, bearer_secret
 from adanalytics_client._json.exact import Json
 from adanalytics_client.encoding import utf8
@@ -21,6 +29,8 @@ from adanalytics_client.errors import (
     ServerError,
     TransportError,
 )
+
+E = TypeVar("E", bound=AdAnalyticsError)
 
 JSON_BODY = ("content-type", "application/json")
 
@@ -44,17 +54,21 @@ def token_of(content: Json) -> Secret:
     # Error reports show the local variables of every frame in the traceback.
     del content, token
     if issued is None:
-        raise ProtocolError("The login answer has no token.")
+        raise ProtocolError("The login answer has no token.", remedy="Check base_url.")
     try:
         return bearer_secret(issued, "token")
     except ConfigurationError:
         raise ProtocolError(
-            "The login answer has a token with characters that a header cannot contain."
+            "The login answer has a token with characters that a header cannot contain.",
+            remedy="Report it to the service.",
         ) from None
 
 
 # Requests sent with one of these may still be in flight; each token is valid for days.
 _MOST_REPLACED = 4
+# Characters of a server's text in a message, and bytes of a body in an error.
+_LONGEST_TEXT = 1000
+_LARGEST_BODY = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +131,8 @@ class Credentials:
         """
         if self._source is None:
             raise ConfigurationError(
-                "The address needs a credential, but only signed addresses were expected here."
+                "The address needs a credential, but only signed addresses were expected here.",
+                remedy="Download it with the client that ordered it.",
             )
         while self._secret is None:
             yield from self._renew(self._round, log_in)
@@ -140,23 +155,43 @@ class Credentials:
         return text
 
     def shown(self, text: str) -> str:
-        """A server's text that is safe in a message: without secrets and signatures, and encodable.
+        """A server's text that is safe in a message: no secret, no signature, short and encodable.
 
         JSON may hold half a surrogate pair, which neither a file nor a terminal can hold.
         """
-        return utf8(redact_queries(self.redact(text))).decode()
+        shown = utf8(redact_queries(self.redact(text))).decode()
+        return shown if len(shown) <= _LONGEST_TEXT else f"{shown[:_LONGEST_TEXT]}..."
 
     def request_id(self, head: ResponseHead) -> str | None:
         """The `X-Request-Id` of a response, for the service's support."""
         return self.shown(head.get("x-request-id") or "") or None
 
-    def scrub(self, error: AdAnalyticsError) -> None:
+    def scrub(self, error: E) -> E:
         """Remove every secret from an error, wherever a server's text may hold it."""
-        error.message = self.shown(error.message)
-        error.args = (error.message,)
-        error.url = self.redact(error.url) if error.url else None
         # Chained errors may hold the same text.
         error.__context__ = None
+        return error.amended(
+            message=self.shown(error.message),
+            remedy=self.shown(error.remedy),
+            url=self.redact(error.url) if error.url else None,
+        )
+
+    def complete(self, error: E, url: str, reply: Reply | None) -> E:
+        """Add the address and the response to an error, all without secrets."""
+        if reply is not None:
+            head = reply.head.headers.items()
+            error.amended(
+                request_id=self.request_id(reply.head),
+                body=self._body(reply.body),
+                headers={name: self.shown(text) for name, text in head if name != "set-cookie"},
+            )
+        return self.scrub(error.amended(url=redact_url(url)))
+
+    def _body(self, body: bytes | bytearray) -> str:
+        """The beginning of a body, cut where no half of a secret stays."""
+        begin = bytes(body[: 2 * _LARGEST_BODY]).decode("utf-8", "backslashreplace")
+        text = redact_queries(self.redact(begin))
+        return text[:_LARGEST_BODY] if len(body) <= 2 * _LARGEST_BODY else text[:-_LARGEST_BODY]
 
     def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
         hurry = log_in.hurry
@@ -164,8 +199,8 @@ class Credentials:
         outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
         if hurry is not None and isinstance(outcome, Failure):
             raise RequestTimeout(
-                f"A login that another call started did not finish within {hurry.name}. "
-                "Try later, or allow more time."
+                f"A login that another call started did not finish within {hurry.name}.",
+                remedy="Try later, or allow more time.",
             )
 
     def _log_in(self, seen: int, log_in: LogIn) -> Operation[None]:

@@ -117,13 +117,17 @@ def exchange(
         if head is None or not _is_redirect(head):
             return Exchanged(outcome, request.url, waited)
         request = _redirected(session.config.base, request, head, carry=ask.carry)
-    raise ProtocolError("The service redirects in a loop.", url=redact_url(request.url))
+    raise ProtocolError(
+        "The service redirects in a loop.",
+        remedy="Check base_url, or try later.",
+        url=redact_url(request.url),
+    )
 
 
 def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
     return RequestTimeout(
-        f"{deadline.name} passed before the request to {host_of(url)} was sent. "
-        "Try later, or allow more time.",
+        f"{deadline.name} passed before the request to {host_of(url)} was sent.",
+        remedy="Try later, or allow more time.",
         url=redact_url(url),
         attempts=int(sent),
     )
@@ -148,14 +152,17 @@ def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: b
     location = without_user(head.get("location") or "")
     target = Address(urldefrag(absolute_url(request.url, location)).url)
     if origin_of(target) is None:
-        raise ProtocolError("The service redirected to something that is not an http address.")
+        raise ProtocolError(
+            "The service redirected to something that is not an http address.",
+            remedy="Check base_url.",
+        )
     home = base.owns(target) and base.owns(request.url)
     if request.method != "GET":
         if head.status == 303:
             request = replace(request, method="GET", body=None)
         elif not (home and head.status in {307, 308}):
             raise ProtocolError(
-                f"The service redirected a {request.method} to {redact_url(target)}; "
-                "if it has moved there, set base_url to it."
+                f"The service redirected a {request.method} to {redact_url(target)}.",
+                remedy="If it has moved there, set base_url to it.",
             )
     return replace(request, url=target, credential=request.credential if home and carry else None)

@@ -1,6 +1,7 @@
 """Map an outcome to its error, and decide whether to send again."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
 from adanalytics_client._base.urls import host_of
@@ -10,6 +11,7 @@ from adanalytics_client._quota import retry_after
 from adanalytics_client.errors import (
     AdAnalyticsError,
     AuthenticationError,
+    FieldError,
     InvalidRequest,
     NotFound,
     PermissionDenied,
@@ -31,7 +33,7 @@ _AWAY = (
 )
 
 
-_PROXY_LOGIN = "A proxy asks for a login (407)"
+_PROXY_LOGIN = "A proxy asks for a login"
 _PROXY_ADVICE = (
     "Put it into the proxy's address, such as HTTP_PROXY=http://USER:PASSWORD@HOST:PORT."
 )
@@ -77,44 +79,54 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
     match failure.kind:
         case FailureKind.UNREACHABLE:
             error = TransportError(
-                f"The client could not connect to {host}{because}. "
-                "Check the address and the network, or try later."
+                f"The client could not connect to {host}{because}.",
+                remedy="Check the address and the network, or try later.",
             )
         case FailureKind.UNTRUSTED:
             error = TransportError(
-                f"The certificate of {host} is not trusted{because}. Check the address; for a "
-                "private authority, set SSL_CERT_FILE to its file of certificates."
+                f"The certificate of {host} is not trusted{because}.",
+                remedy="Check the address; for a "
+                "private authority, set SSL_CERT_FILE to its file of certificates.",
             )
             again = False
         case FailureKind.PROXY_LOGIN:
-            error = TransportError(f"{_PROXY_LOGIN}, on the way to {host}. {_PROXY_ADVICE}")
+            error = TransportError(
+                f"{_PROXY_LOGIN} (407), on the way to {host}.", remedy=_PROXY_ADVICE
+            )
             again = False
         case FailureKind.TIMEOUT if not failure.arrived:
             error = RequestTimeout(
-                f"The client could not connect to {host} {time}. "
-                f"Check the address and the network, or {more}."
+                f"The client could not connect to {host} {time}.",
+                remedy=f"Check the address and the network, or {more}.",
             )
         case FailureKind.TIMEOUT:
-            error = RequestTimeout(f"{host} did not answer {time}{because}. Try later, or {more}.")
+            error = RequestTimeout(
+                f"{host} did not answer {time}{because}.", remedy=f"Try later, or {more}."
+            )
         case FailureKind.TOO_LARGE:
             size = LARGEST_BODY // (1024 * 1024)
             error = ProtocolError(
-                f"The answer from {host} is larger than {size} MiB, the limit in memory. "
-                "Ask for less with per_page=, or export to a file."
+                f"The answer from {host} is larger than {size} MiB, the limit in memory.",
+                remedy="Ask for less with per_page=, or export to a file.",
             )
             again = False
         case FailureKind.UNREADABLE:
-            error = ProtocolError(f"The answer from {host} cannot be read{because}.")
+            error = ProtocolError(
+                f"The answer from {host} cannot be read{because}.", remedy="Try later."
+            )
         case FailureKind.TRUNCATED:
-            error = TransportError(f"The answer from {host} was cut short{because}. Try later.")
+            error = TransportError(
+                f"The answer from {host} was cut short{because}.", remedy="Try later."
+            )
         case FailureKind.MALFORMED:
             error = TransportError(
-                f"The reply from {host} is not valid HTTP{because}. "
-                "Check the address, and any proxy on the way to it."
+                f"The reply from {host} is not valid HTTP{because}.",
+                remedy="Check the address, and any proxy on the way to it.",
             )
         case FailureKind.BROKEN:
             error = TransportError(
-                f"The connection to {host} broke before an answer came{because}. Try later."
+                f"The connection to {host} broke before an answer came{because}.",
+                remedy="Try later.",
             )
     return Problem(error, again)
 
@@ -124,21 +136,47 @@ def status_problem(
 ) -> Problem:
     """The problem of a response with an error status; `home` is True on the base origin."""
     status, asked = reply.status, retry_after(reply.head, now)
-    reason = stated_reason(reply, credentials)
+    reason, errors = stated_reason(reply, credentials)
+    empty = {f"status {status}", "not found"}
+    more = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
-        when = f"in {asked:.0f} s" if asked else "later"
         limited = RateLimited(
-            f"The service limits the rate of requests{_in_brackets(status, reason)}. "
-            f"Try again {when}.",
+            f"The service limits the rate of requests ({status}{more}).",
+            remedy=f"Try again in {asked:.0f} s." if asked else "Try again later.",
             status=status,
             reason=reason,
+            errors=errors,
             retry_after=asked,
+            resumes_at=datetime.fromtimestamp(now + asked, tz=UTC) if asked else None,
         )
         return Problem(limited, again=True, asked=asked, limited=True)
     transient = status in _UNPROCESSED or status >= 500
     again = transient and (repeatable or status in _UNPROCESSED)
-    advice = credentials.advice if home else _AWAY
-    return Problem(_status_error(status, reason, advice), again, asked)
+    kind, what, remedy = _meaning(status, credentials.advice if home else None)
+    error = kind(
+        f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
+    )
+    return Problem(error, again, asked)
+
+
+def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:
+    """The class, the message and the remedy of a status; no `advice` away from the base origin."""
+    match status:
+        case 401:
+            refused = "The credential was refused" if advice else "A credential is required"
+            return AuthenticationError, refused, advice or _AWAY
+        case 403:
+            remedy = "Ask an admin for access to this partner." if advice else _AWAY
+            return PermissionDenied, "Access was refused", remedy
+        case 404 | 405 | 410:
+            return NotFound, "Not found", "Check the partner and base_url."
+        case 407:
+            return InvalidRequest, _PROXY_LOGIN, _PROXY_ADVICE
+        case 400 | 409 | 422:
+            return InvalidRequest, "The service refused the request", "Change its parameters."
+    if status >= 500:
+        return ServerError, "The service failed", "Try later."
+    return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
 
 def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
@@ -150,13 +188,15 @@ def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Pro
         came = "the body is empty instead of JSON"
     else:
         came = f"its {error.size or len(reply.body)} bytes of {kind} are not JSON: {error}"
-    problem = ProtocolError(f"Status {reply.status}, but {came}. Check base_url, or try later.")
+    problem = ProtocolError(
+        f"Status {reply.status}, but {came}.", remedy="Check base_url, or try later."
+    )
     problem.unreadable = True
     return Problem(problem, repeatable)
 
 
-def stated_reason(reply: Reply, credentials: Credentials) -> str:
-    """The service's own words about an error, shortened, or the status when it has none.
+def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldError, ...]]:
+    """The service's own words about an error, shortened, or its status; and about single fields.
 
     Secrets are removed before the text is shortened, so that no half of one stays.
     """
@@ -164,14 +204,14 @@ def stated_reason(reply: Reply, credentials: Credentials) -> str:
         content: Json = parse(reply.body)
     except NotJson:
         content = None
-    if isinstance(content, dict):
-        details = content.get("details")
-        parts = [_message(content)]
-        parts += [_detail(each) for each in details] if isinstance(details, list) else []
-        text = "; ".join(each for each in parts if each)
-        if text:
-            return credentials.shown(text)[:_LONGEST_REASON]
-    return f"status {reply.status}"
+    if not isinstance(content, dict):
+        return f"status {reply.status}", ()
+    lists = (content.get(name) for name in ("details", "errors"))
+    items = next((each for each in lists if isinstance(each, list)), [])
+    errors = tuple(FieldError(*map(credentials.shown, _field_error(each))) for each in items)
+    parts = [_message(content), *(" ".join(filter(None, each)) for each in errors)]
+    text = credentials.shown("; ".join(filter(None, parts)))
+    return text[:_LONGEST_REASON] or f"status {reply.status}", errors
 
 
 def _message(content: dict[str, Json]) -> str:
@@ -184,38 +224,7 @@ def _message(content: dict[str, Json]) -> str:
     return ""
 
 
-def _detail(item: Json) -> str:
+def _field_error(item: Json) -> tuple[str, str]:
     if not isinstance(item, dict):
-        return str(item)
-    return " ".join(str(item[key]) for key in ("field", "message") if key in item)
-
-
-def _in_brackets(status: int, reason: str) -> str:
-    """The status, and the reason if that says more."""
-    empty = {f"status {status}", "not found"}
-    return f" ({status})" if reason.lower() in empty else f" ({status}: {reason.rstrip('.')})"
-
-
-def _status_error(status: int, reason: str, advice: str) -> StatusError:
-    detail = _in_brackets(status, reason)
-    if status == 401:
-        refused = "A credential is required" if advice is _AWAY else "The credential was refused"
-        return AuthenticationError(f"{refused}{detail}. {advice}", status=status, reason=reason)
-    if status == 403:
-        advice = _AWAY if advice is _AWAY else "Ask an admin for access to this partner."
-        return PermissionDenied(
-            f"Access was refused{detail}. {advice}", status=status, reason=reason
-        )
-    if status == 407:
-        return InvalidRequest(f"{_PROXY_LOGIN}. {_PROXY_ADVICE}", status=status, reason=reason)
-    if status in {404, 405, 410}:
-        return NotFound(
-            f"Not found{detail}. Check the partner and base_url.", status=status, reason=reason
-        )
-    if status >= 500:
-        return ServerError(f"The service failed{detail}. Try later.", status=status, reason=reason)
-    return InvalidRequest(
-        f"The service refused the request{detail}. Change its parameters.",
-        status=status,
-        reason=reason,
-    )
+        return "", str(item)
+    return str(item.get("field", "")), str(item.get("message", ""))

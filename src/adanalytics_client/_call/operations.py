@@ -69,7 +69,8 @@ def summary(
     if group_by is not None:
         if group_by not in get_args(GroupBy):
             raise ConfigurationError(
-                f"group_by={group_by!r}: choose {', '.join(get_args(GroupBy))}, or leave it out."
+                f"group_by={group_by!r} is not valid.",
+                remedy=f"Choose {', '.join(get_args(GroupBy))}, or leave it out.",
             )
         parameters["group_by"] = group_by
     url = with_query(session.address("summary"), parameters)
@@ -87,7 +88,7 @@ def log_in(session: Session) -> Operation[str]:
     """
     if not isinstance(session.config.credential, Login):
         raise ConfigurationError(
-            "Only an account can log in; make the client with email= and password=."
+            "Only an account can log in.", remedy="Make the client with email= and password=."
         )
     token = yield from issued_token(session)
     return token.reveal()
@@ -107,17 +108,23 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
     listed = content.get("dates") if isinstance(content, dict) else None
     error = stated_error([content]) if isinstance(content, dict) else ""
     if error and not listed:
-        raise ProtocolError(f"The answer contains an error instead of dates: {error}")
+        raise ProtocolError(
+            f"The answer contains an error instead of dates: {error}", remedy="Try later."
+        )
     if not isinstance(listed, list):
         seen = isinstance(content, dict) and "dates" in content
         came = f"dates is {kind_of(listed)}" if seen else f"The answer is {outlined(content)}"
         raise ProtocolError(
-            f'{came}, not {{"dates": ["YYYY-MM-DD", ...]}}. Pass the days as start and end.'
+            f'{came}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
+            remedy="Pass the days as start and end.",
         )
     try:
         return [to_day(each, "dates") for each in listed], error
     except ConfigurationError as problem:
-        raise ProtocolError(f"The list of dates has an invalid entry: {problem}") from None
+        raise ProtocolError(
+            f"The list of dates has an invalid entry: {problem.message}",
+            remedy="Pass the days as start and end.",
+        ) from None
 
 
 def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
@@ -155,5 +162,7 @@ def _content(answer: Answer[Json]) -> Json:
         ProtocolError: for a response without a body.
     """
     if answer.reply.status == NO_CONTENT:
-        raise ProtocolError("The answer has no body (204) instead of an object.")
+        raise ProtocolError(
+            "The answer has no body (204) instead of an object.", remedy="Try later."
+        )
     return answer.value

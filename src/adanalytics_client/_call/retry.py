@@ -45,7 +45,8 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if not is_whole(self.attempts, 1):
             raise ConfigurationError(
-                f"RetryPolicy: attempts={self.attempts!r}: pass a whole number, at least 1."
+                f"RetryPolicy: attempts={self.attempts!r} is not valid.",
+                remedy="Pass a whole number, at least 1.",
             )
         check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
         check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)
@@ -79,7 +80,10 @@ def check_policy(retry: object) -> None:
         ConfigurationError: saying what to pass.
     """
     if not isinstance(retry, RetryPolicy):
-        raise ConfigurationError(f"retry={retry!r}: pass a RetryPolicy, or None for the usual one.")
+        raise ConfigurationError(
+            f"retry={retry!r} is not valid.",
+            remedy="Pass a RetryPolicy, or None for the usual one.",
+        )
 
 
 def pause_before(question: int) -> float:

@@ -49,7 +49,11 @@ def pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
 
 
 def _exceeded(leave: Hold) -> QuotaExceeded:
-    return QuotaExceeded(f"{_described(leave)}.", resumes_at=leave.resumes_at)
+    return QuotaExceeded(
+        f"{_described(leave)}.",
+        remedy="Try again then, or allow longer waits with max_wait=.",
+        resumes_at=leave.resumes_at,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,7 @@ def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAn
             f"{deadline.name} leaves less."
         )
     if deadline.name not in error.message:
-        error.message = f"{error.message} {why}"
-        error.args = (error.message,)
+        error.amended(message=f"{error.message} {why}")
     return error
 
 

@@ -51,7 +51,9 @@ class SeenEvents:
 
     def __init__(self, event_ids: Iterable[EventId] = (), *, most: int = 1_000_000) -> None:
         if not is_whole(most, 1):
-            raise ConfigurationError(f"most={most!r}: pass a whole number of ids, at least 1.")
+            raise ConfigurationError(
+                f"most={most!r} is not valid.", remedy="Pass a whole number of ids, at least 1."
+            )
         self.most = most
         self.repeated: int = 0
         self.forgotten: int = 0
@@ -88,12 +90,14 @@ class SeenEvents:
             (2, True)
         """
         if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
-            raise ConfigurationError(f"event_ids={event_ids!r}: pass a list of ids.")
+            raise ConfigurationError(
+                f"event_ids={event_ids!r} is not valid.", remedy="Pass a list of ids."
+            )
         for each in event_ids:
             if not is_id(each):
                 raise ConfigurationError(
-                    f"event_ids: an id is a str or an int, not {each!r}; "
-                    "leave out events without one."
+                    f"event_ids: an id is a str or an int, not {each!r}.",
+                    remedy="Leave out events without one.",
                 )
             self._digests[_digest(each)] = None
             self._forget()
@@ -182,7 +186,8 @@ def check_seen(seen: object) -> None:
     """
     if seen is not None and not isinstance(seen, SeenEvents):
         raise ConfigurationError(
-            f"seen={type(seen).__name__}: pass a SeenEvents, such as SeenEvents(ids)."
+            f"seen={type(seen).__name__} is not valid.",
+            remedy="Pass a SeenEvents, such as SeenEvents(ids).",
         )
 
 

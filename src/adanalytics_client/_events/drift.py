@@ -128,7 +128,8 @@ class SliceHistory:
                 ProtocolError(
                     f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
                     "service ignores the page number, or a full page of new events arrived in "
-                    "between. Pull it again."
+                    "between.",
+                    remedy="Pull it again.",
                 )
             )
         self._marks.append(self.mark)
@@ -141,7 +142,8 @@ class SliceHistory:
             raise page.rows.origin.sign(
                 ProtocolError(
                     f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: "
-                    "the service repeats its pages. Pull it with another split."
+                    "the service repeats its pages.",
+                    remedy="Pull it with another split.",
                 )
             )
         if keys is ids:

@@ -341,7 +341,8 @@ def _first_page_again(cursor: Cursor, history: SliceHistory) -> Cursor:
 def _contradicted(cursor: Cursor, both: str) -> ProtocolError:
     return ProtocolError(
         f"Page {cursor.number} of {cursor.slice} states {both}, so it is not known whether another "
-        'page follows. Report it to the service, or pass on_drift="warn" to take its first flag.'
+        "page follows.",
+        remedy='Report it to the service, or pass on_drift="warn" to take its first flag.',
     )
 
 
@@ -350,10 +351,11 @@ def _short(cursor: Cursor, history: SliceHistory) -> ProtocolError:
     counts = f"The service counts {total} in {cursor.slice}, but {history.distinct:,} arrived"
     if cursor.attempt:
         return ProtocolError(
-            f"{counts}, after {cursor.attempt + 1} attempts. Pull it later, or pass "
-            'on_drift="warn" to accept those.'
+            f"{counts}, after {cursor.attempt + 1} attempts.",
+            remedy='Pull it later, or pass on_drift="warn" to accept those.',
         )
     return ProtocolError(
-        f"{counts}; it is not known which are missing. Pull it again from its first page, by "
-        'the hour if it is large, or pass on_drift="warn" to accept those that arrived.'
+        f"{counts}; it is not known which are missing.",
+        remedy="Pull it again from its first page, by "
+        'the hour if it is large, or pass on_drift="warn" to accept those that arrived.',
     )

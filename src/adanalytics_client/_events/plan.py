@@ -104,7 +104,8 @@ def check_slices(stretches: Sequence[Stretch], hour: int | None) -> None:
     if queries > MOST_SLICES:
         raise ConfigurationError(
             f"{stretches[0].start} to {stretches[-1].end} would take {queries} requests, more than "
-            f"{MOST_SLICES}; check the days, pull a shorter range, or choose split='none'."
+            f"{MOST_SLICES}.",
+            remedy="Check the days, pull a shorter range, or choose split='none'.",
         )
 
 
@@ -205,7 +206,8 @@ class Plan:
         """
         if isinstance(days, str) or not isinstance(days, Iterable):
             raise ConfigurationError(
-                f"days={days!r}: pass several days, such as ['2026-01-15'] or client.dates()."
+                f"days={days!r} is not valid.",
+                remedy="Pass several days, such as ['2026-01-15'] or client.dates().",
             )
         kept = frozenset(to_day(each, "days") for each in days)
         kept = frozenset(each for each in kept if self.start <= each <= self.end)
@@ -251,13 +253,20 @@ def make_plan(
             1 to 10,000, or more than `MOST_SLICES` slices.
     """
     if split not in get_args(Split):
-        raise ConfigurationError(f"split={split!r}: choose hourly, daily, none or auto.")
+        raise ConfigurationError(
+            f"split={split!r} is not valid.", remedy="Choose hourly, daily, none or auto."
+        )
     if hour is not None and not is_whole(hour, 0, 23):
-        raise ConfigurationError(f"hour={hour!r}: an hour is a whole number from 0 to 23.")
+        raise ConfigurationError(
+            f"hour={hour!r} is not valid.", remedy="Pass a whole number from 0 to 23."
+        )
     # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
-        raise ConfigurationError(f"per_page={per_page!r}: a page holds 1 to {LARGEST_PAGE} events.")
+        raise ConfigurationError(
+            f"per_page={per_page!r} is not valid.",
+            remedy=f"Pass a whole number from 1 to {LARGEST_PAGE}.",
+        )
     stretches = (Stretch(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([Stretch(start, end, "day")] if split == "auto" else stretches, hour)

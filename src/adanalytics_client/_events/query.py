@@ -57,15 +57,18 @@ class EventRequest(Generic[M]):
     def __post_init__(self) -> None:
         if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
             raise ConfigurationError(
-                f"concurrency={self.concurrency!r}: pass a whole number of requests "
-                f"from 1 to {MOST_CONCURRENT}."
+                f"concurrency={self.concurrency!r} is not valid.",
+                remedy=f"Pass a whole number of requests from 1 to {MOST_CONCURRENT}.",
             )
         if self.max_events is not None and not is_whole(self.max_events, 1):
             raise ConfigurationError(
-                f"max_events={self.max_events!r}: pass a whole number, at least 1, or None for all."
+                f"max_events={self.max_events!r} is not valid.",
+                remedy="Pass a whole number, at least 1, or None for all.",
             )
         if self.on_drift not in get_args(OnDrift):
-            raise ConfigurationError(f"on_drift={self.on_drift!r}: choose raise or warn.")
+            raise ConfigurationError(
+                f"on_drift={self.on_drift!r} is not valid.", remedy="Choose raise or warn."
+            )
         check_text("rows_key", self.rows_key)
         check_seen(self.seen)
 
@@ -96,8 +99,8 @@ class Pull(Generic[M]):
         """
         if self.position:
             raise ConfigurationError(
-                "only_days: the token of resume= already holds the days of its pull; "
-                "leave only_days out."
+                "only_days: the token of resume= already holds the days of its pull.",
+                remedy="Leave only_days out.",
             )
         return replace(self, plan=self.plan.only_days(days))
 
@@ -252,7 +255,8 @@ def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])
         problem = f"An event of {origin.page} holds {text}, which UTF-8 cannot encode."
-    raise origin.sign(ProtocolError(f"{problem} Write jsonl without columns=, which keeps it."))
+    remedy = "Write jsonl without columns=, which keeps it."
+    raise origin.sign(ProtocolError(problem, remedy=remedy))
 
 
 def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:

@@ -121,8 +121,8 @@ class PageReader:
             stated = signals(Found([], ()), answer.reply.head.headers).total or cursor.total
             if stated or not cursor.untouched:
                 raise ProtocolError(
-                    f"The answer to {cursor} was empty twice. "
-                    "Pull it again, and report it to the service."
+                    f"The answer to {cursor} was empty twice.",
+                    remedy="Pull it again, and report it to the service.",
                 )
             return _Read(RawRows(), Signals())
         found = find_rows(answer.value, rows_key=self.rows_key)
@@ -160,6 +160,6 @@ def _other_content(cursor: Cursor, rows: RawRows, says: Signals) -> str:
 
 def _refuse(cursor: Cursor, other: str) -> Never:
     raise ProtocolError(
-        f"The answers to {cursor} hold {other}: they belong to another request. "
-        "Pull it again. If it happens again, look for a caching proxy."
+        f"The answers to {cursor} hold {other}: they belong to another request.",
+        remedy="Pull it again. If it happens again, look for a caching proxy.",
     )

@@ -75,8 +75,8 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
     theirs, ours = content["query"], _query(plan, partner)
     if theirs != ours:
         raise ConfigurationError(
-            f"resume: this token belongs to {_in_words(theirs)}; this query is {_in_words(ours)}. "
-            "Ask for the same days with the same split and page size."
+            f"resume: this token belongs to {_in_words(theirs)}; this query is {_in_words(ours)}.",
+            remedy="Ask for the same days with the same split and page size.",
         )
     stretches = tuple(
         Stretch(date.fromisoformat(start), date.fromisoformat(end), cut)
@@ -131,8 +131,8 @@ def _content(token: object) -> dict[str, Any]:
             content: dict[str, Any] = json.loads(raw[6:])
             return content
     raise ConfigurationError(
-        "resume: this is not a resume token of this version; pass the token of a Page unchanged, "
-        "or leave resume= out to start over."
+        "resume: this is not a resume token of this version.",
+        remedy="Pass the token of a Page unchanged, or leave resume= out to start over.",
     )
 
 

@@ -91,15 +91,16 @@ class Typed(Generic[M]):
             if not self.own:
                 raise
             # `Event` accepts every value, but pydantic accepts no name that is not UTF-8.
-            raise events.origin.sign(ProtocolError(_unfit(error, events))) from None
+            raise events.origin.sign(_unfit(error, events)) from None
 
 
-def _unfit(error: "ValidationError", events: RawRows) -> str:
+def _unfit(error: "ValidationError", events: RawRows) -> ProtocolError:
     index, *_ = error.errors()[0]["loc"]
     event = events.before + int(index) + 1
     shown = ascii(error.errors()[0]["input"])
-    return (
-        f"Event {event} of {events.origin.page} has {shown}, which no model can hold; use rows()."
+    return ProtocolError(
+        f"Event {event} of {events.origin.page} has {shown}, which no model can hold.",
+        remedy="Use rows().",
     )
 
 
@@ -110,5 +111,6 @@ def _refusal(model: object, why: str) -> ConfigurationError:
     if why == "typed-dict-version":
         why = "before Python 3.12, pydantic needs the TypedDict of typing_extensions"
     return ConfigurationError(
-        f"model={shown}: pass a pydantic model, a dataclass or a TypedDict ({why})."
+        f"model={shown} is not valid.",
+        remedy=f"Pass a pydantic model, a dataclass or a TypedDict ({why}).",
     )

@@ -128,8 +128,8 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
     if len(addresses) > 1:
         raise ProtocolError(
             f"The export is done, but {', '.join(candidates)} name different files. Nothing "
-            "was downloaded, as it might be incomplete; "
-            "ask the service which of them is the export."
+            "was downloaded, as it might be incomplete.",
+            remedy="Ask the service which of them is the export.",
         )
     # An entry of a list describes its file; any other name only gives the address.
     found = [*candidates.values()][-1]
@@ -137,8 +137,8 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
     if len(files) < len(found):
         raise ProtocolError(
             f"The export is done and has {len(found)} files, but {len(found) - len(files)} of them "
-            "without an address. Nothing was downloaded, because it would be incomplete; "
-            "start the export again, or ask for less."
+            "without an address. Nothing was downloaded, because it would be incomplete.",
+            remedy="Start the export again, or ask for less.",
         )
     return files or ((ExportFile(header),) if header else ())
 

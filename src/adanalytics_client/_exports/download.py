@@ -62,13 +62,16 @@ from adanalytics_client.errors import (
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
+_AGAIN = "Download it again."
 
 
 def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
     """Check that an exported file can be written to `to`, before anything is sent."""
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
-        raise ConfigurationError(f"to={to!r}: pass the path of the file to create.")
+        raise ConfigurationError(
+            f"to={to!r} is not valid.", remedy="Pass the path of the file to create."
+        )
     check_arrival(Path(to))
 
 
@@ -104,7 +107,7 @@ class Delivery:
             for transfer in transfers:
                 yield Offload(transfer.commit)
         except DownloadError as error:
-            error.part = _kept(transfer, transfers)
+            error.amended(part=_kept(transfer, transfers))
             raise
         except (StatusError, TransportError) as error:
             kept = _kept(transfer, transfers)
@@ -122,7 +125,7 @@ class Delivery:
         if events and not any(each.received for each in transfers):
             stated = counted(events, "event")
             raise DownloadError(
-                f"The file is empty, but the export has {stated}; download it again."
+                f"The file is empty, but the export has {stated}.", remedy="Download it again."
             )
 
     def _keep(self, status: ExportStatus) -> None:
@@ -139,14 +142,14 @@ class Delivery:
         if len(files) == 1:
             return [path]
         if not path.is_dir():
-            raise ConfigurationError(f"The export has {len(files)} files; name a folder.")
+            raise ConfigurationError(f"The export has {len(files)} files.", remedy="Name a folder.")
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         # The other half is for connections and the rest of the program.
         if most != resource.RLIM_INFINITY and len(files) > most // 2:
             raise ConfigurationError(
                 f"The export has {len(files)} files, which stay open until all have arrived, but "
-                f"this process may open only {most}. Run `ulimit -n {2 * len(files)}` first, "
-                "or ask for fewer days at once."
+                f"this process may open only {most}.",
+                remedy=f"Run `ulimit -n {2 * len(files)}` first, or ask for fewer days at once.",
             )
         return paths_in(path, files)
 
@@ -239,24 +242,22 @@ class Delivery:
         asked = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
             transfer.restart()
-            text = "The service does not have the rest of the file; download it again."
-            return Problem(DownloadError(text), again=True)
+            text = "The service does not have the rest of the file."
+            return Problem(DownloadError(text, remedy=_AGAIN), again=True)
         if reply.status == 202:
-            text = "The file is not ready yet; wait for the export first."
-            return Problem(DownloadError(text), again=True, asked=asked, waiting=True)
+            error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
+            return Problem(error, again=True, asked=asked, waiting=True)
         if 200 <= reply.status < 400:
-            reason = stated_reason(reply, session.credentials)
+            reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
-            text = (
-                f"The service sent {kind} ({reason}), not the {form} file; try the download later."
-            )
-            return Problem(DownloadError(text), again=True)
+            text = f"The service sent {kind} ({reason}), not the {form} file."
+            return Problem(DownloadError(text, remedy="Try the download later."), again=True)
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         gone = {403, 404, 410} | ({401} if signed else set())
         if reply.status in gone and not limited:
-            text = f"The file is no longer offered ({reply.status}); start the export again."
-            error = described(ExportExpired(text), self.status)
-            return Problem(error, again=False, waiting=absent)
+            text = f"The file is no longer offered ({reply.status})."
+            expired = ExportExpired(text, remedy="Start the export again.")
+            return Problem(described(expired, self.status), again=False, waiting=absent)
         return status_problem(
             reply,
             repeatable=True,
@@ -359,8 +360,8 @@ def _attempt(
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
     """The problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
-        text = f"The file arrived damaged ({failure.detail}); download it again."
-        return Problem(DownloadError(text), again=True)
+        text = f"The file arrived damaged ({failure.detail})."
+        return Problem(DownloadError(text, remedy=_AGAIN), again=True)
     broke_off = transfer.received and failure.kind is FailureKind.BROKEN
     if broke_off or failure.kind is FailureKind.TRUNCATED:
         return Problem(_short(transfer), again=True)
@@ -370,7 +371,7 @@ def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) ->
 def _short(transfer: Transfer) -> DownloadError:
     total = f" of {transfer.total}" if transfer.total is not None else ""
     return DownloadError(
-        f"The file ended after {transfer.received}{total} bytes; download it again."
+        f"The file ended after {transfer.received}{total} bytes.", remedy="Download it again."
     )
 
 
@@ -382,8 +383,8 @@ def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
 
 def _broken_off(error: StatusError | TransportError, kept: str, received: int) -> DownloadError:
     return DownloadError(
-        f"The download broke off after {received} bytes: {error.message} "
-        f"What arrived is kept in {kept}, and the same call resumes from there.",
+        f"The download broke off after {received} bytes: {error.message}",
+        remedy=f"What arrived is kept in {kept}, and the same call resumes from there.",
         part=kept,
         request_id=error.request_id,
         attempts=error.attempts,
@@ -435,5 +436,5 @@ def _listed(status: ExportStatus) -> str:
 
 
 def _gone(change: str, known: ExportStatus) -> ExportError:
-    text = f"The addresses of the files have expired, and {change}. Order it again."
-    return described(ExportExpired(text), known)
+    text = f"The addresses of the files have expired, and {change}."
+    return described(ExportExpired(text, remedy="Order it again."), known)

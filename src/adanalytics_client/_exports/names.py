@@ -29,7 +29,7 @@ def named_format(
     named = SUFFIXES.get(suffix)
     if packed and named in _COMPRESSED_INSIDE:
         raise ConfigurationError(
-            f"{named} files are compressed internally; leave .gz out of the name."
+            f"{named} files are compressed internally.", remedy="Leave .gz out of the name."
         )
     if named and file_format is not None and SUFFIXES.get(f".{file_format.lower()}") != named:
         raise _contradiction(path, suffix, f"format={file_format!r}")
@@ -44,7 +44,8 @@ def named_format(
 
 def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{path.name} ends in {ending}, and {given} says otherwise. Leave out one of them."
+        f"{path.name} ends in {ending}, and {given} says otherwise.",
+        remedy="Leave out one of them.",
     )
 
 

@@ -145,8 +145,8 @@ class Part:
         """Put a note beside the part, complete or not at all, or remove the existing one."""
         if not self.is_ours:
             raise DownloadError(
-                f"{self.path} was removed or replaced while the file was arriving. "
-                "Download it again, once no other download uses that name."
+                f"{self.path} was removed or replaced while the file was arriving.",
+                remedy="Download it again, once no other download uses that name.",
             )
         if note is None:
             self._note.unlink(missing_ok=True)
@@ -175,8 +175,8 @@ class Part:
             with suppress(OSError):
                 self.keep_note(note)
             raise DownloadError(
-                f"The file arrived, but could not be named {self._target} ({error.strerror}). "
-                "Remove what is in its way there, and download it again."
+                f"The file arrived, but could not be named {self._target} ({error.strerror}).",
+                remedy="Remove what is in its way there, and download it again.",
             ) from error
         self.file.close()
         sync_folder(self._target)
@@ -220,7 +220,8 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
         except BlockingIOError:
             file.close()
             raise DownloadError(
-                f"Another process is downloading to {path}; wait for it or choose another name."
+                f"Another process is downloading to {path}.",
+                remedy="Wait for it or choose another name.",
             ) from None
         except BaseException:
             file.close()
@@ -231,12 +232,13 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
 def _open_regular(path: Path, mode: int) -> int:
     if path.is_symlink():
         raise ConfigurationError(
-            f"{path} is a link, and a download would overwrite its target; remove the link."
+            f"{path} is a link, and a download would overwrite its target.",
+            remedy="Remove the link.",
         )
     opened = _open_itself(str(path), os.O_RDWR | os.O_CREAT, mode)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
-        raise ConfigurationError(f"{path} is a device or a pipe; remove it.")
+        raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Remove it.")
     return opened
 
 

@@ -41,6 +41,7 @@ _MARKS = (b"{", b"[", b"<")
 _LOOSE_KINDS = frozenset({"", "text/plain", "text/xml", "application/xml"})
 # Bytes of a response without the media type of JSON: a list of many signed addresses fits.
 _LARGEST_UNTYPED = 16 * 1024 * 1024
+_LONGEST_KEYS = 500
 
 
 def start_export(
@@ -65,8 +66,8 @@ def order_export(
     status = status_from(session, answer)
     if status.phase is ExportPhase.FAILED and status.word is None:
         raise ExportFailed(
-            f"The service refused the export: {(status.reason or 'no reason given').rstrip('.')}. "
-            "Ask for less, or try later.",
+            f"The service refused the export: {(status.reason or 'no reason given').rstrip('.')}.",
+            remedy="Ask for less, or try later.",
             request_id=session.credentials.request_id(answer.reply.head),
             url=redact_url(answer.url),
         )
@@ -106,8 +107,8 @@ def _repeat_order(
     if named and not same and fresh.phase is ExportPhase.WORKING:
         raise ProtocolError(
             f"The repeated order started another export ({fresh.export_id} beside "
-            f"{known.export_id}), and no answer gives the address of the first one. "
-            "Ask the service for its address, or ask for fewer days at once.",
+            f"{known.export_id}), and no answer gives the address of the first one.",
+            remedy="Ask the service for its address, or ask for fewer days at once.",
             url=redact_url(session.address("bulk-export")),
         )
     return replace(fresh, repeats=same).after(known)
@@ -200,8 +201,8 @@ def _absent(
     if error.status in {404, 410} or (of_file and error.status == 403):
         named = f" {known.export_id}" if known.export_id else ""
         expired = ExportExpired(
-            f"The service has no export{named} at the address that it gave "
-            f"({error.status}). Start it again.",
+            f"The service has no export{named} at the address that it gave ({error.status}).",
+            remedy="Start it again.",
             request_id=error.request_id,
             attempts=error.attempts,
             url=error.url,
@@ -251,9 +252,11 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 def described(error: ExportError, known: ExportStatus) -> ExportError:
     """The error with the id and the last word of its export, and the exchange that reported it."""
-    error.export_id, error.status = known.export_id, known.word
-    error.request_id = error.request_id or known.request_id
-    return error
+    return error.amended(
+        export_id=known.export_id,
+        status=known.word,
+        request_id=error.request_id or known.request_id,
+    )
 
 
 def wait_for(
@@ -337,12 +340,14 @@ def _within(session: Session, left: float, name: str) -> Session:
 def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportError:
     if known.reason:
         return ExportExpired(
-            f"The export did not appear within {timeout:g} s: {known.reason}. Start it again."
+            f"The export did not appear within {timeout:g} s: {known.reason}.",
+            remedy="Start it again.",
         )
     advice = f"; the service says to ask again in {asked:.0f} s" if asked else ""
     return ExportTimeout(
         f"The export is not done within {timeout:g} s; its last status is "
-        f"{known.word or 'unknown'!r}{advice}. Wait longer, or wait again later."
+        f"{known.word or 'unknown'!r}{advice}.",
+        remedy="Wait longer, or wait again later.",
     )
 
 
@@ -351,16 +356,21 @@ def _finished(known: ExportStatus) -> ExportStatus:
     if known.phase is ExportPhase.FAILED:
         reason = (known.reason or f"its status is {known.word!r}, without a reason").rstrip(".")
         raise described(
-            ExportFailed(f"The export failed: {reason}. Start it again, or ask for less."), known
+            ExportFailed(
+                f"The export failed: {reason}.", remedy="Start it again, or ask for less."
+            ),
+            known,
         )
     if known.phase is ExportPhase.EXPIRED:
-        advice = f": {known.reason.rstrip('.')}. Start" if known.reason else "; start"
-        raise described(ExportExpired(f"The export has expired{advice} it again."), known)
+        why = f": {known.reason.rstrip('.')}" if known.reason else ""
+        raise described(
+            ExportExpired(f"The export has expired{why}.", remedy="Start it again."), known
+        )
     if not known.files:
         raise ProtocolError(
             "The export is done, but the answer names no file to download. "
-            f"Keys seen: {', '.join(known.keys) or 'none'}. The whole answer is last_status.answer "
-            "of the job that start_export returns: fetch the file from an address in it, or ask "
-            "the service for the address."
+            f"Keys seen: {', '.join(known.keys)[:_LONGEST_KEYS] or 'none'}.",
+            remedy="The whole answer is last_status.answer of the job that start_export returns: "
+            "fetch the file from an address in it, or ask the service for the address.",
         )
     return known

@@ -54,8 +54,8 @@ class SavedExport:
         """Refuse a client of another service or partner."""
         if self.partner != config.partner or not config.base.is_at(self.base_url):
             raise ConfigurationError(
-                f"The saved export belongs to partner {self.partner!r} of {self.base_url}; "
-                "use a client for that partner and service."
+                f"The saved export belongs to partner {self.partner!r} of {self.base_url}.",
+                remedy="Use a client for that partner and service.",
             )
         return self
 
@@ -66,7 +66,7 @@ def read_saved(text: str) -> SavedExport:
         content = parse(text.encode())
         if content["form"] != _FORM:
             raise ConfigurationError(
-                "The saved export was made by a newer version; update adanalytics."
+                "The saved export was made by a newer version.", remedy="Update adanalytics."
             )
         order = content["order"]
         return SavedExport(
@@ -82,7 +82,8 @@ def read_saved(text: str) -> SavedExport:
         )
     except (NotJson, KeyError, TypeError, ValueError, AttributeError):
         raise ConfigurationError(
-            "This is not a saved export; pass the text that to_json() of an export job returned."
+            "This is not a saved export.",
+            remedy="Pass the text that to_json() of an export job returned.",
         ) from None
 
 
@@ -159,8 +160,8 @@ class SavedJob(Generic[D]):
     def _connection(self) -> Connection[D]:
         if self._bound is None:
             raise ConfigurationError(
-                "This job was unpickled without its client; continue with "
-                f"{type(self).__name__}.from_json(client, job.to_json())."
+                "This job was unpickled without its client.",
+                remedy=f"Continue with {type(self).__name__}.from_json(client, job.to_json()).",
             )
         return self._bound
 

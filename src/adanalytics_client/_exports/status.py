@@ -165,7 +165,7 @@ class ExportOrder:
         check_text("format", file_format)
         check_text("compression", compression)
         if not file_format:
-            raise ConfigurationError("format must name a file format, such as csv.")
+            raise ConfigurationError("format is empty.", remedy="Name a file format, such as csv.")
         return cls(first, last, file_format, compression)
 
     def body(self) -> bytes:

@@ -106,23 +106,26 @@ class Transfer:
             if sha256 is None:
                 check_gzip(self._file)
         except DamagedBody as error:
-            raise DownloadError(f"The file is incomplete ({error}); download it again.") from None
+            raise DownloadError(
+                f"The file is incomplete ({error}).", remedy="Download it again."
+            ) from None
         if size is not None and size not in self._sizes():
             raise DownloadError(
-                f"The file has {self._sizes()[-1]} bytes, but {size} were announced; "
-                "download it again."
+                f"The file has {self._sizes()[-1]} bytes, but {size} were announced.",
+                remedy="Download it again.",
             )
         unpacked = self._decoding.sha256 if self._decoding else None
         if sha256 not in (None, unpacked, self._digest()):
             raise ChecksumMismatch(
-                "The file's sha256 differs from the announced one; download it again."
+                "The file's sha256 differs from the announced one.", remedy="Download it again."
             )
         form = self._expected.form
         if size is None and sha256 is None and not is_like(form, self._file):
             # Its bytes are not shown: they may echo a credential.
             raise DownloadError(
-                f"The file does not begin like a {form} file. Try the download later, or "
-                "open its address in a browser to see what the service says."
+                f"The file does not begin like a {form} file.",
+                remedy="Try the download later, or "
+                "open its address in a browser to see what the service says.",
             )
 
     def restart(self) -> None:
@@ -175,8 +178,9 @@ class Transfer:
         if (encoding := encoding_of(head)) is not None:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
-                    f"The file has the encoding {encoding!r}, which was not requested. Configure "
-                    "the service, or the proxy on the way, to send files unencoded or with gzip."
+                    f"The file has the encoding {encoding!r}, which was not requested.",
+                    remedy="Configure "
+                    "the service, or the proxy on the way, to send files unencoded or with gzip.",
                 )
             # Ranges count encoded bytes, but this file may hold decoded ones: nothing can be
             # resumed.

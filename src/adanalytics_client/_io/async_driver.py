@@ -95,8 +95,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
                 if self._home == _here():
                     raise
                 raise ConfigurationError(
-                    "The client was used in another event loop, which holds its connections; "
-                    "close it there, for example with `async with` inside one asyncio.run."
+                    "The client was used in another event loop, which holds its connections.",
+                    remedy="Close it there, for example with `async with` inside one asyncio.run.",
                 ) from None
 
     async def run(self, operation: Operation[T]) -> T:
@@ -169,13 +169,14 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
 
     def _check_usable(self) -> None:
         if self._closed:
-            raise ConfigurationError("The client is closed; make a new one.")
+            raise ConfigurationError("The client is closed.", remedy="Make a new one.")
         self._check_open()
         here = _here()
         if self._home not in {None, here}:
             raise ConfigurationError(
                 "The client was used in another event loop or process, which holds its "
-                "connections; make a client for each, such as inside each asyncio.run."
+                "connections.",
+                remedy="Make a client for each, such as inside each asyncio.run.",
             )
         self._home = here
 

@@ -121,7 +121,9 @@ class BaseDriver(Generic[C]):
         if http is None:
             return
         if not isinstance(http, kind):
-            raise ConfigurationError(f"http=: pass an httpx.{kind.__name__}.")
+            raise ConfigurationError(
+                "http= is not valid.", remedy=f"Pass an httpx.{kind.__name__}."
+            )
         self._check_open()
         # Sending stores cookies in the sending client, and the caller's must not change.
         self._http = copy.copy(http)
@@ -136,7 +138,7 @@ class BaseDriver(Generic[C]):
     def _check_open(self) -> None:
         # The sending copy does not notice when the owner closes the caller's client.
         if self._callers is not None and self._callers.is_closed:
-            raise ConfigurationError("http= is already closed; pass an open client.")
+            raise ConfigurationError("http= is already closed.", remedy="Pass an open client.")
 
     def _left(self, deadline: float | None) -> float | None:
         """Seconds until a deadline; None is no deadline."""

@@ -77,7 +77,8 @@ class Proxies:
                 httpx.URL(_pattern_of(host))
         except httpx.InvalidURL:
             raise ConfigurationError(
-                "NO_PROXY is not a list of hosts such as .internal.example,127.0.0.1."
+                "NO_PROXY is not a list of hosts.",
+                remedy="Write it like .internal.example,127.0.0.1.",
             ) from None
 
     def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:

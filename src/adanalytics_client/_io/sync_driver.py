@@ -139,8 +139,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
             while not fanout.finished:
                 if os.getpid() != process:
                     raise ConfigurationError(
-                        "This iteration began in another process, which holds its requests; "
-                        "start a new one here."
+                        "This iteration began in another process, which holds its requests.",
+                        remedy="Start a new one here.",
                     )
                 while (cursor := fanout.start()) is not None:
                     in_flight += 1
@@ -167,7 +167,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
     def _run(self, operation: Operation[T], stop: Stop) -> T:
         if self._closed.is_set():
             operation.close()
-            raise ConfigurationError("The client is closed; make a new one.")
+            raise ConfigurationError("The client is closed.", remedy="Make a new one.")
         try:
             self._check_open()
             effect = next(operation)

@@ -66,8 +66,8 @@ def _trust_of(_process: int, _file: str | None, _folder: str | None) -> ssl.SSLC
         return httpx.create_ssl_context()
     except OSError as error:
         raise ConfigurationError(
-            f"The trusted certificates cannot be read: {error}. "
-            "Correct the environment variable SSL_CERT_FILE or SSL_CERT_DIR."
+            f"The trusted certificates cannot be read: {error}.",
+            remedy="Correct the environment variable SSL_CERT_FILE or SSL_CERT_DIR.",
         ) from None
 
 

@@ -131,7 +131,8 @@ class RawRows:
                 break
         return self.origin.sign(
             ProtocolError(
-                f"{event} cannot be read: {error}. Write jsonl without columns=, which keeps it."
+                f"{event} cannot be read: {error}.",
+                remedy="Write jsonl without columns=, which keeps it.",
             )
         )
 
@@ -261,8 +262,8 @@ def _check_names(text: bytes, members: dict[str, msgspec.Raw]) -> None:
     if members and text[at - 1 : at] != b"}":
         name = text[at : _end_of(_NAME, text, at)].decode().strip(" \t\n\r:")
         raise ProtocolError(
-            f"The answer has {name} twice in one object, so one of the two would be lost. "
-            "Report it to the service."
+            f"The answer has {name} twice in one object, so one of the two would be lost.",
+            remedy="Report it to the service.",
         )
 
 

@@ -63,7 +63,7 @@ def _unclear(
     *,
     rows_key: str | None,
     settable: bool,
-) -> str:
+) -> ProtocolError:
     """Describe a response in which no list, or more than one, can be the list of records.
 
     Args:
@@ -83,12 +83,13 @@ def _unclear(
         likely = [path for path, each in paths.items() if len(each) or not wrong]
         text = f"No list of {wanted}"
         text += f": {wrong}, not a list of objects" if wrong else ""
+    remedy = "Report it to us with these keys."
     if likely and settable:
         best = max(likely, key=lambda path: len(paths[path]))
-        text += f"; name it with rows_key=, such as {best!r}"
+        remedy = f"Name it with rows_key=, such as {best!r}."
     elif likely and not fitting:
         text += f"; the answer has {_joined(likely)}, which is not one of the usual names"
-    return f"{text}. Keys seen: {_keys(content)}."
+    return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=remedy)
 
 
 def _wrong(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
@@ -183,15 +184,8 @@ def find_rows(content: Json, *, rows_key: str | None = None, also: str | None = 
     if error and not any(map(len, found)):
         raise ProtocolError(f"The answer contains an error instead of records: {error}")
     if len(found) != 1:
-        raise ProtocolError(
-            _unclear(
-                content,
-                names,
-                [each.rows for each in found],
-                rows_key=rows_key,
-                settable=also is None,
-            )
-        )
+        rows = [each.rows for each in found]
+        raise _unclear(content, names, rows, rows_key=rows_key, settable=also is None)
     return replace(found[0], error=error)
 
 

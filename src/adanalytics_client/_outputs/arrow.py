@@ -93,8 +93,8 @@ class ArrowOutput:
             before = set(self._written)
             late = ", ".join(field.name for field in self._rows.schema if field not in before)
             raise ProtocolError(
-                f"Column {late} first appears, or holds a larger amount, after a part was written. "
-                "Write to a path, which can be rewritten, or as jsonl."
+                f"Column {late} first appears, or holds a larger amount, after a part was written.",
+                remedy="Write to a path, which can be rewritten, or as jsonl.",
             )
         self._writer.close()
         self._target.rewrite(self._copy)

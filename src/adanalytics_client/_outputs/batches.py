@@ -138,7 +138,8 @@ class ArrowRows:
             of = f" of event {event}" if isinstance(event, str) else ""
             raise ProtocolError(
                 f"{name}{of} is {_shown(unfit.value)}, which a column of {kind.value} cannot hold "
-                "exactly. Rows, and jsonl and csv files of events, keep every value as sent."
+                "exactly.",
+                remedy="Use rows, or write jsonl or csv, which keep every value as sent.",
             ) from None
 
 

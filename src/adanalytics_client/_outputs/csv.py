@@ -75,8 +75,8 @@ class CsvOutput:
         if self._in_header and len(self._columns) > before and not self._target.rewritable:
             late = ", ".join([*self._columns][before:])
             raise ProtocolError(
-                f"Column {late} first appears after the header was written; "
-                "write to a file, which can be rewritten, or as jsonl."
+                f"Column {late} first appears after the header was written.",
+                remedy="Write to a file, which can be rewritten, or as jsonl.",
             )
 
     def _widened(self, file: BinaryIO) -> Iterator[bytes]:

@@ -57,7 +57,7 @@ def open_output(
     form = _format(wanted or SUFFIXES.get(suffix), given)
     if packed and form in {"parquet", "arrow"}:
         raise ConfigurationError(
-            f"{form} files are compressed internally; leave .gz out of the name."
+            f"{form} files are compressed internally.", remedy="Leave .gz out of the name."
         )
     make = _maker(form, columns)
     check_name(path)
@@ -69,8 +69,8 @@ def open_output(
 def _format(wanted: str | None, given: str) -> Format:
     if wanted not in get_args(Format):
         raise ConfigurationError(
-            f"{given}: events are written as {', '.join(get_args(Format))}; "
-            "use such a suffix or pass format=."
+            f"{given}: events are written as {', '.join(get_args(Format))}.",
+            remedy="Use such a suffix or pass format=.",
         )
     return cast("Format", wanted)
 
@@ -95,18 +95,25 @@ def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Ou
 def _path(to: str | os.PathLike[str]) -> Path:
     # Path("") would be the current folder.
     if not os.fspath(to):
-        raise ConfigurationError("The path is empty. Pass a path, or a file opened for bytes.")
+        raise ConfigurationError(
+            "The path is empty.", remedy="Pass a path, or a file opened for bytes."
+        )
     if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
-        raise ConfigurationError(f"{os.fspath(to)!r} ends like a folder; name a file.")
+        raise ConfigurationError(f"{os.fspath(to)!r} ends like a folder.", remedy="Name a file.")
     return Path(to)
 
 
 def _binary(to: object) -> BinaryIO:
     """A stream that accepts bytes; a caller's own class needs only `write`."""
     if getattr(to, "closed", False) is True:
-        raise ConfigurationError("The file is closed; pass a path, or a file that is still open.")
+        raise ConfigurationError(
+            "The file is closed.", remedy="Pass a path, or a file that is still open."
+        )
     writable = getattr(to, "writable", None)
     reads_only = callable(writable) and writable() is False
     if isinstance(to, io.TextIOBase) or not hasattr(to, "write") or reads_only:
-        raise ConfigurationError("Pass a path, or a file opened for writing bytes.")
+        raise ConfigurationError(
+            "This is not a file for bytes.",
+            remedy="Pass a path, or a file opened for writing bytes.",
+        )
     return cast("BinaryIO", to)

@@ -59,7 +59,8 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
         folder = Path(where).absolute()
     elif where != "memory":
         raise ConfigurationError(
-            f"quota_log={where!r}: choose 'shared' or 'memory', or pass the Path of a folder."
+            f"quota_log={where!r} is not valid.",
+            remedy="Choose 'shared' or 'memory', or pass the Path of a folder.",
         )
     return Store(folder and folder / f"{name}.sqlite3")
 
@@ -146,7 +147,8 @@ class Store:
             self._close()
             raise TransportError(
                 f"The quota log {path} cannot be used at the moment: {problem}. No request was "
-                "sent; close files, free some space on the disk, or try later."
+                "sent.",
+                remedy="Close files, free some space on the disk, or try later.",
             ) from None
         return None
 
