@@ -16,6 +16,7 @@ from adanalytics_client.dataset.layout import (
     JOURNAL,
     Hour,
     PartFormat,
+    hours_of,
     journal_name,
     part_name,
 )
@@ -75,13 +76,14 @@ class Contents:
             finally:
                 self.save(self.manifest.unsaved)
 
-    def find_damage(self, hours: Iterable[Hour]) -> list[str]:
+    def find_damage(self, days: Iterable[date]) -> list[str]:
         """Describe hours whose file is missing, has another length, or should not be there.
 
-        Their records are dropped, so that they are pulled again. `verify` reads the bytes.
+        Their records are dropped, so that they are pulled again, as are those of a day whose
+        manifest is damaged. `verify` reads the bytes.
         """
         found = {}
-        for hour in hours:
+        for hour in (hour for day in days for hour in hours_of(day)):
             name = part_name(hour, self.form)
             record, size = self.manifest.record(hour), self._sizes.get(name)
             if record is None or size == (record.size or None):
@@ -93,7 +95,8 @@ class Contents:
             is_now = "was deleted" if size is None else f"has {size} bytes, not {record.size}"
             found[hour] = f"{name} {is_now}"
         self.manifest.forget(found)
-        return [*found.values()]
+        days_lost = self.manifest.damaged.items()
+        return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
         """Replace the file and the record of an hour."""

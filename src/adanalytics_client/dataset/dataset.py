@@ -134,8 +134,8 @@ class Dataset:
         """
         span = self._check_range(client, start, end, via, repull)
         self.report = report = SyncReport(self._now_of(client)())
-        with self._open_sync(client, span, via, repull, moved_from, report, expect=expect) as run:
-            run.run()
+        with self._open_sync(client, span, via, repull, moved_from, report) as run:
+            run.run(expect)
         return report
 
     def plan(
@@ -195,7 +195,6 @@ class Dataset:
         moved_from: str | None,
         report: SyncReport,
         *,
-        expect: Callable[[int], None] = lambda _queries: None,
         dry: bool = False,
     ) -> Iterator["Sync"]:
         from adanalytics_client.dataset.contents import Contents
@@ -216,7 +215,6 @@ class Dataset:
                 via=via,
                 repull=repull,
                 now=self._now_of(client),
-                expect=expect,
                 report=report,
             )
 

@@ -1,19 +1,17 @@
-"""What the service says about days, and which hours to pull; two requests a range."""
+"""What the service says about the days of a range (two requests)."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date, datetime
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from adanalytics_client._base.dates import Period
+from adanalytics_client._base.dates import Period, days_between
 from adanalytics_client._call import operations
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord
-from adanalytics_client.dataset.totals import NOTHING, Figures, stated_figures
+from adanalytics_client.dataset.totals import NOTHING, Figures, events_in, stated_figures
 
 if TYPE_CHECKING:
     from adanalytics_client.models import SummaryRow
@@ -23,15 +21,6 @@ NO_DATA = "no data"
 
 # Names that a service may give the day of a row; the first is the reference server's.
 _DAY_NAMES = ("date", "day", "event_date")
-
-
-class Reason(Enum):
-    """Why an hour is pulled."""
-
-    MISSING = "missing"
-    OPEN = "open when it was pulled"
-    RESTATED = "restated"
-    FORCED = "pulled again on demand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,59 +84,14 @@ class ServiceDays:
         """Return the state of a day."""
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
 
+    def counts(self) -> dict[date, int]:
+        """Return the rough number of events of each day with data; 0 where it is unknown."""
+        return {day: events_in(state.figures) for day, state in self.days.items()}
 
-@dataclass(frozen=True, slots=True)
-class DayNeed:
-    """The hours that a day needs.
-
-    Attributes:
-        asked: the hours to pull, and why.
-        empty: hours of a day without data; no request is needed to know that they are empty.
-        doubtful: hours that were pulled under another fingerprint, or whose day was not yet
-            compared with the summary. They are pulled only if the day does not add up to it.
-    """
-
-    asked: Mapping[Hour, Reason] = field(default_factory=dict)
-    empty: tuple[Hour, ...] = ()
-    doubtful: tuple[Hour, ...] = ()
-
-
-def find_need(
-    record: DayRecord, state: DayState, now: datetime, *, force: Collection[Hour] = ()
-) -> DayNeed:
-    """Compare the held hours of a day with what the service says about it.
-
-    Args:
-        record: the hours that are held.
-        state: what the service says about the day.
-        now: the current time, in UTC; an hour that has not begun is not pulled.
-        force: hours to pull in any case, unless neither side has events of the day.
-    """
-    need = _difference(record, state, now)
-    forced = [hour for hour in hours_of(state.day) if hour in force]
-    if not forced or not (state.has_data or record.rows):
-        return need
-    asked = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}
-    doubtful = tuple(hour for hour in need.doubtful if hour not in asked)
-    return replace(need, asked=asked, doubtful=doubtful)
-
-
-def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
-    started = started_hours(state, now)
-    missing = [hour for hour in started if hour.hour not in record.hours]
-    held = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
-    open_when_asked = [hour for hour, of in held.items() if not hour.is_over(of.asked_at)]
-    if not state.has_data and not record.rows:
-        return DayNeed(empty=tuple(h for h in (*missing, *open_when_asked) if h.is_over(now)))
-    changed = {hour for hour, of in held.items() if of.fingerprint != state.fingerprint}
-    asked = dict.fromkeys(missing, Reason.MISSING)
-    asked |= {hour: Reason.OPEN for hour in open_when_asked if hour in changed or hour.is_over(now)}
-    doubtful = sorted(changed.difference(open_when_asked))
-    if not missing and not open_when_asked:
-        # The summary changed, and nothing shows for which of the hours.
-        restated = [h for h in doubtful if held[h].fingerprint != UNCONFIRMED]
-        asked |= dict.fromkeys(restated, Reason.RESTATED)
-    return DayNeed(asked, doubtful=tuple(hour for hour in doubtful if hour not in asked))
+    def basis(self, first: date, last: date) -> str:
+        """Return a digest of the statements about some days."""
+        texts = " ".join(self.state(day).fingerprint for day in days_between(first, last))
+        return hashlib.sha256(texts.encode()).hexdigest()
 
 
 def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:

@@ -81,7 +81,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class ExpectedCounts:
     """The expected events.
 
     Attributes:
@@ -96,31 +96,31 @@ class Outlook:
 
 
 def plan_queries(
-    asked: Iterable[Hour], outlook: Outlook, *, via: Via, quota: QuotaState
+    asked: Iterable[Hour], expected: ExpectedCounts, *, via: Via, quota: QuotaState
 ) -> list[Query]:
     """Return the queries for all needed hours, in the order of their days."""
     by_day = {day: tuple(hours) for day, hours in groupby(sorted(asked), lambda hour: hour.day)}
-    runs = list(_runs([day for day in by_day if day in outlook.whole], outlook.counts))
+    runs = list(_runs([day for day in by_day if day in expected.whole], expected.counts))
     if via == "auto":
-        via = "export" if _export_is_faster(runs, outlook, quota) else "pages"
+        via = "export" if _export_is_faster(runs, expected, quota) else "pages"
     if via == "export":
-        runs = list(_runs(list(by_day), outlook.counts))
+        runs = list(_runs(list(by_day), expected.counts))
         queries = [each for run in runs for each in _by_export(run, by_day)]
     else:
-        queries = [each for run in runs for each in _by_pages(run, by_day, outlook)]
-        for day in by_day.keys() - outlook.whole:
-            queries += _of_some_hours(by_day[day], outlook)
+        queries = [each for run in runs for each in _by_pages(run, by_day, expected)]
+        for day in by_day.keys() - expected.whole:
+            queries += _of_some_hours(by_day[day], expected)
     return sorted(queries, key=lambda query: (query.first, query.hour or 0))
 
 
-def requests_of(query: Query, outlook: Outlook) -> int:
+def requests_of(query: Query, expected: ExpectedCounts) -> int:
     """Count the fewest requests that a query takes: nothing counts the filtered events."""
-    inside = {day: n for day, n in outlook.counts.items() if query.first <= day <= query.last}
+    inside = {day: n for day, n in expected.counts.items() if query.first <= day <= query.last}
     if query.way == "export":
         estimate = Estimate(query.first, query.last, inside or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
     parts = 1 if query.hour is None else 24
-    return max(1, -(-sum(inside.values()) // (parts * outlook.page)))
+    return max(1, -(-sum(inside.values()) // (parts * expected.page)))
 
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
@@ -135,9 +135,9 @@ def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
         yield run
 
 
-def _export_is_faster(runs: list[list[date]], outlook: Outlook, quota: QuotaState) -> bool:
+def _export_is_faster(runs: list[list[date]], expected: ExpectedCounts, quota: QuotaState) -> bool:
     days = [day for run in runs for day in run]
-    counts = {day: outlook.counts.get(day, 0) for day in days}
+    counts = {day: expected.counts.get(day, 0) for day in days}
     if not sum(counts.values()):
         return False
     estimate = Estimate(days[0], days[-1], counts)
@@ -145,14 +145,14 @@ def _export_is_faster(runs: list[list[date]], outlook: Outlook, quota: QuotaStat
 
 
 def _by_pages(
-    run: list[date], by_day: Mapping[date, tuple[Hour, ...]], outlook: Outlook
+    run: list[date], by_day: Mapping[date, tuple[Hour, ...]], expected: ExpectedCounts
 ) -> Iterator[Query]:
     """Query small days together, large ones and those of unknown size by the hour."""
-    known = [day for day in run if outlook.counts.get(day)]
+    known = [day for day in run if expected.counts.get(day)]
     for day in run:
         if day not in known:
             yield from map(Query.of_hour, by_day[day])
-    for stretch in lay_out(known, outlook.counts, size=outlook.page, hour=None):
+    for stretch in lay_out(known, expected.counts, size=expected.page, hour=None):
         inside = [day for day in known if stretch.start <= day <= stretch.end]
         wanted = tuple(hour for day in inside for hour in by_day[day])
         if stretch.cut == "whole":
@@ -168,12 +168,12 @@ def _by_export(run: list[date], by_day: Mapping[date, tuple[Hour, ...]]) -> Iter
         yield Query("export", days[0], days[-1], None, wanted)
 
 
-def _of_some_hours(hours: tuple[Hour, ...], outlook: Outlook) -> Iterator[Query]:
+def _of_some_hours(hours: tuple[Hour, ...], expected: ExpectedCounts) -> Iterator[Query]:
     """Query a few hours of a day one by one, unless the complete day takes fewer requests."""
     day = hours[0].day
-    count = outlook.counts.get(day, 0)
-    by_hour = len(hours) * max(1, -(-count // (24 * outlook.page)))
-    pages = max(1, -(-count // outlook.page))
+    count = expected.counts.get(day, 0)
+    by_hour = len(hours) * max(1, -(-count // (24 * expected.page)))
+    pages = max(1, -(-count // expected.page))
     if count and pages < by_hour and pages <= DEEPEST:
         yield Query("pages", day, day, None, hours)
     else:

@@ -66,7 +66,7 @@ class Spool:
 
     def __init__(self, store: Store, query: Query, basis: str) -> None:
         self._store = store
-        self._query = query
+        self.query = query
         self._basis = basis
         self._name = f"{EXPORTS if query.way == 'export' else SPOOL}/{query}"
         start = _read_start(store, self._name)
@@ -75,11 +75,11 @@ class Spool:
     def begin(self, now: datetime, job: str = "") -> Start:
         """Start again with nothing kept."""
         self.clear()
-        self.start = Start(self._query, now, self._basis, job)
+        self.start = Start(self.query, now, self._basis, job)
         head = {
             "at": now.isoformat(),
             "basis": self._basis,
-            "query": self._query.as_json(),
+            "query": self.query.as_json(),
             "job": job,
         }
         # An order contains signed addresses.

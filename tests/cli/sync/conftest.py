@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.main import cli
 from adanalytics_client import Client
-from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_client.dataset import fetch as dataset_fetch
 from adanalytics_server.local import LocalServer, Sample
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ class Shop:
     def price(self, day: str, hours: range = range(24)) -> int:
         """Requests for hours of a day, each by itself."""
         counts = Counter(row["event_hour"] for row in self.rows() if row["event_date"] == day)
-        return sum(max(1, -(-counts[hour] // dataset_sync.EVENTS_PER_PAGE)) for hour in hours)
+        return sum(max(1, -(-counts[hour] // dataset_fetch.EVENTS_PER_PAGE)) for hour in hours)
 
     def load(self, rows: list[Row], folder: Path, *, replace: bool = False) -> None:
         """Load events; `replace` takes away what their hours had."""
@@ -85,7 +85,7 @@ def shop(running: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Shop:
 @pytest.fixture
 def hourly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages so small that a day is asked for by the hour, as a large one is."""
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 25)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 25)
 
 
 @pytest.fixture

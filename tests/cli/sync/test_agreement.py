@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_client.dataset import fetch as dataset_fetch
 from adanalytics_server.faults import Fault
 
 Shop = Any
@@ -34,7 +34,7 @@ def answer(operation: str, body: str, **when: Any) -> Fault:
 def test_one_empty_answer_loses_nothing(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch, size: int, after: int
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", size)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", size)
     shop.server.faults.add(answer("events", "[]", after=after, times=1))
     assert shop.sync("--to", folder).exit_code == 0
     assert held(folder) == shop.rows()
@@ -142,7 +142,7 @@ def test_an_order_that_cannot_be_taken_up_is_ordered_anew(
 def test_a_repull_uses_no_page_from_before_it(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 100)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 100)
     assert shop.sync("--to", folder, "--max-requests", "5").exit_code == 5
     assert list((folder / "_adanalytics").glob("spool/*/page-*"))
     shop.now += timedelta(minutes=5)

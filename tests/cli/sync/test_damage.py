@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from adanalytics_client.dataset.sync import Sync
+from adanalytics_client.dataset.staging import Staging
 
 Shop = Any
 Held = Callable[[Path], list[dict[str, Any]]]
@@ -190,7 +190,7 @@ def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:
 def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> None:
     """End a sync before its first hour is in place."""
     with monkeypatch.context() as patched:
-        patched.setattr(Sync, "_commit", MagicMock(side_effect=MemoryError))
+        patched.setattr(Staging, "add", MagicMock(side_effect=MemoryError))
         assert shop.sync(*words).exit_code == 1
 
 

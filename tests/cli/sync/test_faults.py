@@ -14,7 +14,7 @@ from adanalytics_cli.main import cli
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client.dataset import Dataset
-from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_client.dataset import fetch as dataset_fetch
 from adanalytics_client.testing import MovableClock, reference_client
 from adanalytics_server.faults import EFFECTS, Fault, parse_fault
 from adanalytics_server.local import LocalServer
@@ -155,7 +155,7 @@ def check(
     """Sync during a fault, then twice without it, and compare with what the service has."""
 
     def check_one(via: str, fault: str | Fault) -> None:
-        monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", PAGE_SIZES[via])
+        monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", PAGE_SIZES[via])
         words = ("--to", folder, "--via", "export" if via == "export" else "pages")
         right = shop.rows()
         before = held(folder) if folder.exists() else []

@@ -26,8 +26,8 @@ LOOK = 0.005
 KILLS = int(os.environ.get("ADANALYTICS_KILLS", "10"))
 # Small pages, so that hours have several and a kill often comes between two of them.
 PROGRAM = """
-from adanalytics_client.dataset import sync as dataset_sync
-dataset_sync.EVENTS_PER_PAGE = 12
+from adanalytics_client.dataset import fetch as dataset_fetch
+dataset_fetch.EVENTS_PER_PAGE = 12
 from adanalytics_cli.__main__ import main
 main()
 """

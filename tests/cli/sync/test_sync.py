@@ -12,7 +12,7 @@ import pytest
 
 from adanalytics_client import Client
 from adanalytics_client._base.clock import SystemClock
-from adanalytics_client.dataset import sync as dataset_sync
+from adanalytics_client.dataset import fetch as dataset_fetch
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_server.faults import Fault
 
@@ -45,7 +45,7 @@ def test_every_event_is_held_once_and_exactly(shop: Shop, held: Held, folder: Pa
 def test_small_days_are_asked_for_together(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
     assert shop.sync("--to", folder).exit_code == 0
     assert shop.asked() == {**LOOK, "events": 3}
     assert held(folder) == shop.rows()
@@ -54,7 +54,7 @@ def test_small_days_are_asked_for_together(
 def test_a_kill_between_hours_of_one_query_asks_for_nothing_again(
     shop: Shop, held: Held, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
     commit = Contents.commit
     committed: list[object] = []
 
@@ -214,7 +214,7 @@ def test_max_requests_stops_and_the_command_goes_on(shop: Shop, held: Held, fold
 def test_a_dry_run_says_the_price_and_leaves_everything_alone(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
 
     def dry(*words: str) -> dict[str, Any]:
         before = everything_in(folder)
@@ -242,7 +242,7 @@ def test_a_dry_run_says_the_price_and_leaves_everything_alone(
 
 
 def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 500)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 500)
     stopped = shop.sync("--to", folder, "-f", "json", "-f", "jsonl", "--max-requests", "4")
     told, error = json.loads(stopped.stdout), json.loads(stopped.stderr)
     assert (told["requests"], told["wanted"], told["hours"] + told["left"]) == (4, 48, 48)
@@ -272,7 +272,7 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
 def test_off_a_terminal_one_line_says_what_was_done(
     shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_sync, "EVENTS_PER_PAGE", 1000)
+    monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 1000)
     done = shop.sync(FIRST, "--to", folder)
     assert re.fullmatch(r"600 events in 24 hours, \d+ requests, [\d.]+ s -> .*\n", done.stderr)
     assert shop.sync(FIRST, "--to", folder, "-q").stderr == ""

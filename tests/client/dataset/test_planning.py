@@ -6,7 +6,7 @@ import pytest
 
 from adanalytics_client import QuotaState
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.planning import DAYS_PER_EXPORT, Outlook, Via, plan_queries
+from adanalytics_client.dataset.planning import DAYS_PER_EXPORT, ExpectedCounts, Via, plan_queries
 
 FIRST = date(2026, 1, 1)
 PLENTY = QuotaState(1000, 1000, None)
@@ -26,7 +26,7 @@ def planned(
 ) -> list[str]:
     whole = set(counts) if hours is None else set()
     asked = hours or [hour for each in counts for hour in hours_of(each)]
-    queries = plan_queries(asked, Outlook(counts, whole, PAGE), via=via, quota=quota)
+    queries = plan_queries(asked, ExpectedCounts(counts, whole, PAGE), via=via, quota=quota)
     assert sorted(hour for query in queries for hour in query.wanted) == sorted(asked)
     return [f"{query.way} {query}" for query in queries]
 
@@ -51,7 +51,7 @@ def test_a_query_spans_days_without_data_but_not_days_that_are_held() -> None:
     assert planned(gap) == ["pages 2026-01-01..2026-01-05"]
     counts = {**gap, day(2): 5_000}
     asked = [hour for each in gap for hour in hours_of(each)]
-    queries = plan_queries(asked, Outlook(counts, set(gap), PAGE), via="pages", quota=PLENTY)
+    queries = plan_queries(asked, ExpectedCounts(counts, set(gap), PAGE), via="pages", quota=PLENTY)
     assert [str(query) for query in queries] == ["2026-01-01", "2026-01-05"]
 
 

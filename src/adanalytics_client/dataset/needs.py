@@ -1,0 +1,175 @@
+"""Which hours a sync pulls: what the dataset holds, compared with what the service says."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from enum import Enum
+
+from adanalytics_client._base.dates import days_between
+from adanalytics_client.dataset.contents import Contents
+from adanalytics_client.dataset.days import DayState, ServiceDays, started_hours
+from adanalytics_client.dataset.layout import REPULL, Hour, hours_of
+from adanalytics_client.dataset.manifest import UNCONFIRMED, Damaged, DayRecord, seal, unseal
+
+REPULL_LASTS = timedelta(days=1)
+"""How long a stopped repull is continued; later, the same arguments begin a new one."""
+
+
+class Reason(Enum):
+    """Why an hour is pulled."""
+
+    MISSING = "missing"
+    OPEN = "open when it was pulled"
+    RESTATED = "restated"
+    FORCED = "pulled again on demand"
+
+
+@dataclass(frozen=True, slots=True)
+class DayNeed:
+    """Hours of a day to pull, to record as empty, or to re-check.
+
+    Attributes:
+        asked: the hours to pull, and why.
+        empty: hours of a day without data; no request is needed to know that they are empty.
+        doubtful: hours that were pulled under another fingerprint, or whose day was not yet
+            compared with the summary. They are pulled only if the day does not add up to it.
+    """
+
+    asked: Mapping[Hour, Reason] = field(default_factory=dict)
+    empty: tuple[Hour, ...] = ()
+    doubtful: tuple[Hour, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing needs to be done."""
+        return not (self.asked or self.empty or self.doubtful)
+
+
+def find_need(
+    record: DayRecord, state: DayState, now: datetime, *, force: Collection[Hour] = ()
+) -> DayNeed:
+    """Compare the held hours of a day with what the service says about it.
+
+    Args:
+        record: the hours that are held.
+        state: what the service says about the day.
+        now: the current time, in UTC; an hour that has not begun is not pulled.
+        force: hours to pull regardless, unless neither side has events of the day.
+    """
+    need = _difference(record, state, now)
+    forced = [hour for hour in hours_of(state.day) if hour in force]
+    if not forced or not (state.has_data or record.rows):
+        return need
+    asked = {**need.asked, **dict.fromkeys(forced, Reason.FORCED)}
+    doubtful = tuple(hour for hour in need.doubtful if hour not in asked)
+    return replace(need, asked=asked, doubtful=doubtful)
+
+
+def _difference(record: DayRecord, state: DayState, now: datetime) -> DayNeed:
+    started = started_hours(state, now)
+    missing = [hour for hour in started if hour.hour not in record.hours]
+    held = {hour: record.hours[hour.hour] for hour in started if hour.hour in record.hours}
+    open_when_asked = [hour for hour, of in held.items() if not hour.is_over(of.asked_at)]
+    if not state.has_data and not record.rows:
+        return DayNeed(empty=tuple(h for h in (*missing, *open_when_asked) if h.is_over(now)))
+    changed = {hour for hour, of in held.items() if of.fingerprint != state.fingerprint}
+    asked = dict.fromkeys(missing, Reason.MISSING)
+    asked |= {hour: Reason.OPEN for hour in open_when_asked if hour in changed or hour.is_over(now)}
+    doubtful = sorted(changed.difference(open_when_asked))
+    if not missing and not open_when_asked:
+        # The summary changed, and nothing shows for which of the hours.
+        restated = [h for h in doubtful if held[h].fingerprint != UNCONFIRMED]
+        asked |= dict.fromkeys(restated, Reason.RESTATED)
+    return DayNeed(asked, doubtful=tuple(hour for hour in doubtful if hour not in asked))
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The needs of a dataset.
+
+    Attributes:
+        service: what the service said about the days.
+        days: the needs of each day.
+        repull_began: when the repull began that is under way; None without one.
+    """
+
+    service: ServiceDays
+    days: Mapping[date, DayNeed] = field(default_factory=dict)
+    repull_began: datetime | None = None
+
+    @property
+    def asked(self) -> dict[Hour, Reason]:
+        """The hours to pull, and why."""
+        return {hour: why for need in self.days.values() for hour, why in need.asked.items()}
+
+
+def find_needs(
+    contents: Contents,
+    ask: Callable[[], ServiceDays],
+    *,
+    repull: int,
+    now: datetime,
+    damaged: list[str],
+) -> Needs:
+    """Compare each day with the service, whose surprising answers are asked for once more.
+
+    Args:
+        contents: the dataset; damaged hours no longer count as held.
+        ask: asks the service for its days.
+        repull: how many of the last days to pull regardless.
+        now: the current time, in UTC.
+        damaged: receives the descriptions of damaged files.
+    """
+    service = ask()
+    if service.lists_nothing and not contents.manifest.days():
+        service = ask()
+    if service.span is None:
+        return Needs(service)
+    days = [*days_between(service.span.first, service.span.last)]
+    damaged += contents.find_damage(days)
+    began, forced = None, set[Hour]()
+    if repull:
+        began, forced = _begin_repull(contents, service, days[-repull:], now)
+    held = contents.manifest.day
+
+    def compare(service: ServiceDays) -> Needs:
+        found = {day: find_need(held(day), service.state(day), now, force=forced) for day in days}
+        return Needs(service, found, began)
+
+    needs = compare(service)
+    if any(need.asked and _is_silent(service, held(day)) for day, need in needs.days.items()):
+        needs = compare(ask())
+    return needs
+
+
+def end_repull(contents: Contents, needs: Needs) -> None:
+    """Record that the repull, if there is one, is done."""
+    if needs.repull_began is not None:
+        contents.store.remove(REPULL)
+
+
+def _is_silent(service: ServiceDays, record: DayRecord) -> bool:
+    """Return whether events are held of a day that the service says nothing about."""
+    state = service.state(record.day)
+    return bool(record.rows) and not (state.has_data and state.figures)
+
+
+def _begin_repull(
+    contents: Contents, service: ServiceDays, days: list[date], now: datetime
+) -> tuple[datetime, set[Hour]]:
+    """Record a repull, and return its begin and its hours.
+
+    One that was stopped goes on without the hours that it completed.
+    """
+    order = {"first": str(days[0]), "last": str(days[-1])}
+    hours = {hour for day in days for hour in started_hours(service.state(day), now)}
+    try:
+        note = unseal(contents.store.read(REPULL) or b"")
+        began = datetime.fromisoformat(note.pop("since"))
+    except (Damaged, KeyError, TypeError, ValueError):
+        note, began = {}, now
+    if note == order and now - began < REPULL_LASTS:
+        held = contents.manifest.record
+        return began, {h for h in hours if (of := held(h)) is None or of.asked_at < began}
+    contents.store.write(REPULL, seal({**order, "since": now.isoformat()}))
+    return now, hours

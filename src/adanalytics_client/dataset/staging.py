@@ -1,0 +1,182 @@
+"""Hours that wait for their day, until the events of the day add up to the summary.
+
+An hour that holds no events yet gets its file at once. If it already holds events, the new file
+waits until its day is complete. The events of a complete day, held and new, must then add up to
+the summary. Only then are held events replaced; a day that never adds up is rejected.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+
+from adanalytics_client._base.quantities import counted
+from adanalytics_client.dataset.contents import Contents
+from adanalytics_client.dataset.days import DayState, ServiceDays
+from adanalytics_client.dataset.fetch import Pulled
+from adanalytics_client.dataset.layout import Hour, hours_of
+from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, HourRecord
+from adanalytics_client.dataset.parts import FinishedHour
+from adanalytics_client.dataset.report import FailedQuery
+from adanalytics_client.dataset.spool import Spool
+from adanalytics_client.dataset.totals import Totals, events_in
+from adanalytics_client.errors import ProtocolError
+
+
+class Staging:
+    """Takes the results of queries, and commits their hours.
+
+    Args:
+        contents: the dataset; its lock is held.
+        service: what the service says about the days.
+        committed: receives each committed hour and its number of events.
+
+    Attributes:
+        wanted: the hours that were expected so far.
+        differing: complete days that do not add up to the summary, and how that shows.
+    """
+
+    def __init__(
+        self, contents: Contents, service: ServiceDays, committed: dict[Hour, int]
+    ) -> None:
+        self.wanted: set[Hour] = set()
+        self.differing: dict[date, str] = {}
+        self._contents = contents
+        self._service = service
+        self._committed = committed
+        # The number of expected hours of each day that have not arrived.
+        self._outstanding: Counter[date] = Counter()
+        # Hours that wait for the rest of their day, because they replace held events.
+        self._staged: dict[Hour, tuple[FinishedHour, datetime]] = {}
+        self._spools: list[Spool] = []
+
+    def expect(self, hours: Iterable[Hour]) -> None:
+        """Prepare for hours that are going to be pulled, maybe once more."""
+        hours = [*hours]
+        for hour in hours:
+            self._staged.pop(hour, None)
+        self._clear_spools()
+        self.wanted.update(hours)
+        self._outstanding.update(hour.day for hour in hours)
+
+    def add(self, pulled: Pulled) -> None:
+        """Commit hours that replace no events; the others wait for the rest of their day."""
+        self._spools.append(pulled.spool)
+        for finished in pulled.hours:
+            hour = finished.hour
+            self._outstanding[hour.day] -= 1
+            held = self._contents.manifest.record(hour)
+            if held is not None and held.rows:
+                self._staged[hour] = (finished, pulled.asked_at)
+            else:
+                self._contents.commit(finished, pulled.asked_at, UNCONFIRMED)
+                self._committed[hour] = finished.rows
+        for day in sorted({hour.day for hour in pulled.spool.query.wanted}):
+            if not self._outstanding[day]:
+                self.compare(day)
+        self._clear_spools()
+
+    def _clear_spools(self) -> None:
+        """Remove the kept pages of queries whose hours are committed or rejected."""
+        done = [each for each in self._spools if not self._staged.keys() & {*each.query.wanted}]
+        for spool in done:
+            self._spools.remove(spool)
+            spool.clear()
+
+    def compare(self, day: date) -> None:
+        """Compare a complete day with the summary; if it adds up, commit its staged hours."""
+        self.differing.pop(day, None)
+        state, held = self._service.state(day), self._contents.manifest.day(day)
+        staged = {hour: each for hour, each in self._staged.items() if hour.day == day}
+        record = self._complete_record(day)
+        if record.is_settled:
+            difference = _difference_of(record.totals, record.rows, state)
+            confirmed = list(hours_of(day))
+        else:
+            # The summary of a day that is not over is older than the responses to come: it may
+            # state fewer events than there are. Hours that have not started may have some, too.
+            shrunk = [
+                hour
+                for hour, (finished, _) in staged.items()
+                if finished.rows < held.hours[hour.hour].rows
+            ]
+            empty = self._contradicted_hours(day)
+            difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
+            if shrunk:
+                difference = f"{shrunk[0]} has fewer events than before"
+            confirmed = [h for h in hours_of(day) if _is_unconfirmed(record.hours.get(h.hour))]
+        if difference:
+            self.differing[day] = difference
+            return
+        for hour, (finished, asked_at) in staged.items():
+            self._contents.commit(finished, asked_at, state.fingerprint)
+            self._committed[hour] = finished.rows
+            del self._staged[hour]
+        self._contents.mark(confirmed, state.fingerprint)
+        self._contents.save([day])
+
+    def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
+        """Compare differing days with a new summary; list the hours to pull once more.
+
+        Args:
+            service: what it says now.
+            asked_twice: days that are not pulled another time.
+        """
+        self._service = service
+        for day in [*self.differing]:
+            self.compare(day)
+        again = sorted(self.differing.keys() - asked_twice)
+        return [hour for day in again for hour in self._hours_again(day)]
+
+    def _hours_again(self, day: date) -> list[Hour]:
+        """List the hours to pull again: all of a day that is over, otherwise the doubtful ones."""
+        if self._complete_record(day).is_settled:
+            return [*hours_of(day)]
+        staged = {hour for hour in self._staged if hour.day == day}
+        return sorted(staged.union(self._contradicted_hours(day)))
+
+    def _contradicted_hours(self, day: date) -> list[Hour]:
+        """List the hours without events, if the day has fewer events than the summary states."""
+        record, stated = self._complete_record(day), events_in(self._service.state(day).figures)
+        found = events_in(record.totals.counts) if record.totals else record.rows
+        empty = [hour for hour, of in record.hours.items() if not of.rows]
+        return [Hour(day, hour) for hour in empty] if found < stated else []
+
+    def _complete_record(self, day: date) -> DayRecord:
+        """Return the record that a day would have with its staged hours committed."""
+        staged = {hour: _record_of(*each) for hour, each in self._staged.items()}
+        return self._contents.manifest.day(day).updated(staged)
+
+    def reject(self) -> Iterator[FailedQuery]:
+        """Keep the events held before of differing days, and describe these days.
+
+        The next sync begins with them.
+        """
+        for day, difference in sorted(self.differing.items()):
+            rejected = sorted(hour for hour in self.wanted if hour.day == day)
+            for hour in rejected:
+                self._staged.pop(hour, None)
+                self._committed.pop(hour, None)
+            self._clear_spools()
+            self._contents.mark(hours_of(day), UNCONFIRMED)
+            message = f"The events of {day} do not agree with the service: {difference}."
+            yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)
+
+
+def _is_unconfirmed(record: HourRecord | None) -> bool:
+    return record is not None and record.fingerprint == UNCONFIRMED
+
+
+def _record_of(finished: FinishedHour, asked_at: datetime) -> HourRecord:
+    return HourRecord(
+        finished.rows, finished.size, finished.sha256, asked_at, UNCONFIRMED, finished.totals
+    )
+
+
+def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:
+    """Describe how the events of a day differ from its summary; empty when they agree."""
+    if totals is not None:
+        found = totals.differences(state.figures)
+        return f"{found[0]}, and {len(found) - 1} more" if len(found) > 1 else "".join(found)
+    # The events lack the fields that the summary counts, but their number is a lower bound.
+    stated = events_in(state.figures)
+    return f"{counted(rows, 'event')} instead of {stated:,}" if rows < stated else ""
