@@ -14,6 +14,7 @@ from adanalytics_server.exports.csv import CSV_HEADER, csv_rows
 from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
+from adanalytics_server.storage.durable import make_folder, rename
 from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
@@ -78,12 +79,11 @@ def write_export(
         OSError: the disk is full or not writable; no file is left behind.
         ExportStopped: ``stopping`` returned true; no file is left behind.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     part = target.with_name(target.name + ".part")
     try:
         finished = _write_with_retries(store, days, part, form, compression, stopping)
-        part.replace(target)
-        _sync_folder(target.parent)
+        rename(part, target)
     finally:
         part.unlink(missing_ok=True)
     return finished
@@ -149,12 +149,3 @@ def _until(stopping: Callable[[], bool], parts: Iterator[list[bytes]]) -> Iterat
         if stopping():
             raise ExportStopped
         yield pieces
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable: a power cut could lose the name otherwise."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

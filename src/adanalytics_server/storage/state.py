@@ -13,6 +13,7 @@ from pathlib import Path
 import aiosqlite
 
 from adanalytics_server.storage.damage import room_for
+from adanalytics_server.storage.durable import make_folder
 from adanalytics_server.storage.schema import STATE, prepare
 
 _SECRET_BYTES = 32
@@ -104,7 +105,7 @@ def _above_debug(record: logging.LogRecord) -> bool:
 
 
 def _prepare(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         # Others may be able to read a restored copy; only its owner can change that.
@@ -132,7 +133,7 @@ def folder_lock(data: Path) -> Iterator[None]:
     Raises:
         FolderInUse: another server, in this process or another, has locked it.
     """
-    data.mkdir(parents=True, exist_ok=True)
+    make_folder(data)
     with (data / "server.lock").open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR
 from adanalytics_server.storage.damage import is_no_room, naming
+from adanalytics_server.storage.durable import make_folder
 from adanalytics_server.storage.schema import LEDGER, MONTH, prepare
 
 # Idle read connections kept for all files of a partner together.
@@ -169,7 +170,7 @@ class PartnerStore:
         return log.exists() and log.stat().st_size > 0
 
     def _open_for_writing(self, name: str) -> sqlite3.Connection:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         connection = sqlite3.connect(self._path(name), isolation_level=None)
         try:
             # Applies to a new file only: a chunk of 80 KB on fewer pages reads a third faster.
