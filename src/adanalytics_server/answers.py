@@ -33,7 +33,7 @@ class Answers:
     Attributes:
         moved_rows: rows that later pages move by, as if this many events had been inserted at the
             front.
-        outcome: fate of a requested export, instead of a file.
+        outcome: forced result of a requested export.
         is_expired: sign download URLs with a time in the past.
     """
 

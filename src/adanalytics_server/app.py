@@ -22,7 +22,7 @@ from adanalytics_server.control import Controls, control_router
 from adanalytics_server.errors import ApiError, answer_api_error
 from adanalytics_server.exports import Exports, Signer
 from adanalytics_server.faults import FaultLayer
-from adanalytics_server.serving import HostCheck, Metrics, RequestLayer, monitoring_router
+from adanalytics_server.serving import HostCheck, RequestLayer, monitoring_router
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import folder_lock, open_state
 from adanalytics_server.storage.store import Stores
@@ -43,7 +43,6 @@ def create_app(
             ``settings.test_controls`` is on.
     """
     clock = clock or Clock()
-    metrics = Metrics()
     if controls is None and settings.test_controls:
         controls = Controls(clock)
 
@@ -90,7 +89,7 @@ def create_app(
     app.state.answers = settings.dialect
     app.include_router(router)
     app.include_router(partner_router)
-    app.include_router(monitoring_router(metrics))
+    app.include_router(monitoring_router)
     app.include_router(web.router)
     if controls is not None:
         app.state.controls = controls
@@ -102,5 +101,5 @@ def create_app(
             answers=settings.dialect,
         )
     app.add_middleware(HostCheck, any_host=settings.any_host)
-    app.add_middleware(RequestLayer, metrics=metrics, clock=clock)
+    app.add_middleware(RequestLayer, clock=clock)
     return app

@@ -2,7 +2,7 @@
 
 Token expiry, rate windows, export expiry and every timestamp read the application's ``Clock``; no
 other module of the server reads the time. Durations of requests are measured separately, so that a
-stopped clock does not stop the metrics.
+stopped clock does not make them zero.
 """
 
 import threading

@@ -174,7 +174,7 @@ class Controls:
         await self._restore_tables(captured.tables)
         await asyncio.to_thread(self._files.restore, captured.files)
         # Restart the exports that were waiting, now that the events are restored.
-        await self._context.exports.take_up()
+        await self._context.exports.requeue_unfinished()
 
     async def _restore_tables(self, captured: Tables) -> None:
         async with self._state.writing() as connection:

@@ -52,7 +52,7 @@ class Exports:
         """Run the worker during a block, starting with jobs that a restart interrupted."""
         await self._remove_expired()
         await self._remove_strays()
-        await self.take_up()
+        await self.requeue_unfinished()
         tasks = [
             asyncio.create_task(self._work(), name="exports"),
             asyncio.create_task(self._clean(), name="exports cleaning"),
@@ -66,8 +66,8 @@ class Exports:
                 task.cancel()
             await asyncio.gather(*tasks, *self._inline.values(), return_exceptions=True)
 
-    async def take_up(self) -> None:
-        """Queue all waiting jobs; the worker skips jobs that are finished by then."""
+    async def requeue_unfinished(self) -> None:
+        """Queue all waiting jobs; the worker skips those that are finished by then."""
         for export_id in await self.table.waiting():
             self._queue.put_nowait(export_id)
 
@@ -89,11 +89,11 @@ class Exports:
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
         request = ExportRequest(partner, days, form, compression, _fingerprint(spans))
         async with self._ordering:
-            job = await self._same(request) if outcome is None else None
+            job = await self._existing(request) if outcome is None else None
             if job is None:
                 job = await self.table.create(request)
                 if outcome is not None:
-                    await self._pretend(job, outcome)
+                    await self._force_outcome(job, outcome)
                 elif sum(span.n for span in spans) <= self._inline_max:
                     self._begin_inline(job)
                 else:
@@ -134,7 +134,7 @@ class Exports:
             except (OSError, sqlite3.Error) as error:
                 _log.error("cannot remove expired exports: %s", error)
 
-    async def _same(self, request: ExportRequest) -> ExportJob | None:
+    async def _existing(self, request: ExportRequest) -> ExportJob | None:
         job = await self.table.newest(request)
         if job is None or job.status == "expired":
             return None
@@ -142,7 +142,7 @@ class Exports:
         is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
         return job if is_there else None
 
-    async def _pretend(self, job: ExportJob, outcome: Outcome) -> None:
+    async def _force_outcome(self, job: ExportJob, outcome: Outcome) -> None:
         if outcome == "stuck":
             await self.table.set_status(job, "processing")
         else:

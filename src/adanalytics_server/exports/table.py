@@ -108,11 +108,6 @@ class ExportTable:
         )
         return [self._job(row) for row in rows]
 
-    async def count_by_status(self) -> dict[str, int]:
-        """Count the jobs of all partners by the status in their rows."""
-        rows = await self._state.rows("SELECT status, COUNT(*) AS n FROM exports GROUP BY status")
-        return {row["status"]: row["n"] for row in rows}
-
     async def create(self, request: ExportRequest) -> ExportJob:
         """Add a pending job."""
         export_id = str(uuid4())

@@ -75,7 +75,7 @@ class Exchange:
             pass
 
 
-async def play(fault: Fault, exchange: Exchange) -> None:
+async def apply_fault(fault: Fault, exchange: Exchange) -> None:
     """Serve one request with a fault."""
     send, answers = exchange.send, exchange.answers
     match fault.effect:

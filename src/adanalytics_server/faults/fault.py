@@ -231,7 +231,7 @@ class _Words:
         """Return the error that names the whole text."""
         return FaultError(f"fault {self._text!r}: {problem}")
 
-    def come(self, *patterns: str) -> bool:
+    def next_match(self, *patterns: str) -> bool:
         """Return whether the next words match these patterns, case-insensitively."""
         return len(self.left) >= len(patterns) and all(
             re.fullmatch(pattern, word, re.IGNORECASE)
@@ -240,7 +240,7 @@ class _Words:
 
     def skip(self, *patterns: str) -> bool:
         """Take the next words if they match."""
-        found = self.come(*patterns)
+        found = self.next_match(*patterns)
         if found:
             for _ in patterns:
                 self.left.popleft()
@@ -248,14 +248,14 @@ class _Words:
 
     def take(self, pattern: str, expected: str) -> str:
         """Take the next word, which must match."""
-        if not self.come(pattern):
+        if not self.next_match(pattern):
             found = f", not {self.left[0]!r}" if self.left else " at the end"
             raise self.wrong(f"expected {expected}{found}")
         return self.left.popleft()
 
 
 def _effect(words: _Words) -> dict[str, Any]:
-    if words.come("[2-5][0-9]{2}"):
+    if words.next_match("[2-5][0-9]{2}"):
         values: dict[str, Any] = {"effect": "status", "status": int(words.left.popleft())}
         if words.skip("retry-after"):
             values["retry_after"] = words.take(_NUMBER, "the seconds of Retry-After")
@@ -270,7 +270,11 @@ def _effect(words: _Words) -> dict[str, Any]:
         seconds = float(time.rstrip("ms")) / (1000 if time.endswith("ms") else 1)
         return {"effect": effect, "seconds": seconds}
     # A number before "times" counts the strikes, not the rows.
-    if effect == "page_drift" and words.come(_NUMBER) and not words.come(_NUMBER, "times"):
+    if (
+        effect == "page_drift"
+        and words.next_match(_NUMBER)
+        and not words.next_match(_NUMBER, "times")
+    ):
         return {"effect": effect, "rows": int(words.left.popleft())}
     return {"effect": effect}
 
@@ -289,7 +293,7 @@ def _clause(words: _Words) -> tuple[str, dict[str, Any]]:
         if words.skip("seed"):
             dice["seed"] = int(words.take("-?[0-9]{1,18}", "a whole number"))
         return "with", dice
-    if words.come(f"once|twice|always|{_NUMBER}"):
+    if words.next_match(f"once|twice|always|{_NUMBER}"):
         return "times", _times(words)
     raise words.wrong(
         f"unknown clause {words.left[0]!r}; known clauses: on, for key, after, once, twice,"
@@ -299,11 +303,11 @@ def _clause(words: _Words) -> tuple[str, dict[str, Any]]:
 
 def _target(words: _Words) -> dict[str, Any]:
     target = {}
-    if words.come("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"):
+    if words.next_match("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"):
         target["method"] = words.left.popleft().upper()
-    if words.come("/.*"):
+    if words.next_match("/.*"):
         target["path"] = words.left.popleft()
-    elif words.come("|".join(OPERATIONS)):
+    elif words.next_match("|".join(OPERATIONS)):
         target["operation"] = words.left.popleft().lower()
     elif not target:
         found = next(iter(words.left), "nothing")

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adanalytics_server.answers import Answers
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, Clock
-from adanalytics_server.faults.effects import Exchange, play
+from adanalytics_server.faults.effects import Exchange, apply_fault
 from adanalytics_server.faults.fault import Fault, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 
@@ -176,7 +176,7 @@ class FaultLayer:
         if fault and fault.effect in ("reset", "empty_reply"):
             record(None)
         try:
-            await (play(fault, exchange) if fault else exchange.run())
+            await (apply_fault(fault, exchange) if fault else exchange.run())
         except Exception:
             # The layer around this one answers 500.
             record(500)

@@ -1,4 +1,4 @@
-"""Everything between the network and the application: uvicorn, the log, metrics and health."""
+"""Everything between the network and the application: uvicorn, the log and health."""
 
 from adanalytics_server.serving.middleware import (
     HostCheck,
@@ -8,7 +8,7 @@ from adanalytics_server.serving.middleware import (
     is_own_host,
     log_failure,
 )
-from adanalytics_server.serving.monitoring import Metrics, monitoring_router
+from adanalytics_server.serving.monitoring import monitoring_router
 from adanalytics_server.serving.protocol import CONNECTION
 from adanalytics_server.serving.running import (
     LocalServerError,
@@ -24,7 +24,6 @@ __all__ = [
     "CONNECTION",
     "HostCheck",
     "LocalServerError",
-    "Metrics",
     "PortInUse",
     "RequestLayer",
     "Server",

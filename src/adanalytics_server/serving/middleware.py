@@ -18,7 +18,6 @@ from adanalytics_server.accounts import hide_credentials
 from adanalytics_server.answers import CREDENTIAL, HEADERS, request_id_of
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, error_response
-from adanalytics_server.serving.monitoring import Metrics
 from adanalytics_server.storage.damage import DamagedFile, is_no_room
 
 # An allow-list, because a credential sent by mistake can have any name, or be one.
@@ -52,13 +51,12 @@ class RequestLayer:
     """The outermost ASGI middleware.
 
     Adds ``X-Request-Id`` and the clock's ``Date`` to every response and turns a crash into a plain
-    500. When the response is complete, it counts the request and writes its log line.
+    500. When the response is complete, it writes the request's log line.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, *, clock: Clock) -> None:
         self._app = app
         self._clock = clock
-        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; other scopes pass through untouched."""
@@ -80,7 +78,6 @@ class RequestLayer:
                 sent_bytes += len(message.get("body", b""))
             await send(message)
 
-        self._metrics.begin()
         try:
             await self._app(scope, receive, watched_send)
         except Exception as error:
@@ -91,10 +88,6 @@ class RequestLayer:
             await answer(scope, receive, watched_send)
         finally:
             seconds = time.perf_counter() - begin
-            operation = getattr(scope.get("endpoint"), "__name__", "none")
-            self._metrics.end(
-                operation, scope["method"], status, seconds=seconds, sent_bytes=sent_bytes
-            )
             _write_line(scope, status, milliseconds=round(seconds * 1000, 1), sent_bytes=sent_bytes)
 
 

@@ -16,9 +16,7 @@ from adanalytics_server.serving.protocol import StrictProtocol
 START_SECONDS = 20.0
 STOP_SECONDS = 20.0
 # Container managers kill after 10 s (Docker) or 30 s (Kubernetes).
-GRACE_SECONDS = 8.0
-# Between two checks of the remaining requests.
-PAUSE_SECONDS = 0.005
+GRACE_SECONDS = 8
 
 _log = logging.getLogger("adanalytics_server.stopping")
 
@@ -84,6 +82,7 @@ class Server(uvicorn.Server):
             ws="none",
             server_header=False,
             date_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
         self._ready = ready
@@ -114,29 +113,18 @@ class Server(uvicorn.Server):
                 self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, let current requests finish, then close the application."""
+        """Stop as uvicorn does; an idle server stops at once."""
         _log.info("Stopping: requests in progress have %d s to finish", GRACE_SECONDS)
-        for server in self.servers:
-            server.close()
-        for listener in sockets or []:
-            listener.close()
-        left = self.server_state
-        end = asyncio.get_running_loop().time() + GRACE_SECONDS
-        while True:
-            # A request that was sent before the stop has been read by now, and gets its response.
-            await asyncio.sleep(PAUSE_SECONDS)
-            is_over = asyncio.get_running_loop().time() >= end
-            if self.force_exit or is_over or not (left.connections or left.tasks):
-                break
-            for connection in list(left.connections):
-                connection.shutdown()
-        if left.tasks and not self.force_exit:
-            _log.warning(
-                "Stopped after %d s; requests cancelled: %d", GRACE_SECONDS, len(left.tasks)
-            )
-        for task in left.tasks:
-            task.cancel()
-        # Even when forced: a cancelled application leaves a traceback in the log.
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            if self.force_exit:
+                # uvicorn leaves the application, which then puts a traceback into the log.
+                for task in self.server_state.tasks:
+                    task.cancel()
+                await self.lifespan.shutdown()
+            return
+        for each in (*self.servers, *(sockets or [])):
+            each.close()
         await self.lifespan.shutdown()
 
 
