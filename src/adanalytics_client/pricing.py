@@ -64,11 +64,6 @@ class Estimate:
         end: the last day, included.
         counts: events by day; None when they are not known.
         known_days: days that have data, when only these are known.
-
-    Examples:
-        >>> day = date(2026, 1, 15)
-        >>> Estimate(day, day, {day: 5_000}).events
-        5000
     """
 
     start: date

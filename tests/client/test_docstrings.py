@@ -1,4 +1,6 @@
-"""Every public class, function and method has an example, and every example runs.
+"""Everything that users call has an example, and every example runs.
+
+Plain values and errors, which users only read, need none.
 
 They run as they are written, one docstring after the other, against a reference server with two
 days of 300 events: `https://stats.example` leads there, and the key `...` is a good one.
@@ -16,8 +18,10 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
+from dataclasses import is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +90,9 @@ def doc_of(name: str) -> str:
 
 def must_show(name: str) -> bool:
     """Whether a user calls or makes it; the class's example shows its properties."""
+    thing = DOCUMENTED[name]
+    if inspect.isclass(thing) and (is_dataclass(thing) or issubclass(thing, (Exception, Enum))):
+        return False
     owner, _, member = name.rpartition(".")
     kind = THINGS.get(owner)
     if not inspect.isclass(kind):

@@ -15,16 +15,7 @@ _TWO_MINUTES = 120
 
 @dataclass(frozen=True, slots=True)
 class RequestDue:
-    """A request, first or repeated, is about to be sent.
-
-    Examples:
-        >>> class AtMostTen(Observer):
-        ...     sent = 0
-        ...     def due(self, info: RequestDue) -> None:
-        ...         self.sent += 1
-        ...         if self.sent > 10:
-        ...             raise RuntimeError(f"no more: {info.method} {info.url}")
-    """
+    """A request, first or repeated, is about to be sent."""
 
     method: str
     url: str
@@ -42,12 +33,6 @@ class RequestSent:
         request_id: the `X-Request-Id` of the response.
         resends: how many requests of the same call preceded it, both retries and redirects.
         failure: why no complete response arrived, in one word such as `timeout`; else None.
-
-    Examples:
-        >>> class Slow(Observer):
-        ...     def request(self, info: RequestSent) -> None:
-        ...         if info.seconds > 5 or info.failure:
-        ...             print(info.request_id, info.status or info.failure, info.seconds)
     """
 
     method: str
@@ -61,13 +46,7 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class RetryPlanned:
-    """A request will be sent again after `seconds`; `attempt` counts from 1.
-
-    Examples:
-        >>> class Repeats(Observer):
-        ...     def retry(self, info: RetryPlanned) -> None:
-        ...         print(f"try {info.attempt} failed, again in {info.seconds:.0f} s")
-    """
+    """A request will be sent again after `seconds`; `attempt` counts from 1."""
 
     url: str
     attempt: int
@@ -77,16 +56,7 @@ class RetryPlanned:
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:
-    """The client waits `seconds` until `resumes_at` (UTC); `reason` is a text for people.
-
-    Examples:
-        >>> class Waits(Observer):
-        ...     def wait(self, info: WaitStarted) -> None:
-        ...         print(info)
-        >>> noon = datetime(2026, 1, 15, 12, tzinfo=UTC)
-        >>> Waits().wait(WaitStarted("quota used up", 90.0, noon))
-        Quota used up; resuming at 12:00:00 UTC (in 90 s)
-    """
+    """The client waits `seconds` until `resumes_at` (UTC); `reason` is a text for people."""
 
     reason: str
     seconds: float
@@ -110,15 +80,6 @@ class PageReceived:
         events: events on this page.
         pages: pages of the slice, this one being the last when they are equal; None while their
             number is unknown.
-
-    Examples:
-        >>> class Count(Observer):
-        ...     def page(self, info: PageReceived) -> None:
-        ...         print(info.slice, info.events, f"page {info.number} of {info.pages}")
-        >>> with Client.from_env(observer=Count()) as client:
-        ...     rows = list(client.events("2026-01-15", split="daily", per_page=200).rows())
-        2026-01-15 200 page 1 of 2
-        2026-01-15 100 page 2 of 2
     """
 
     slice: str
@@ -139,10 +100,6 @@ class PageDrift:
         total: the service's count of events in the slice, if it states one.
         last: whether this is the last page; then `distinct` should be `total`.
         contradicted: whether this last page also says that others follow.
-
-    Examples:
-        >>> print(PageDrift("2026-01-15", 3, repeated=2, distinct=298, total=None, last=False))
-        Page 3 of 2026-01-15 repeats 2 events, which were left out; the data changed meanwhile. ...
     """
 
     slice: str
@@ -178,10 +135,6 @@ class PartialAnswer:
         url: the address asked.
         reason: the service's words.
         request_id: the `X-Request-Id` of the response.
-
-    Examples:
-        >>> print(PartialAnswer("https://stats.example/dates", "shard 3 timed out", "r-1"))
-        The answer contains both data and an error, so some data may be missing: shard 3 ...
     """
 
     url: str
@@ -199,16 +152,7 @@ class PartialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BytesReceived:
-    """Bytes of a file arrived: `received` so far, of `expected` if that is known.
-
-    Examples:
-        >>> class Progress(Observer):
-        ...     def bytes(self, info: BytesReceived) -> None:
-        ...         if info.expected:
-        ...             print(f"{info.received / info.expected:.0%}")
-        >>> Progress().bytes(BytesReceived(received=41_206, expected=82_412))
-        50%
-    """
+    """Bytes of a file arrived: `received` so far, of `expected` if that is known."""
 
     received: int
     expected: int | None
@@ -221,35 +165,38 @@ class Observer:
     `Client`, thread-safe. An error that one raises ends the operation.
 
     Examples:
-        >>> class Count(Observer):
-        ...     requests = 0
-        ...     def request(self, info: RequestSent) -> None:
-        ...         self.requests += 1
+        >>> class AtMostTen(Observer):
+        ...     sent = 0
+        ...     def due(self, info: RequestDue) -> None:
+        ...         self.sent += 1
+        ...         if self.sent > 10:
+        ...             raise RuntimeError(f"no more: {info.method} {info.url}")
+        >>> client = Client.from_env(observer=AtMostTen())
     """
 
     def due(self, info: RequestDue) -> None:
-        """Before each request, including a repeated one; raise an error to send no more."""
+        """Hear of a request about to be sent or repeated; raise an error to send no more."""
 
     def request(self, info: RequestSent) -> None:
-        """After each response or failure."""
+        """Hear of a response or a failure."""
 
     def retry(self, info: RetryPlanned) -> None:
-        """Before the wait that precedes a retry."""
+        """Hear of a retry, before the pause that precedes it."""
 
     def wait(self, info: WaitStarted) -> None:
-        """Before a wait for quota or for an export."""
+        """Hear of a wait for quota or for an export that begins."""
 
     def page(self, info: PageReceived) -> None:
-        """After each page of events."""
+        """Hear of a page of events."""
 
     def drift(self, info: PageDrift) -> None:
-        """After a page that shows drift or contradicts itself; also logged."""
+        """Hear of a page that shows drift or contradicts itself; also logged."""
 
     def partial(self, info: PartialAnswer) -> None:
-        """After a response with both data and an error; also logged as a warning."""
+        """Hear of a response with both data and an error; also logged as a warning."""
 
     def bytes(self, info: BytesReceived) -> None:
-        """After each piece of a file."""
+        """Hear of a piece of a file that arrived."""
 
 
 def notify(hear: Callable[[Info], None], info: Info) -> None:

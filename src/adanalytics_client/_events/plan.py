@@ -19,12 +19,7 @@ MOST_SLICES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One query of a plan: days from `start` to `end`, both included, and one hour or all.
-
-    Examples:
-        >>> str(Slice(date(2026, 1, 15), date(2026, 1, 15), 3))
-        '2026-01-15 hour 3'
-    """
+    """One query of a plan: days from `start` to `end`, both included, and one hour or all."""
 
     start: date
     end: date

@@ -137,10 +137,6 @@ class ExportOrder:
         end: the last day, included.
         format: `csv`, or another that the service knows.
         compression: such as `gzip`, or None when nothing was specified.
-
-    Examples:
-        >>> job.order.format, job.order.compression, str(job.order.start)
-        ('csv', None, '2026-01-15')
     """
 
     start: date

@@ -64,10 +64,6 @@ class QuotaState:
         remaining: requests that this client may send now, without its `reserve`; None when the
             client does not count.
         resumes_at: when the next request may be sent, in UTC; None means now.
-
-    Examples:
-        >>> client.quota.remaining
-        1000
     """
 
     limit: int | None

@@ -35,10 +35,6 @@ class Holdings:
         format: the format of the files.
         hours: the number of pulled hours of each day; 0 for a day without events.
         damaged: days whose records cannot be read, and why.
-
-    Examples:
-        >>> Holdings("acme", "https://stats.example", "parquet", {date(2026, 1, 15): 24}).hours
-        {datetime.date(2026, 1, 15): 24}
     """
 
     partner: str

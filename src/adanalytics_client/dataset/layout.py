@@ -32,12 +32,7 @@ EXPORTS = f"{OURS}/exports"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Hour:
-    """One hour of a UTC day: the unit in which a dataset is written and checked.
-
-    Examples:
-        >>> str(Hour(date(2026, 3, 1), 13))
-        '2026-03-01T13'
-    """
+    """One hour of a UTC day: the unit in which a dataset is written and checked."""
 
     day: date
     hour: int

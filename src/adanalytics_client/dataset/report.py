@@ -20,11 +20,6 @@ class FailedQuery:
         hours: the hours that it leaves unpulled.
         kind: the class of the error.
         message: the text of the error.
-
-    Examples:
-        >>> hour = Hour(date(2026, 1, 15), 13)
-        >>> FailedQuery(str(hour), (hour,), "ServerError", "The service failed (500).").query
-        '2026-01-15T13'
     """
 
     query: str
@@ -53,11 +48,6 @@ class SyncPlan:
         requests: the fewest requests, besides the two that planning costs.
         exports: the bulk exports among the queries.
         damaged: descriptions of files that are damaged, whose hours it would pull again.
-
-    Examples:
-        >>> plan = SyncPlan({Hour(date(2026, 1, 15), 13): "missing"}, 250, 1, 0, [])
-        >>> len(plan.hours), plan.requests
-        (1, 1)
     """
 
     hours: Mapping[Hour, str]
@@ -78,12 +68,6 @@ class SyncReport:
         damaged: descriptions of files that were damaged, whose hours were pulled again.
         failed: queries that failed; the same sync tries them again.
         file: the name of the report about them, below the dataset; empty when nothing failed.
-
-    Examples:
-        >>> report = SyncReport(datetime(2026, 1, 17, tzinfo=UTC), wanted=2)
-        >>> report.hours[Hour(date(2026, 1, 15), 13)] = 250
-        >>> report.events, report.left
-        (250, 1)
     """
 
     began: datetime
@@ -118,10 +102,6 @@ class Problem:
             was pulled is wrong.
         changed: the name, below the dataset, of a part whose bytes changed. Without that file, a
             sync of the day pulls only its hour; empty for any other problem.
-
-    Examples:
-        >>> print(Problem(date(2026, 1, 15), "3 of 24 hours are missing", missing=True))
-        2026-01-15  3 of 24 hours are missing
     """
 
     day: date | None
@@ -146,10 +126,6 @@ class VerifyReport:
         hours: hours that were checked.
         events: events in them.
         problems: everything that is wrong; empty for a complete, correct dataset.
-
-    Examples:
-        >>> VerifyReport(hours=24, events=300, problems=()).is_whole
-        True
     """
 
     hours: int
