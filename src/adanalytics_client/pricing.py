@@ -19,7 +19,7 @@ from adanalytics_client._events import (
     lay_out,
     requests_of,
 )
-from adanalytics_client._exports import questions_within
+from adanalytics_client._exports import polls_within
 from adanalytics_client._quota import QuotaState
 
 if TYPE_CHECKING:
@@ -221,6 +221,6 @@ def _price_of_export(estimate: Estimate, quota: QuotaState, pace: Pace) -> Price
     if estimate.events is None:
         return Price("export", 1, None, None, quota.wait_for(1))
     size, written = estimate.events * pace.row_bytes, estimate.events / pace.export_rows
-    requests = questions_within(written)
+    requests = polls_within(written)
     waits = quota.wait_for(requests)
     return Price("export", requests, size, written + size / pace.transfer + waits, waits)

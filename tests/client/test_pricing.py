@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adanalytics_client import Client, QuotaState, Summary
-from adanalytics_client._exports import questions_within
+from adanalytics_client._exports import polls_within
 from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
 from adanalytics_server.local import LocalServer
 
@@ -107,4 +107,4 @@ def test_the_price_is_what_a_pull_costs(reference: LocalServer) -> None:
 
 
 def test_questions_are_as_many_as_waiting_asks() -> None:
-    assert [questions_within(seconds) for seconds in (0, 1, 2, 30, 3600)] == [1, 1, 2, 7, 127]
+    assert [polls_within(seconds) for seconds in (0, 1, 2, 30, 3600)] == [1, 1, 2, 7, 69]

@@ -64,7 +64,7 @@ def test_a_saved_job_keeps_the_pause_that_the_service_asked_for(
     )
     job = world.call("start_export", "2026-01-01")
     later = again(world, pickle.loads(pickle.dumps(job)) if way == "pickle" else job)
-    assert later.last_status.told_at == job.last_status.told_at
+    assert later.last_status.answered_at == job.last_status.answered_at
     clock.now += 50
     assert world.on(later, "wait", timeout=600).done
     assert clock.sleeps == [70.0]
@@ -75,10 +75,10 @@ def test_a_text_of_an_earlier_version_knows_no_pause(world: World, stand_in: Sta
     stand_in.says(Say(queued, 202, headers={"Retry-After": "120"}))
     job = world.call("start_export", "2026-01-01")
     said = json.loads(job.to_json())
-    for name in ("retry_after", "told_at"):
+    for name in ("retry_after", "answered_at"):
         del said["status"][name]
     status = again(world, job, json.dumps(said)).last_status
-    assert (status.retry_after, status.told_at, status.word) == (None, None, "queued")
+    assert (status.retry_after, status.answered_at, status.word) == (None, None, "queued")
 
 
 @pytest.mark.parametrize(

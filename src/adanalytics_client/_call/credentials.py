@@ -77,15 +77,15 @@ class LogIn:
 
     Attributes:
         operation: exchanges an account for a token.
-        hurry: the deadline for waiting for another request's login; None for no limit.
+        latest: the deadline for waiting for another request's login; None for no limit.
     """
 
     operation: Callable[[Login], Operation[Secret]]
-    hurry: Deadline | None
+    latest: Deadline | None
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class IssuedSecret:
     """A secret and the round in which it was issued, to recognise a 401 for an old one."""
 
     secret: Secret
@@ -123,7 +123,7 @@ class Credentials:
             return "Log in again: a token is valid for 7 days."
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
-    def current(self, log_in: LogIn) -> Operation[Pass]:
+    def current(self, log_in: LogIn) -> Operation[IssuedSecret]:
         """The credential to send, after a login if there is none yet.
 
         Raises:
@@ -136,9 +136,9 @@ class Credentials:
             )
         while self._secret is None:
             yield from self._renew(self._round, log_in)
-        return Pass(self._secret, self._round)
+        return IssuedSecret(self._secret, self._round)
 
-    def renew(self, refused: Pass, log_in: LogIn) -> Operation[None]:
+    def renew(self, refused: IssuedSecret, log_in: LogIn) -> Operation[None]:
         """Replace a refused credential, unless another request already has."""
         yield from self._renew(refused.round, log_in)
 
@@ -194,12 +194,12 @@ class Credentials:
         return text[:_LARGEST_BODY] if len(body) <= 2 * _LARGEST_BODY else text[:-_LARGEST_BODY]
 
     def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
-        hurry = log_in.hurry
-        moment = None if hurry is None else hurry.moment
+        latest = log_in.latest
+        moment = None if latest is None else latest.moment
         outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)
-        if hurry is not None and isinstance(outcome, Failure):
+        if latest is not None and isinstance(outcome, Failure):
             raise RequestTimeout(
-                f"A login that another call started did not finish within {hurry.name}.",
+                f"A login that another call started did not finish within {latest.name}.",
                 remedy="Try later, or allow more time.",
             )
 
@@ -224,5 +224,5 @@ class Credentials:
 
 def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
     """Whether a login with more time might succeed, so that others do not share its failure."""
-    hurried = log_in.hurry is not None and isinstance(error, (ServerError, TransportError))
+    hurried = log_in.latest is not None and isinstance(error, (ServerError, TransportError))
     return hurried or isinstance(error, RequestTimeout)

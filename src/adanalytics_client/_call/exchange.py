@@ -2,21 +2,25 @@
 
 import logging
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urldefrag
 
+from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import (
     Atomic,
     Failure,
+    FailureKind,
     Operation,
     Reply,
     Request,
     ResponseHead,
     Send,
     Sink,
+    Sleep,
 )
-from adanalytics_client._base.observer import RequestDue, RequestSent, notify
+from adanalytics_client._base.observer import RequestDue, RequestSent, WaitStarted, notify
 from adanalytics_client._base.urls import (
     Address,
     BaseUrl,
@@ -27,53 +31,55 @@ from adanalytics_client._base.urls import (
     without_user,
 )
 from adanalytics_client._call.session import Session
-from adanalytics_client._call.waiting import pace
-from adanalytics_client.errors import ProtocolError, RequestTimeout
+from adanalytics_client._quota import Hold, Sent
+from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")
 _MOST_REDIRECTS = 5
+_SHORTEST_PAUSE = 0.001
+# Seconds; a longer wait is logged, so that a user does not wonder.
+SILENT_WAIT = 5.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request and the rules for sending it.
+class Exchange:
+    """The outcome of a request.
 
     Attributes:
-        request: the request, without a credential.
-        authorized: whether the client's credential goes with it (to the base origin only).
-        carry: whether the credential follows a redirect within the base origin.
-        repeatable: whether it may be sent again even if it may have arrived.
-        sink: receives the body of a file, so that it is not held in memory.
-        accepted: statuses besides 2xx that are not errors.
+        outcome: the response, or why there is none.
+        url: the address that responded, after redirects.
+        waited: the seconds waited for quota.
+        signed: whether the address has refused the credential, so it is a signed one.
     """
-
-    request: Request
-    authorized: bool = True
-    carry: bool = True
-    repeatable: bool = True
-    sink: Sink | None = None
-    accepted: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Exchanged:
-    """The outcome of a request, the address that responded, and the seconds waited for quota."""
 
     outcome: Reply | Failure
     url: str
     waited: float
+    signed: bool = False
+
+    @property
+    def status(self) -> int | None:
+        """The status of the response, or None when there is none."""
+        return self.outcome.status if isinstance(self.outcome, Reply) else None
 
 
 def exchange(
-    session: Session, ask: Ask, *, deadline: Deadline | None, resends: int = 0
-) -> Operation[Exchanged]:
+    session: Session,
+    request: Request,
+    *,
+    sink: Sink | None = None,
+    carry: bool = True,
+    deadline: Deadline | None,
+    resends: int = 0,
+) -> Operation[Exchange]:
     """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
     Args:
         session: the client's session.
-        ask: the request, with the credential if it needs one; its sink receives the body of the
-            response that is not a redirect.
+        request: the request, with the credential if it needs one.
+        sink: receives the body of the response that is not a redirect.
+        carry: whether the credential follows a redirect within the base origin.
         deadline: once it is over, nothing is sent; waits for quota postpone it.
         resends: how many requests of the same call preceded it.
 
@@ -83,24 +89,28 @@ def exchange(
         ProtocolError: for a redirect without a target, or a loop.
     """
     waited = 0.0
-    request = replace(ask.request, timeout=session.config.timeout)
+    request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         if deadline is not None and deadline.over:
             raise _too_late(request.url, deadline, sent=number > resends)
         shown = session.shown(request.url)
         notify(session.observer.due, RequestDue(request.method, shown))
-        sent, held = yield from pace(session, request.url)
+        permit, held = yield from _pace(session, request.url)
         waited += held
         if deadline is not None:
             deadline.put_off(held)
         started = session.clock.monotonic()
         until = None if deadline is None else deadline.granted
-        outcome: Reply | Failure = yield Send(request, until, ask.sink)
+        outcome: Reply | Failure
+        try:
+            outcome = yield Send(request, until, sink)
+        except DamagedBody as error:
+            outcome = Failure(FailureKind.UNREADABLE, arrived=True, detail=str(error))
         head = outcome.head if isinstance(outcome, Reply) else None
         if head is not None and session.config.base.owns(request.url):
             session.clock_check.compare(head.sent_at)
-        if sent is not None:
-            yield Atomic(partial(session.quota.settle, sent, head))
+        if permit is not None:
+            yield Atomic(partial(session.quota.settle, permit, head))
         seconds = session.clock.monotonic() - started
         report = RequestSent(
             method=request.method,
@@ -115,13 +125,63 @@ def exchange(
         _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
         notify(session.observer.request, report)
         if head is None or not _is_redirect(head):
-            return Exchanged(outcome, request.url, waited)
-        request = _redirected(session.config.base, request, head, carry=ask.carry)
+            return Exchange(outcome, request.url, waited)
+        request = _redirected(session.config.base, request, head, carry=carry)
     raise ProtocolError(
         "The service redirects in a loop.",
         remedy="Check base_url, or try later.",
         url=redact_url(request.url),
     )
+
+
+def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
+    """Wait until a request may be sent; return the permit and the seconds waited.
+
+    A request outside the Partner API needs no permit.
+
+    Raises:
+        QuotaExceeded: when the wait would be longer than allowed.
+    """
+    waited = 0.0
+    if not session.config.base.counts(url):
+        return None, waited
+    least = _SHORTEST_PAUSE
+    while True:
+        permit: Sent | Hold = yield Atomic(session.quota.take)
+        if isinstance(permit, Sent):
+            return permit, waited
+        seconds = max(permit.seconds, least)
+        if session.config.on_limit == "raise" or waited + seconds > session.config.max_wait:
+            raise QuotaExceeded(
+                f"{_described(permit)}.",
+                remedy="Try again then, or allow longer waits with max_wait=.",
+                resumes_at=permit.resumes_at,
+            )
+        announce(session, permit)
+        yield Sleep(seconds)
+        waited += seconds
+        # A caller's clock may count in milliseconds or seconds, and not move for less.
+        least = min(2 * least, 1.0)
+
+
+def _described(hold: Hold) -> WaitStarted:
+    reason = "the service asked to slow down" if hold.asked else "quota used up"
+    return WaitStarted(reason, hold.seconds, hold.resumes_at)
+
+
+def announce(session: Session, wait: Hold | WaitStarted, *, is_new: bool = True) -> None:
+    """Report a wait to the observer and, once for each time of resuming, to the log."""
+    if isinstance(wait, Hold):
+        is_new, wait = wait.news, _described(wait)
+    notify(session.observer.wait, wait)
+    if is_new and wait.seconds > SILENT_WAIT:
+        # Programs that show waits in another way can filter out records with this field.
+        _LOG.warning("%s", wait, extra={"resumes_at": wait.resumes_at})
+
+
+def moment_in(session: Session, seconds: float) -> datetime:
+    """The moment in so many seconds, in UTC."""
+    return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 
 def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:

@@ -26,6 +26,7 @@ from adanalytics_client.errors import (
 # Refused before any work was done, so sending again is safe for a POST too (RFC 9110 section
 # 15.5.9, RFC 8470 section 5.2, RFC 6585 section 4).
 _UNPROCESSED = frozenset({408, 425, 429})
+_DOWN = frozenset({502, 503, 504})
 _LONGEST_REASON = 500
 _AWAY = (
     "This address is not on the origin of base_url, so the credential was not sent; "
@@ -48,14 +49,20 @@ class Problem:
         again: whether the same request may be sent again.
         asked: seconds the service asked to wait, if it did.
         limited: True for a response that says "slow down".
-        waiting: True for a response that says "not ready yet".
+        absent: True for a response that says "not there yet".
+        outage: True when the service is down, as during a deployment.
+        progress: bytes of the file that have arrived.
+        at_once: True when the next attempt differs, so that no pause is needed.
     """
 
     error: AdAnalyticsError
     again: bool
     asked: float | None = None
     limited: bool = False
-    waiting: bool = False
+    absent: bool = False
+    outage: bool = False
+    progress: int = 0
+    at_once: bool = False
 
 
 def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
@@ -128,7 +135,7 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
                 f"The connection to {host} broke before an answer came{because}.",
                 remedy="Try later.",
             )
-    return Problem(error, again)
+    return Problem(error, again, outage=failure.kind is FailureKind.UNREACHABLE)
 
 
 def status_problem(
@@ -140,14 +147,16 @@ def status_problem(
     empty = {f"status {status}", "not found"}
     more = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
     if status == 429 or (status == 403 and reply.head.get("retry-after") is not None):
+        resumes_at = datetime.fromtimestamp(now + asked, tz=UTC) if asked else None
+        until = f", until {resumes_at:%Y-%m-%d %H:%M:%S} UTC" if resumes_at else ""
         limited = RateLimited(
-            f"The service limits the rate of requests ({status}{more}).",
+            f"The service limits the rate of requests ({status}{more}){until}.",
             remedy=f"Try again in {asked:.0f} s." if asked else "Try again later.",
             status=status,
             reason=reason,
             errors=errors,
             retry_after=asked,
-            resumes_at=datetime.fromtimestamp(now + asked, tz=UTC) if asked else None,
+            resumes_at=resumes_at,
         )
         return Problem(limited, again=True, asked=asked, limited=True)
     transient = status in _UNPROCESSED or status >= 500
@@ -156,7 +165,7 @@ def status_problem(
     error = kind(
         f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
     )
-    return Problem(error, again, asked)
+    return Problem(error, again, asked, outage=status in _DOWN)
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:

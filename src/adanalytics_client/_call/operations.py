@@ -8,9 +8,8 @@ from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import with_query
-from adanalytics_client._call.call import NO_CONTENT, Answer, call, issued_token, read_json
+from adanalytics_client._call.attempts import NO_CONTENT, Answer, call, issued_token, read_json
 from adanalytics_client._call.config import Login
-from adanalytics_client._call.exchange import Ask
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, ProtocolError
@@ -49,7 +48,7 @@ def dates(session: Session) -> Operation[list[date]]:
     Raises:
         ProtocolError: when the response is not `{"dates": ["YYYY-MM-DD", ...]}`.
     """
-    answer = yield from call(session, Ask(get_json(session.address("dates"))), read_json)
+    answer = yield from call(session, get_json(session.address("dates")), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
     report_partial(session, answer, error)
     return days
@@ -74,7 +73,7 @@ def summary(
             )
         parameters["group_by"] = group_by
     url = with_query(session.address("summary"), parameters)
-    answer = yield from call(session, Ask(get_json(url)), read_json)
+    answer = yield from call(session, get_json(url), read_json)
     made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
     report_partial(session, answer, error)
     return made

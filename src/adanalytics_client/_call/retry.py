@@ -7,7 +7,7 @@ from adanalytics_client._base.validation import check_seconds, is_whole
 from adanalytics_client.errors import ConfigurationError
 
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 60.0
 """Seconds between two checks whether something is ready."""
 
 
@@ -27,6 +27,8 @@ class RetryPolicy:
         budget: seconds for one request with its login, redirects and retries; waits for quota do
             not count. A step that would exceed it is cut short, so that a long `timeout` does not
             multiply, and once it is over nothing is sent.
+        patience: seconds for which a pull that has pages already waits for a service that is down
+            (no connection, 502, 503 or 504), whatever `attempts` says: a deployment takes as long.
 
     Raises:
         ConfigurationError: for numbers that make no sense.
@@ -41,6 +43,7 @@ class RetryPolicy:
     first_wait: float = 0.5
     longest_wait: float = 30.0
     budget: float = 300.0
+    patience: float = 120.0
 
     def __post_init__(self) -> None:
         if not is_whole(self.attempts, 1):
@@ -51,6 +54,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
         check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)
         check_seconds("RetryPolicy: budget", self.budget, zero=False)
+        check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
         """The longest wait before retry number `repeat`, counted from 0, in seconds.
@@ -86,6 +90,6 @@ def check_policy(retry: object) -> None:
         )
 
 
-def pause_before(question: int) -> float:
-    """Seconds before check number `question`, from 0, whether something is ready."""
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(question, 60))
+def pause_before(poll: int) -> float:
+    """Seconds before poll number `poll`, from 0: at most about 60 polls an hour."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(poll, 60))

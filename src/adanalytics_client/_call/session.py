@@ -18,7 +18,7 @@ from adanalytics_client._quota import Moment, Quota, QuotaState, Store
 class Session:
     """The settings, the shared state, and the sources of time and randomness.
 
-    `jitter` returns numbers from 0 to 1, evenly; `hurry` is an upper bound for every deadline.
+    `jitter` returns numbers from 0 to 1, evenly; `latest` is an upper bound for every deadline.
     """
 
     config: Config
@@ -28,7 +28,7 @@ class Session:
     clock: Clock
     clock_check: ClockCheck
     jitter: Callable[[], float]
-    hurry: Deadline | None = None
+    latest: Deadline | None = None
 
     @classmethod
     def open(
@@ -63,8 +63,8 @@ class Session:
         """The deadline of a request that begins now."""
         budget = self.config.retry.budget
         moment = self.clock.monotonic() + budget
-        if self.hurry is not None and self.hurry.moment < moment:
-            return replace(self.hurry)
+        if self.latest is not None and self.latest.moment < moment:
+            return replace(self.latest)
         return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
 
     def limit_of(self, deadline: Deadline | None) -> str | None:

@@ -10,8 +10,7 @@ import msgspec
 from adanalytics_client._base.effects import Offload, Operation, Reply
 from adanalytics_client._base.observer import PageReceived, notify
 from adanalytics_client._base.urls import with_query
-from adanalytics_client._call.call import NO_CONTENT, Answer, call
-from adanalytics_client._call.exchange import Ask
+from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call
 from adanalytics_client._call.operations import exchange_of, get_json, report_partial
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
@@ -55,10 +54,12 @@ class PageReader:
     Attributes:
         per_page: events requested.
         rows_key: the name or path of the list, if the caller knows it.
+        begun: whether a page of the pull has arrived.
     """
 
     per_page: int
     rows_key: str | None = None
+    begun: bool = False
 
     def fetch(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
         """Fetch a page and report it to the observer; see `read`."""
@@ -102,10 +103,12 @@ class PageReader:
         """Fetch and read a page; fetch it once more if the response has no body."""
         url = with_query(session.address("events"), cursor.parameters(self.per_page))
         request = get_json(url)
-        ask = Ask(replace(request, headers=(*request.headers, *headers)))
-        answer = yield from call(session, ask, partial(self._parse, cursor))
+        request = replace(request, headers=(*request.headers, *headers))
+        rules = Rules(patient=self.begun)
+        answer = yield from call(session, request, partial(self._parse, cursor), rules)
         if _is_empty(answer.reply):
-            answer = yield from call(session, ask, partial(self._parse, cursor))
+            answer = yield from call(session, request, partial(self._parse, cursor), rules)
+        self.begun = True
         return answer, answer.checked(session.credentials, partial(self._read, answer, cursor))
 
     def _parse(self, cursor: Cursor, reply: Reply) -> Json:

@@ -3,11 +3,9 @@
 import os
 import resource
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
 
-from adanalytics_client._base.compression import DamagedBody
 from adanalytics_client._base.deadline import Deadline
 from adanalytics_client._base.effects import (
     Atomic,
@@ -19,20 +17,17 @@ from adanalytics_client._base.effects import (
     Request,
 )
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call import retry_after
-from adanalytics_client._call.call import Prepared, complete, renewed_after, with_credential
-from adanalytics_client._call.exchange import Ask, Exchanged, exchange
+from adanalytics_client._call.attempts import Access, Rules, attempts
+from adanalytics_client._call.exchange import Exchange
 from adanalytics_client._call.failures import (
     Problem,
     failure_problem,
     stated_reason,
     status_problem,
 )
-from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
-from adanalytics_client._call.waiting import Tries, before_repeat
 from adanalytics_client._exports.names import name_of, paths_in
 from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.poll import (
@@ -40,7 +35,6 @@ from adanalytics_client._exports.poll import (
     described,
     is_signed,
     order_export,
-    pause,
     status_from,
     wait_for,
 )
@@ -53,7 +47,6 @@ from adanalytics_client.errors import (
     DownloadError,
     ExportError,
     ExportExpired,
-    ProtocolError,
     RateLimited,
     StatusError,
     TransportError,
@@ -167,46 +160,42 @@ class Delivery:
         self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
     ) -> Operation[None]:
         """Request one file until it is complete; an expired address is renewed."""
-        session = self._session
-        pace = _Pace(session, ready_by, session.deadline())
-        access = _Access(session.config.base)
-        login_renewed, renewed_at = False, -1
-        for sent in count(1):
+
+        def request() -> Request:
             url = self.status.files[number].url
-            used = Prepared(Request("GET", url, (_AS_STORED, *transfer.ranges())))
-            if access.authorized:
-                used = yield from with_credential(session, used.request, pace.deadline)
-            done = yield from pace.timed(_attempt(session, used, transfer, sent - 1), transfer)
-            if access.changed_by(url, done):
-                continue
-            if not login_renewed:
-                login_renewed = yield from renewed_after(session, used, done, pace.deadline)
-                if login_renewed:
-                    continue
-            problem = yield from self._judge(done, transfer, access, timeout)
+            return Request("GET", url, (_AS_STORED, *transfer.ranges()))
+
+        renewed_at = -1
+
+        def judge(exchange: Exchange) -> Operation[Problem | None]:
+            nonlocal renewed_at
+            problem = yield from self._judge(exchange, transfer, timeout)
             if problem is None:
-                return
+                return None
             refused = isinstance(problem.error, ExportExpired | AuthenticationError)
             # Once, unless bytes arrive in between.
             if refused and transfer.received > renewed_at:
                 renewed_at = transfer.received
-                fresh = yield from _renewed(session, self._order, self.status)
+                fresh = yield from _renewed(self._session, self._order, self.status)
                 if fresh is not None:
-                    self.status, access = fresh, _Access(session.config.base)
-                    continue
-            complete(session, problem.error, done, sent)
-            yield from pace.before_repeat(problem, done, transfer, sent)
+                    self.status = fresh
+                    return replace(problem, at_once=True)
+            return replace(problem, progress=transfer.received)
+
+        rules = Rules(Access.WITHOUT_FIRST, carry=False, in_budget=False, appears_by=ready_by)
+        yield from attempts(self._session, request, judge, rules, sink=transfer)
 
     def _judge(
-        self, done: Exchanged, transfer: Transfer, access: "_Access", timeout: float
+        self, exchange: Exchange, transfer: Transfer, timeout: float
     ) -> Operation[Problem | None]:
         """None when the file is complete, else its problem."""
-        outcome, session = done.outcome, self._session
+        outcome, session = exchange.outcome, self._session
         if isinstance(outcome, Failure):
-            return _broken(session, outcome, done.url, transfer)
+            return _broken(session, outcome, exchange.url, transfer)
         if not transfer.taken:
-            absent = self._may_appear(outcome, done.url, transfer, timeout)
-            return self._refusal(outcome, done.url, transfer, signed=access.signed, absent=absent)
+            absent = self._may_appear(outcome, exchange.url, transfer, timeout)
+            signed = exchange.signed
+            return self._refusal(outcome, exchange.url, transfer, signed=signed, absent=absent)
         if transfer.total is not None and transfer.received < transfer.total:
             return Problem(_short(transfer), again=True)
         inherited = transfer.inherited
@@ -226,13 +215,13 @@ class Delivery:
         objects: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html
         """
         status, now = self.status, self._session.clock.time()
-        told_at = now if status.told_at is None else status.told_at.timestamp()
+        answered_at = now if status.answered_at is None else status.answered_at.timestamp()
         if transfer.received or (status.answered and status.poll_url is None):
             return False
         missing = reply.status == 404 or (
             reply.status == 403 and status.word is None and is_signed(self._session, url)
         )
-        return missing and now - told_at < timeout
+        return missing and now - answered_at < timeout
 
     def _refusal(
         self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
@@ -246,7 +235,7 @@ class Delivery:
             return Problem(DownloadError(text, remedy=_AGAIN), again=True)
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
-            return Problem(error, again=True, asked=asked, waiting=True)
+            return Problem(error, again=True, asked=asked, absent=True)
         if 200 <= reply.status < 400:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
@@ -257,7 +246,7 @@ class Delivery:
         if reply.status in gone and not limited:
             text = f"The file is no longer offered ({reply.status})."
             expired = ExportExpired(text, remedy="Start the export again.")
-            return Problem(described(expired, self.status), again=False, waiting=absent)
+            return Problem(described(expired, self.status), again=False, absent=absent)
         return status_problem(
             reply,
             repeatable=True,
@@ -267,99 +256,10 @@ class Delivery:
         )
 
 
-@dataclass(slots=True)
-class _Access:
-    """Whether requests for a file on the base origin carry the credential.
-
-    At first they do not, because a signed address may refuse it; after a 401 they do. If the
-    response to the credential is a 400, the address is signed.
-    """
-
-    base: BaseUrl
-    authorized: bool = False
-    signed: bool = False
-
-    def changed_by(self, url: str, done: Exchanged) -> bool:
-        """Add or drop the credential after a response; return whether to request the file again."""
-        if not (isinstance(done.outcome, Reply) and self.base.owns(url)):
-            return False
-        if done.outcome.status == 401 and not (self.authorized or self.signed):
-            self.authorized = self.base.owns(done.url)
-            return self.authorized
-        if done.outcome.status == 400 and self.authorized:
-            self.authorized, self.signed = False, True
-            return True
-        return False
-
-
-@dataclass(slots=True)
-class _Pace:
-    """The schedule of requests for a file: only attempts without a new byte are failures."""
-
-    session: Session
-    # The end of the wait for a file that does not exist yet.
-    ready_by: Deadline
-    # The end of the retries after failures; a new byte renews the budget.
-    deadline: Deadline
-    farthest: int = 0
-    failures: int = 0
-    questions: int = 0
-
-    def timed(self, attempt: Operation[Exchanged], transfer: Transfer) -> Operation[Exchanged]:
-        """Run an attempt; the time in which bytes arrive does not count as waiting."""
-        started, had = self.session.clock.monotonic(), transfer.received
-        done = yield from attempt
-        if transfer.received != had:
-            self.ready_by.put_off(self.session.clock.monotonic() - started)
-        return done
-
-    def before_repeat(
-        self, problem: Problem, done: Exchanged, transfer: Transfer, sent: int
-    ) -> Operation[None]:
-        """Wait before the next request, or raise."""
-        self.deadline.put_off(done.waited)
-        if problem.waiting and (yield from self._until_ready(problem)):
-            return
-        if transfer.received > self.farthest:
-            self.farthest, self.failures = transfer.received, 0
-            self.deadline = self.session.deadline()
-        else:
-            self.failures += 1
-        tries = Tries(sent, self.failures, self.deadline)
-        yield from before_repeat(self.session, problem, done.url, tries)
-
-    def _until_ready(self, problem: Problem) -> Operation[bool]:
-        """Wait for a file that does not exist yet; False if there was never time for it."""
-        asked = problem.asked or 0.0
-        if self.ready_by.left <= 0 or asked > self.ready_by.left:
-            if self.questions:
-                raise problem.error
-            return False
-        seconds = min(max(asked, pause_before(self.questions)), self.ready_by.left)
-        self.questions += 1
-        yield from pause(self.session, "the file is not ready yet", seconds)
-        self.deadline.put_off(seconds)
-        return True
-
-
-def _attempt(
-    session: Session, used: Prepared, transfer: Transfer, resends: int
-) -> Operation[Exchanged]:
-    ask = Ask(used.request, carry=False, sink=transfer)
-    try:
-        return (yield from exchange(session, ask, deadline=None, resends=resends))
-    except ProtocolError as error:
-        session.credentials.scrub(error)
-        raise
-    except DamagedBody as error:
-        transfer.restart()
-        failure = Failure(FailureKind.UNREADABLE, arrived=True, detail=str(error))
-        return Exchanged(failure, used.request.url, 0.0)
-
-
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
     """The problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
+        transfer.restart()
         text = f"The file arrived damaged ({failure.detail})."
         return Problem(DownloadError(text, remedy=_AGAIN), again=True)
     broke_off = transfer.received and failure.kind is FailureKind.BROKEN
@@ -402,7 +302,7 @@ def _renewed(
     """
     try:
         if known.poll_url is not None:
-            answer = yield from ask_address(session, order, known.poll_url, of_file=False)
+            answer = yield from ask_address(session, order, known.poll_url)
             fresh = status_from(session, answer)
         elif known.repeats:
             fresh = yield from order_export(session, order, again=True)

@@ -2,33 +2,35 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.deadline import Deadline
-from adanalytics_client._base.effects import Operation, Reply, Request, ResponseHead, Sleep
-from adanalytics_client._base.observer import WaitStarted, notify
+from adanalytics_client._base.effects import Operation, Reply, Request, ResponseHead
 from adanalytics_client._base.urls import redact_url
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call import retry_after
-from adanalytics_client._call.call import NO_CONTENT, Answer, call
+from adanalytics_client._call.attempts import NO_CONTENT, Access, Answer, Rules, call, wait
 from adanalytics_client._call.credentials import JSON_BODY
-from adanalytics_client._call.exchange import Ask
+from adanalytics_client._call.exchange import moment_in
 from adanalytics_client._call.operations import report_partial
 from adanalytics_client._call.retry import FIRST_PAUSE, LONGEST_PAUSE, pause_before
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.answer import read_status
 from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.saved import SavedExport
-from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
+from adanalytics_client._exports.status import (
+    ONE_HOUR,
+    ExportFile,
+    ExportOrder,
+    ExportPhase,
+    ExportStatus,
+)
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client.errors import (
-    AuthenticationError,
     ExportError,
     ExportExpired,
     ExportFailed,
     ExportTimeout,
-    InvalidRequest,
     NotFound,
     PermissionDenied,
     ProtocolError,
@@ -62,7 +64,7 @@ def order_export(
     url = session.address("bulk-export")
     headers = (JSON_BODY, ("accept", "application/json"))
     request = Request("POST", url, headers, order.body())
-    answer = yield from call(session, Ask(request, repeatable=again), _read_body)
+    answer = yield from call(session, request, _read_body, Rules(repeatable=again))
     status = status_from(session, answer)
     if status.phase is ExportPhase.FAILED and status.word is None:
         raise ExportFailed(
@@ -115,23 +117,16 @@ def _repeat_order(
 
 
 def ask_address(
-    session: Session, order: ExportOrder, url: str, *, of_file: bool
+    session: Session, order: ExportOrder, url: str, *, of_file: bool = False
 ) -> Operation[Answer[Json]]:
-    """Request a status: its JSON, empty when it had none; None when the file came instead.
+    """Request a status: its JSON, empty when it had none; None if the address returned the file.
 
-    An address of the API responds with 401 without the credential. A signed one responds with 400
-    to it: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (InvalidArgument). So
-    a status address is requested with the credential first, and the address of a file without it.
+    An address of the API is requested with the credential first, that of a file without it.
     """
-    home, sink = session.config.base.owns(url), _StatusSink(order.format, of_file=of_file)
-    ask = Ask(Request("GET", url), authorized=home and not of_file, carry=False, sink=sink)
-    try:
-        return (yield from call(session, ask, sink.read))
-    except (AuthenticationError, InvalidRequest) as error:
-        other = {401: True, 400: False}.get(error.status, ask.authorized)
-        if not home or other is ask.authorized:
-            raise
-    return (yield from call(session, replace(ask, authorized=other), sink.read))
+    sink = _StatusSink(order.format, of_file=of_file)
+    access = Access.WITHOUT_FIRST if of_file else Access.WITH_FIRST
+    rules = Rules(access, carry=False)
+    return (yield from call(session, Request("GET", url), sink.read, rules, sink=sink))
 
 
 class _StatusSink:
@@ -191,11 +186,13 @@ def _absent(
     """The status after a 403, 404 or 410: not there yet, or else expired.
 
     Presigned addresses respond with 404, or 403, until the object exists. After any other response
-    of the address, and after a 410, the export has expired.
+    of the address, after a 410, and an hour after the order, the export has expired.
     """
     of_file = known.poll_url is None
     signed = is_signed(session, known.poll_url or known.files[0].url)
-    if not known.answered and (error.status == 404 or (error.status == 403 and signed)):
+    ordered_at = known.answered_at.timestamp() if known.answered_at else 0.0
+    may_appear = not known.answered and session.clock.time() < ordered_at + ONE_HOUR
+    if may_appear and (error.status == 404 or (error.status == 403 and signed)):
         reason = f"its address answers {error.status} ({error.reason.rstrip('.')})"
         return replace(known, retry_after=None, reason=reason)
     if error.status in {404, 410} or (of_file and error.status == 403):
@@ -235,7 +232,7 @@ def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
         export_id=shown(found.export_id) if found.export_id else None,
         files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
         reason=shown(found.reason) if found.reason else None,
-        told_at=_moment(session, 0.0),
+        answered_at=moment_in(session, 0.0),
         request_id=session.credentials.request_id(head),
         keys=tuple(map(shown, found.keys)),
         answer=_redacted(found.answer, redact),
@@ -269,12 +266,13 @@ def wait_for(
 ) -> Operation[ExportStatus]:
     """Request the status until the export is done, or `timeout` seconds have passed.
 
-    If the service fails meanwhile, it is asked again. `keep` receives each status, so that it is
-    known even if the wait ends with an error.
+    The pauses grow to a minute, so that an hour costs about 70 requests, and are never shorter than
+    the service asks. If the service fails meanwhile, it is asked again. `keep` receives each
+    status, so that it is known even if the wait ends with an error.
     """
     check_seconds("timeout", timeout, zero=True)
     deadline = session.clock.monotonic() + timeout
-    questions, last = 0, False
+    polls, last = 0, False
     if known.done and not known.files and known.poll_url is not None:
         # Some services report the end a moment before they name the file.
         known = replace(known, phase=ExportPhase.WORKING)
@@ -283,13 +281,12 @@ def wait_for(
         asked = _pause_left(session, known)
         if last or left <= 0 or asked > left:
             raise described(_too_late(timeout, asked, known), known)
-        # Without a pause, a service that asks for none would receive all requests of the hour at
-        # once.
-        seconds = min(asked or pause_before(questions), left)
+        # The service's pause is the shortest: one second each would use up the hour's requests.
+        seconds = min(max(asked, pause_before(polls)), left)
         # The clock may move by less than the pause.
         last = seconds == left
-        yield from pause(session, f"export {known.word or 'working'}", seconds)
-        questions += 1
+        yield from wait(session, f"export {known.word or 'working'}", seconds)
+        polls += 1
         left = deadline - session.clock.monotonic()
         bounded = _within(session, left, f"wait(timeout={timeout:g})")
         try:
@@ -303,38 +300,28 @@ def wait_for(
     return _finished(known)
 
 
-def pause(session: Session, reason: str, seconds: float) -> Operation[None]:
-    """Sleep, after a report to the observer."""
-    notify(session.observer.wait, WaitStarted(reason, seconds, _moment(session, seconds)))
-    yield Sleep(seconds)
-
-
-def _moment(session: Session, seconds: float) -> datetime:
-    return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
-
-
-def questions_within(seconds: float) -> int:
-    """The number of requests of `wait_for` in so many seconds if the service states no pause."""
-    wait, asked = FIRST_PAUSE, 1
-    while wait < LONGEST_PAUSE and seconds > wait:
-        seconds, wait, asked = seconds - wait, pause_before(asked), asked + 1
-    return asked + int(max(0.0, seconds) // LONGEST_PAUSE)
+def polls_within(seconds: float) -> int:
+    """The most requests of `wait_for` in so many seconds."""
+    pause, polls = FIRST_PAUSE, 1
+    while pause < LONGEST_PAUSE and seconds > pause:
+        seconds, pause, polls = seconds - pause, pause_before(polls), polls + 1
+    return polls + int(max(0.0, seconds) // LONGEST_PAUSE)
 
 
 def _pause_left(session: Session, known: ExportStatus) -> float:
     """The remaining seconds of the pause that the service asked for, maybe some time ago."""
-    if known.retry_after is None or known.told_at is None:
+    if known.retry_after is None or known.answered_at is None:
         return known.retry_after or 0.0
-    passed = session.clock.time() - known.told_at.timestamp()
+    passed = session.clock.time() - known.answered_at.timestamp()
     return max(0.0, known.retry_after - max(0.0, passed))
 
 
 def _within(session: Session, left: float, name: str) -> Session:
     """The session for one request that waits and retries no longer than `left` seconds."""
     clock, config = session.clock, session.config
-    hurry = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
+    latest = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
     max_wait = min(config.max_wait, max(left, 0.0))
-    return replace(session, config=replace(config, max_wait=max_wait), hurry=hurry)
+    return replace(session, config=replace(config, max_wait=max_wait), latest=latest)
 
 
 def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportError:

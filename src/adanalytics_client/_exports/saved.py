@@ -45,7 +45,7 @@ class SavedExport:
             "status": asdict(status)
             | {
                 "phase": status.phase.value,
-                "told_at": status.told_at and status.told_at.isoformat(),
+                "answered_at": status.answered_at and status.answered_at.isoformat(),
             },
         }
         return utf8(json_text(content, sort_keys=True)).decode()
@@ -89,7 +89,7 @@ def read_saved(text: str) -> SavedExport:
 
 def _read_status(content: dict[str, Json]) -> ExportStatus:
     known = {each.name: content[each.name] for each in fields(ExportStatus) if each.name in content}
-    told_at, poll_url, pause = map(known.get, ("told_at", "poll_url", "retry_after"))
+    answered_at, poll_url, pause = map(known.get, ("answered_at", "poll_url", "retry_after"))
     changed = {
         "phase": ExportPhase(known["phase"]),
         "files": tuple(
@@ -97,7 +97,7 @@ def _read_status(content: dict[str, Json]) -> ExportStatus:
             for each in known["files"]
         ),
         "retry_after": None if pause is None else float(pause),
-        "told_at": None if told_at is None else datetime.fromisoformat(told_at),
+        "answered_at": None if answered_at is None else datetime.fromisoformat(answered_at),
         "poll_url": None if poll_url is None else Address(poll_url),
         "keys": tuple(known["keys"]),
     }

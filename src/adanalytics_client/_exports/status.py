@@ -60,7 +60,7 @@ class ExportStatus:
             if it states them.
         row_count: events in the export, if known.
         retry_after: seconds before the next request, if the service stated them.
-        told_at: the time of the response, in UTC.
+        answered_at: the time of the response, in UTC.
         request_id: the `X-Request-Id` of the response.
         poll_url: the address for the next status.
         keys: the names in the response, for error messages.
@@ -81,7 +81,7 @@ class ExportStatus:
     reason: str | None = None
     row_count: int | None = None
     retry_after: float | None = None
-    told_at: datetime | None = field(default=None, compare=False)
+    answered_at: datetime | None = field(default=None, compare=False)
     request_id: str | None = field(default=None, compare=False)
     poll_url: str | None = None
     keys: tuple[str, ...] = ()

@@ -22,11 +22,13 @@ _EPOCH_FROM = 1_000_000_000
 def retry_after(head: ResponseHead, now: float) -> float | None:
     """Seconds the service asks to wait, at most a year; None without a readable header.
 
-    `Retry-After` (RFC 9110, section 10.2.3, seconds or a date) takes precedence, then `t` of
-    `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then `X-RateLimit-Reset`.
+    `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date, which counts from the answer's own
+    `Date`) takes precedence, then `t` of `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then
+    `X-RateLimit-Reset`.
     """
     text = (head.get("retry-after") or "").strip()
-    seconds = float(text) if _NUMBER.fullmatch(text) else _seconds_until(text, now)
+    # By the service's clock, which may be ahead of this machine's.
+    seconds = float(text) if _NUMBER.fullmatch(text) else _seconds_until(text, head.sent_at or now)
     if seconds is None:
         _, seconds = _rate(head, now)
     return None if seconds is None else min(max(0.0, seconds), _LONGEST)

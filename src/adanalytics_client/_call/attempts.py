@@ -1,0 +1,434 @@
+"""The only loop that sends a request until its answer is good, and the call that reads a body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Generic, TypeVar
+
+from adanalytics_client._base.deadline import Deadline
+from adanalytics_client._base.effects import (
+    Atomic,
+    Failure,
+    Offload,
+    Operation,
+    Reply,
+    Request,
+    Sink,
+    Sleep,
+)
+from adanalytics_client._base.observer import RetryPlanned, WaitStarted, notify
+from adanalytics_client._base.secrets import Secret
+from adanalytics_client._base.urls import without_user
+from adanalytics_client._call.config import Login
+from adanalytics_client._call.credentials import (
+    Credentials,
+    IssuedSecret,
+    LogIn,
+    login_request,
+    token_of,
+)
+from adanalytics_client._call.exchange import SILENT_WAIT, Exchange, announce, exchange, moment_in
+from adanalytics_client._call.failures import (
+    Problem,
+    failure_problem,
+    status_problem,
+    unreadable_problem,
+)
+from adanalytics_client._call.retry import pause_before
+from adanalytics_client._call.session import Session
+from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._quota import Hold
+from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+NO_CONTENT = 204
+
+# Below this size a thread hop costs more than the parse that it would move.
+_QUICK_BODY = 65_536
+
+
+class Access(Enum):
+    """Whether a request to the base origin carries the client's credential.
+
+    An address of the API responds with 401 without it. A signed one responds with 400 to it:
+    https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (InvalidArgument).
+    """
+
+    WITH_CREDENTIAL = "always"
+    WITH_FIRST = "without it after a 400"
+    WITHOUT_FIRST = "with it after a 401"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What may be done to get a good answer.
+
+    Attributes:
+        access: whether the request carries the credential; it goes to the base origin only.
+        repeatable: whether the request may be sent again even if it may have arrived.
+        carry: whether the credential follows a redirect within the base origin.
+        in_budget: whether the time in which the body arrives counts as waiting.
+        patient: whether the service may be down for as long as `RetryPolicy.patience` says.
+        obeys_limits: whether a limit that the service states is waited for, however long it is.
+        appears_by: until then an answer may mean that the object does not exist yet.
+    """
+
+    access: Access = Access.WITH_CREDENTIAL
+    repeatable: bool = True
+    carry: bool = True
+    in_budget: bool = True
+    patient: bool = False
+    obeys_limits: bool = True
+    appears_by: Deadline | None = None
+
+
+Judge = Callable[[Exchange], Operation[T | Problem]]
+"""Makes the value of a good answer, or says what is wrong with it."""
+
+
+def attempts(
+    session: Session,
+    request: Callable[[], Request],
+    judge: Judge[T],
+    rules: Rules,
+    *,
+    sink: Sink | None = None,
+    deadline: Deadline | None = None,
+) -> Operation[T]:
+    """Send until `judge` returns a value.
+
+    Args:
+        session: the client's session.
+        request: makes the request of each attempt, without a credential.
+        judge: judges each answer and failure.
+        rules: what may be done.
+        sink: receives the body of the answer.
+        deadline: that of the enclosing call; by default one of its own.
+
+    Raises:
+        AdAnalyticsError: the last problem, once the request may not or need not be sent again.
+    """
+    state = _Attempts(session, rules, sink, deadline or session.deadline())
+    while True:
+        exchanged = yield from state.send(request())
+        verdict = yield from judge(exchanged)
+        if not isinstance(verdict, Problem):
+            return verdict
+        yield from state.pause_after(verdict, exchanged)
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """The attempts so far; those without a new byte of a file are failures."""
+
+    session: Session
+    rules: Rules
+    sink: Sink | None
+    deadline: Deadline
+    sent: int = 0
+    failures: int = 0
+    progress: int = 0
+    farthest: int = 0
+    polls: int = 0
+    announced: bool = False
+    down_since: float | None = None
+    seconds: float = 0.0
+    login_renewed: bool = False
+    url: str = ""
+    authorized: bool = False
+    signed: bool = False
+
+    def send(self, request: Request) -> Operation[Exchange]:
+        """Send a request, again if it needs or refuses the credential or needs a new one."""
+        if request.url != self.url:
+            access = self.rules.access
+            self.url, self.signed = request.url, False
+            self.authorized = access in {Access.WITH_CREDENTIAL, Access.WITH_FIRST}
+        session = self.session
+        while True:
+            started = session.clock.monotonic()
+            prepared = _Prepared(request)
+            try:
+                if self.authorized:
+                    prepared = yield from _with_credential(session, request, self.deadline)
+                exchanged = yield from exchange(
+                    session,
+                    prepared.request,
+                    sink=self.sink,
+                    carry=self.rules.carry,
+                    deadline=self.deadline if self.rules.in_budget else None,
+                    resends=self.sent,
+                )
+            except (QuotaExceeded, RequestTimeout, ProtocolError) as error:
+                # A request held back for quota or lack of time was not sent this time.
+                now = isinstance(error, ProtocolError)
+                error.amended(attempts=error.attempts + self.sent + now)
+                session.credentials.scrub(error)
+                raise
+            self.sent += 1
+            self.seconds = session.clock.monotonic() - started
+            if not self.rules.in_budget:
+                self.deadline.put_off(exchanged.waited)
+            if self._changes_access(request.url, exchanged):
+                continue
+            if not self.login_renewed:
+                renewing = _renewed_after(session, prepared, exchanged, self.deadline)
+                self.login_renewed = yield from renewing
+                if self.login_renewed:
+                    continue
+            return replace(exchanged, signed=self.signed)
+
+    def _changes_access(self, url: str, exchanged: Exchange) -> bool:
+        """Add or drop the credential after a response; return whether to send again."""
+        access, base = self.rules.access, self.session.config.base
+        if access in {Access.WITH_CREDENTIAL, Access.NEVER} or not base.owns(url):
+            return False
+        if exchanged.status == 401 and not (self.authorized or self.signed):
+            self.authorized = base.owns(exchanged.url)
+            return self.authorized
+        if exchanged.status == 400 and self.authorized:
+            self.authorized, self.signed = False, True
+            return True
+        return False
+
+    def pause_after(self, problem: Problem, exchanged: Exchange) -> Operation[None]:
+        """Wait before the next attempt, or raise the error of the problem."""
+        session, policy = self.session, self.session.config.retry
+        error = _complete(session, problem.error, exchanged, self.sent)
+        if problem.at_once:
+            return
+        if problem.progress != self.progress and self.rules.appears_by is not None:
+            # The time in which bytes arrive does not count as waiting.
+            self.rules.appears_by.put_off(self.seconds)
+        self.progress = problem.progress
+        if problem.absent and (yield from self._until_it_appears(problem)):
+            return
+        if self.progress > self.farthest:
+            self.farthest, self.failures, self.down_since = self.progress, 0, None
+            self.deadline = session.deadline()
+        else:
+            self.failures += 1
+        seconds = policy.wait(max(0, self.failures - 1), problem.asked, session.jitter)
+        hold = (yield from _obey(session, exchanged.url, seconds)) if problem.limited else None
+        if not problem.again or (self.failures >= policy.attempts and not self._sits_out(problem)):
+            raise error
+        if hold is not None:
+            yield from self._wait_out(hold, error)
+            return
+        if not self.deadline.allows(seconds):
+            raise _out_of_time(session, problem, self.deadline)
+        planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
+        notify(session.observer.retry, planned)
+        yield Sleep(seconds)
+
+    def _wait_out(self, hold: Hold, error: AdAnalyticsError) -> Operation[None]:
+        """Wait as long as the service says, which postpones the deadline."""
+        config = self.session.config
+        longest = config.max_wait if self.rules.obeys_limits else config.retry.longest_wait
+        if config.on_limit == "raise" or hold.seconds > longest:
+            raise error
+        announce(self.session, hold)
+        yield Sleep(hold.seconds)
+        self.deadline.put_off(hold.seconds)
+
+    def _sits_out(self, problem: Problem) -> bool:
+        """Whether the service is down, and not yet for longer than it may be."""
+        if not (self.rules.patient and problem.outage):
+            return False
+        now, patience = self.session.clock.monotonic(), self.session.config.retry.patience
+        self.down_since = now if self.down_since is None else self.down_since
+        if now - self.down_since < patience:
+            return True
+        problem.error.amended(
+            message=f"{problem.error.message} It has been down for {patience:g} s.",
+            remedy="Try later. A sync (Dataset.sync, adanalytics sync) keeps the hours that have "
+            "arrived and resumes.",
+        )
+        return False
+
+    def _until_it_appears(self, problem: Problem) -> Operation[bool]:
+        """Wait for a file that does not exist yet; False if there was never time for it."""
+        appears_by, asked = self.rules.appears_by, problem.asked or 0.0
+        if appears_by is None or appears_by.left <= 0 or asked > appears_by.left:
+            if self.polls:
+                raise problem.error
+            return False
+        seconds = min(max(asked, pause_before(self.polls)), appears_by.left)
+        is_new = seconds > SILENT_WAIT and not self.announced
+        yield from wait(self.session, "the file is not ready yet", seconds, is_new=is_new)
+        self.polls, self.announced = self.polls + 1, self.announced or is_new
+        self.deadline.put_off(seconds)
+        return True
+
+
+def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False) -> Operation[None]:
+    """Sleep, after a report to the observer, and to the log when it `is_new` and long."""
+    announce(session, WaitStarted(reason, seconds, moment_in(session, seconds)), is_new=is_new)
+    yield Sleep(seconds)
+
+
+def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAnalyticsError:
+    """The error of a problem, with the reason why it is not retried."""
+    error = problem.error
+    why = f"{deadline.name} leaves no time for another try."
+    if problem.asked:
+        until = moment_in(session, problem.asked)
+        why = (
+            f"The service asks to wait {problem.asked:.0f} s, until {until:%Y-%m-%d %H:%M:%S} UTC; "
+            f"{deadline.name} leaves less."
+        )
+    if deadline.name not in error.message:
+        error.amended(message=f"{error.message} {why}")
+    return error
+
+
+def _obey(session: Session, url: str, seconds: float) -> Operation[Hold]:
+    """Obey a 429: every request with this key waits, not only the one that was refused."""
+    if session.config.base.counts(url):
+        hold: Hold = yield Atomic(lambda: session.quota.hold(seconds))
+        return replace(hold, seconds=seconds)
+    return Hold(seconds, moment_in(session, seconds), news=True, asked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A good reply, the value read from it, and the address that sent it."""
+
+    value: T = field(repr=False)
+    reply: Reply
+    url: str
+
+    def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
+        """The result of `read`; a ProtocolError gets the address and request id."""
+        try:
+            return _within_the_stack(read)
+        except ProtocolError as error:
+            credentials.complete(error, self.url, self.reply)
+            # The frames that read the response hold everything that it echoes.
+            raise error.with_traceback(None) from None
+
+
+def _within_the_stack(read: Callable[[], R]) -> R:
+    try:
+        return read()
+    except RecursionError:
+        # The members beside a page's events may be nested to any depth.
+        raise ProtocolError(
+            "The answer is nested too deeply.", remedy="Report it to the service."
+        ) from None
+
+
+def read_json(reply: Reply) -> Json:
+    """The body as exact JSON; None when the status means that there is none."""
+    return None if reply.status == NO_CONTENT else parse(reply.body)
+
+
+def call(
+    session: Session,
+    request: Request,
+    read: Callable[[Reply], T],
+    rules: Rules = Rules(),
+    *,
+    sink: Sink | None = None,
+    deadline: Deadline | None = None,
+) -> Operation[Answer[T]]:
+    """Send until it succeeds; a body that `read` refuses as NotJson is requested again."""
+
+    def judge(exchanged: Exchange) -> Operation[Answer[T] | Problem]:
+        outcome = exchanged.outcome
+        if isinstance(outcome, Failure):
+            within = session.limit_of(deadline)
+            return failure_problem(
+                outcome, exchanged.url, repeatable=rules.repeatable, within=within
+            )
+        if not 200 <= outcome.status < 300:
+            return status_problem(
+                outcome,
+                repeatable=rules.repeatable,
+                now=session.clock.time(),
+                credentials=session.credentials,
+                home=session.config.base.owns(exchanged.url),
+            )
+        try:
+            # The size of the body that a sink has kept is not known here.
+            if sink is None and len(outcome.body) < _QUICK_BODY:
+                value = read(outcome)
+            else:
+                value = yield Offload(lambda: read(outcome))
+        except NotJson as error:
+            return unreadable_problem(outcome, error, repeatable=rules.repeatable)
+        except ProtocolError as error:
+            # Without the frames that hold everything that the response echoes.
+            return Problem(error.with_traceback(None), again=False)
+        return Answer(value, outcome, exchanged.url)
+
+    deadline = deadline or session.deadline()
+    return (
+        yield from attempts(session, lambda: request, judge, rules, sink=sink, deadline=deadline)
+    )
+
+
+def log_in(session: Session, login: Login, deadline: Deadline) -> Operation[Secret]:
+    """Exchange an e-mail and password for a token; a repeated login does no harm.
+
+    After several wrong passwords services lock an account for minutes, the right one included: such
+    a limit is not waited for.
+    """
+    request, rules = (
+        login_request(session.config.base, login),
+        Rules(Access.NEVER, obeys_limits=False),
+    )
+    answer = yield from call(session, request, read_json, rules, deadline=deadline)
+    return answer.checked(session.credentials, lambda: token_of(answer.value))
+
+
+def issued_token(session: Session) -> Operation[Secret]:
+    """The credential in use; for an account the token of its login, which may happen now."""
+    issued = yield from session.credentials.current(_log_in_of(session, session.deadline()))
+    return issued.secret
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A request with its credential, and the secret that it is from, if any."""
+
+    request: Request
+    issued: IssuedSecret | None = None
+
+
+def _with_credential(
+    session: Session, request: Request, deadline: Deadline
+) -> Operation[_Prepared]:
+    """`request` with the client's credential if it goes to the base origin, else unchanged."""
+    if not session.config.base.owns(request.url):
+        return _Prepared(request)
+    issued = yield from session.credentials.current(_log_in_of(session, deadline))
+    # httpx would replace the credential by a user in the address.
+    url = without_user(request.url)
+    return _Prepared(replace(request, url=url, credential=issued.secret), issued)
+
+
+def _renewed_after(
+    session: Session, prepared: _Prepared, exchanged: Exchange, deadline: Deadline
+) -> Operation[bool]:
+    """Replace a credential that was refused with a 401; False when that is not possible."""
+    refused = exchanged.status == 401 and session.config.base.owns(exchanged.url)
+    if prepared.issued is None or not (refused and session.credentials.renewable):
+        return False
+    yield from session.credentials.renew(prepared.issued, _log_in_of(session, deadline))
+    return True
+
+
+def _log_in_of(session: Session, deadline: Deadline) -> LogIn:
+    return LogIn(lambda login: log_in(session, login, deadline), session.latest)
+
+
+def _complete(
+    session: Session, error: AdAnalyticsError, exchanged: Exchange, sent: int
+) -> AdAnalyticsError:
+    """Add the details that identify the exchange, and remove the secrets."""
+    reply = exchanged.outcome if isinstance(exchanged.outcome, Reply) else None
+    return session.credentials.complete(error.amended(attempts=sent), exchanged.url, reply)
