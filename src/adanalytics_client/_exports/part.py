@@ -7,11 +7,13 @@ lets only one download at a time write it.
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import re
 import stat
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,6 +30,7 @@ from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportSt
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, DownloadError
 
+_LOG = logging.getLogger("adanalytics_client")
 _FORM = 1
 # A note is some 300 bytes; anything longer is not one.
 _LARGEST_NOTE = 16_384
@@ -209,7 +212,12 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
     while True:
         file = os.fdopen(_open_regular(path, mode), "r+b")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise
+            except OSError as error:
+                _tell_unlocked(path.parent, error.strerror)
             # Between open and lock another process may have renamed it to its target.
             if _is_at(path, file):
                 found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -227,6 +235,16 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
             file.close()
             raise
         file.close()
+
+
+@cache
+def _tell_unlocked(folder: Path, why: str) -> None:
+    """Say once that a file system, such as NFS without a lock daemon, cannot lock."""
+    _LOG.warning(
+        "The file system of %s has no locks (%s). Let only one download at a time write there.",
+        folder,
+        why,
+    )
 
 
 def _open_regular(path: Path, mode: int) -> int:

@@ -186,7 +186,7 @@ class Transfer:
             # resumed.
             self._decoding = Decoding(to_packed=self._expected.packed)
             return
-        if (validator := _validator_of(head)) is not None:
+        if (validator := validator_of(head)) is not None:
             source = self._expected.source
             self._note = Note(source, validator, self.total, self._expected.file.sha256)
             self._part.keep_note(self._note)
@@ -212,7 +212,7 @@ class Transfer:
         return digest_of(self._file) if self.inherited else self._sha256.hexdigest()
 
 
-def _validator_of(head: ResponseHead) -> str | None:
+def validator_of(head: ResponseHead) -> str | None:
     """The value for `If-Range`, or None if the response has no strong validator.
 
     A strong ETag; else the date of the last change, which is strong only if the response was sent

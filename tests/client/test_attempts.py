@@ -1,0 +1,163 @@
+"""The loop that asks until an answer is good: how long it waits, for what, and for what not."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.client.one_export import CSV, FILE, fetch, offer
+from tests.client.stand_in import Say
+
+from adanalytics_client import RetryPolicy, errors
+from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._exports.transfer import validator_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import Asked, MovedClock, OpenWorld, StandIn, World
+
+DATES = {"dates": ["2026-01-15"]}
+DAY = "2026-01-15"
+
+
+@pytest.mark.parametrize(("timeout", "polls"), [(60, 10), (3600, 70)])
+def test_the_pause_of_the_service_is_only_the_shortest(
+    world: World, stand_in: StandIn, timeout: int, polls: int
+) -> None:
+    working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "1"})
+    stand_in.says(working)
+    job = world.call("start_export", DAY)
+    with pytest.raises(errors.ExportTimeout):
+        world.on(job, "wait", timeout=timeout)
+    assert len(stand_in.asked) - 1 <= polls
+
+
+def test_a_pause_of_the_service_is_never_cut_short(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "90"})
+    stand_in.says(working, working, Say({"status": "done", "url": "/f.csv"}))
+    world.on(world.call("start_export", DAY), "wait")
+    assert clock.sleeps == [90.0, 90.0]
+
+
+def test_a_wait_for_quota_postpones_the_deadline(
+    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+) -> None:
+    """Each request here waits an hour for quota, and the budget is ten seconds."""
+    stand_in.says(Say(DATES), Say(status=503), Say(DATES))
+    world = open_world(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    for _ in range(2):
+        assert len(world.call("dates")) == 1
+    assert sum(clock.sleeps) > 7000
+
+
+@pytest.mark.parametrize(("age", "strong"), [(-1, False), (0, False), (1, True)])
+def test_a_date_of_change_is_strong_only_a_second_later(age: int, strong: bool) -> None:
+    changed = formatdate(1_800_000_000, usegmt=True)
+    sent = formatdate(1_800_000_000 + age, usegmt=True)
+    head = ResponseHead(200, {"last-modified": changed, "date": sent})
+    assert validator_of(head) == (changed if strong else None)
+
+
+def test_a_date_to_wait_for_counts_from_the_answer(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    dates = {"Date": formatdate(5000, usegmt=True), "Retry-After": formatdate(5040, usegmt=True)}
+    stand_in.says(Say(status=503, headers=dates), Say(DATES))
+    world.call("dates")
+    assert clock.sleeps == [40.0]
+
+
+def test_a_locked_account_is_told_at_once(
+    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+) -> None:
+    stand_in.says(Say(status=429, headers={"Retry-After": "900"}))
+    world = open_world(email="ada@example.org", password="correct horse")
+    with pytest.raises(errors.RateLimited, match=r"429\), until 20\d\d-.* Try again in 900 s"):
+        world.call("dates")
+    assert clock.sleeps == []
+
+
+def _two_pages(stand_in: StandIn, clock: MovedClock, down_until: float) -> None:
+    """Answer page 1, then be down until that time, then answer page 2."""
+
+    def script(asked: Asked) -> Say:
+        page = int(asked.query["page"])
+        if page == 2 and clock.now < down_until:
+            return Say(status=503)
+        more = {"page": page, "has_more": page == 1}
+        return Say({"events": [{"event_id": f"e{page}"}], "pagination": more})
+
+    stand_in.script = script
+
+
+def test_a_pull_with_pages_survives_a_deployment(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    _two_pages(stand_in, clock, clock.now + 110)
+    assert len(world.rows(DAY, split="none")) == 2
+
+
+def test_a_service_that_stays_down_ends_the_pull_with_advice(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    started = clock.now
+    _two_pages(stand_in, clock, started + 10_000)
+    with pytest.raises(errors.ServerError, match="been down for 120 s") as caught:
+        world.rows(DAY, split="none")
+    assert "sync" in caught.value.remedy
+    assert 120 <= clock.now - started < 180
+
+
+def test_a_pull_without_a_page_is_not_patient(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    stand_in.says(Say(status=503))
+    with pytest.raises(errors.ServerError):
+        world.rows(DAY, split="none")
+    assert len(stand_in.asked) == 3
+
+
+def test_an_order_that_never_appeared_is_gone_an_hour_later(
+    world: World, stand_in: StandIn, clock: MovedClock
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[Say({"status": "queued", "status_url": "/st"}, 202)], st=[Say(status=404)]
+    )
+    job = world.call("start_export", DAY)
+    clock.now += 3600
+    with pytest.raises(errors.ExportExpired):
+        world.on(job, "wait", timeout=3600)
+    assert len(clock.sleeps) == 1
+
+
+def test_a_file_that_is_not_there_is_told_once(
+    world: World, stand_in: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    offer(stand_in, *[Say(status=404)] * 9, Say(FILE, headers=CSV))
+    fetch(world, tmp_path / "out.csv")
+    assert [each.getMessage()[:26] for each in caplog.records if each.levelname == "WARNING"] == [
+        "The file is not ready yet;"
+    ]
+
+
+def test_a_file_system_without_locks_is_told_once(
+    world: World,
+    stand_in: StandIn,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_locks(_file: Any, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    offer(stand_in, Say(FILE, headers=CSV))
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert caplog.text.count("has no locks") == 1
