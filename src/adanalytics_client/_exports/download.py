@@ -4,6 +4,7 @@ import os
 import resource
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from adanalytics_client._base.deadline import Deadline
@@ -75,6 +76,7 @@ class Delivery:
         self.status = status
         self._session = session
         self._order = order
+        self._renewed_at = -1
 
     def run(self, path: Path, *, timeout: float) -> Operation[Path]:
         """Wait for the export and fetch every file; either all of them appear or none.
@@ -159,36 +161,37 @@ class Delivery:
     def _fetch(
         self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
     ) -> Operation[None]:
-        """Request one file until it is complete; an expired address is renewed."""
+        """Request one file until it is complete."""
 
         def request() -> Request:
             url = self.status.files[number].url
             return Request("GET", url, (_AS_STORED, *transfer.ranges()))
 
-        renewed_at = -1
-
-        def judge(exchange: Exchange) -> Operation[Problem | None]:
-            nonlocal renewed_at
-            problem = yield from self._judge(exchange, transfer, timeout)
-            if problem is None:
-                return None
-            refused = isinstance(problem.error, ExportExpired | AuthenticationError)
-            # Once, unless bytes arrive in between.
-            if refused and transfer.received > renewed_at:
-                renewed_at = transfer.received
-                fresh = yield from _renewed(self._session, self._order, self.status)
-                if fresh is not None:
-                    self.status = fresh
-                    return replace(problem, at_once=True)
-            return replace(problem, progress=transfer.received)
-
+        self._renewed_at = -1
+        judge = partial(self._judge, transfer, timeout)
         rules = Rules(Access.WITHOUT_FIRST, carry=False, in_budget=False, appears_by=ready_by)
         yield from attempts(self._session, request, judge, rules, sink=transfer)
 
     def _judge(
+        self, transfer: Transfer, timeout: float, exchange: Exchange
+    ) -> Operation[Problem | None]:
+        """None when the file is complete, else its problem; an expired address is renewed."""
+        problem = yield from self._problem_of(exchange, transfer, timeout)
+        if problem is None:
+            return None
+        refused = isinstance(problem.error, ExportExpired | AuthenticationError)
+        # Once, unless bytes arrive in between.
+        if refused and transfer.received > self._renewed_at:
+            self._renewed_at = transfer.received
+            fresh = yield from _renewed(self._session, self._order, self.status)
+            if fresh is not None:
+                self.status = fresh
+                return replace(problem, at_once=True)
+        return replace(problem, progress=transfer.received)
+
+    def _problem_of(
         self, exchange: Exchange, transfer: Transfer, timeout: float
     ) -> Operation[Problem | None]:
-        """None when the file is complete, else its problem."""
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, Failure):
             return _broken(session, outcome, exchange.url, transfer)
