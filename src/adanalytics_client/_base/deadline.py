@@ -29,12 +29,12 @@ class Deadline:
         return self.clock.monotonic() >= self.moment
 
     @property
-    def cut(self) -> bool:
+    def is_the_cause(self) -> bool:
         """Whether something that just ran out of time did so because of this deadline."""
         return self.clock.monotonic() >= self.moment - _CLOSE
 
     @property
-    def granted(self) -> float:
+    def for_one_request(self) -> float:
         """The deadline of a request sent now: at least a second away."""
         return max(self.moment, self.clock.monotonic() + _LEAST)
 
@@ -47,6 +47,6 @@ class Deadline:
         """Whether there is time for a wait of this many seconds."""
         return self.clock.monotonic() + seconds <= self.moment
 
-    def put_off(self, seconds: float) -> None:
-        """Postpone the end."""
+    def extend(self, seconds: float) -> None:
+        """Move the end."""
         self.moment += seconds

@@ -171,7 +171,7 @@ class _Attempts:
             self.sent += 1
             self.seconds = session.clock.monotonic() - started
             if not self.rules.in_budget:
-                self.deadline.put_off(exchanged.waited)
+                self.deadline.extend(exchanged.waited)
             if self._changes_access(request.url, exchanged):
                 continue
             if not self.login_renewed:
@@ -202,7 +202,7 @@ class _Attempts:
             return
         if problem.progress != self.progress and self.rules.appears_by is not None:
             # The time in which bytes arrive does not count as waiting.
-            self.rules.appears_by.put_off(self.seconds)
+            self.rules.appears_by.extend(self.seconds)
         self.progress = problem.progress
         if problem.absent and (yield from self._until_it_appears(problem)):
             return
@@ -232,10 +232,10 @@ class _Attempts:
             raise error
         announce(self.session, hold)
         yield Sleep(hold.seconds)
-        self.deadline.put_off(hold.seconds)
+        self.deadline.extend(hold.seconds)
 
     def _sits_out(self, problem: Problem) -> bool:
-        """Whether the service is down, and not yet for longer than it may be."""
+        """Return whether the service is down, and not yet for longer than it may be."""
         if not (self.rules.patient and problem.outage):
             return False
         now, patience = self.session.clock.monotonic(), self.session.config.retry.patience
@@ -260,7 +260,7 @@ class _Attempts:
         is_new = seconds > SILENT_WAIT and not self.announced
         yield from wait(self.session, "the file is not ready yet", seconds, is_new=is_new)
         self.polls, self.announced = self.polls + 1, self.announced or is_new
-        self.deadline.put_off(seconds)
+        self.deadline.extend(seconds)
         return True
 
 
@@ -271,7 +271,7 @@ def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False)
 
 
 def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAnalyticsError:
-    """The error of a problem, with the reason why it is not retried."""
+    """Return the error of a problem, with the reason why it is not retried."""
     error = problem.error
     why = f"{deadline.name} leaves no time for another try."
     if problem.asked:
@@ -302,7 +302,7 @@ class Answer(Generic[T]):
     url: str
 
     def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
-        """The result of `read`; a ProtocolError gets the address and request id."""
+        """Return the result of `read`; a ProtocolError gets the address and request id."""
         try:
             return _within_the_stack(read)
         except ProtocolError as error:
@@ -322,7 +322,7 @@ def _within_the_stack(read: Callable[[], R]) -> R:
 
 
 def read_json(reply: Reply) -> Json:
-    """The body as exact JSON; None when the status means that there is none."""
+    """Return the body as exact JSON; None when the status means that there is none."""
     return None if reply.status == NO_CONTENT else parse(reply.body)
 
 
@@ -386,7 +386,7 @@ def log_in(session: Session, login: Login, deadline: Deadline) -> Operation[Secr
 
 
 def issued_token(session: Session) -> Operation[Secret]:
-    """The credential in use; for an account the token of its login, which may happen now."""
+    """Return the credential in use; for an account the token of its login, which may happen now."""
     issued = yield from session.credentials.current(_log_in_of(session, session.deadline()))
     return issued.secret
 
@@ -402,7 +402,7 @@ class _Prepared:
 def _with_credential(
     session: Session, request: Request, deadline: Deadline
 ) -> Operation[_Prepared]:
-    """`request` with the client's credential if it goes to the base origin, else unchanged."""
+    """Add the client's credential to `request` if it goes to the base origin."""
     if not session.config.base.owns(request.url):
         return _Prepared(request)
     issued = yield from session.credentials.current(_log_in_of(session, deadline))

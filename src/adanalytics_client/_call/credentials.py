@@ -36,7 +36,7 @@ JSON_BODY = ("content-type", "application/json")
 
 
 def login_request(base: BaseUrl, login: Login) -> Request:
-    """`POST /api/auth/login` with the e-mail and password."""
+    """Make the request `POST /api/auth/login` with the e-mail and password."""
     body = {"email": login.email, "password": login.password.reveal()}
     return Request(
         "POST", base.at("/api/auth/login"), (JSON_BODY,), json.dumps(body).encode("utf-8")
@@ -44,7 +44,7 @@ def login_request(base: BaseUrl, login: Login) -> Request:
 
 
 def token_of(content: Json) -> Secret:
-    """The token of a login response.
+    """Return the token of a login response.
 
     Raises:
         ProtocolError: when it has none that a header can carry.
@@ -124,7 +124,7 @@ class Credentials:
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
     def current(self, log_in: LogIn) -> Operation[IssuedSecret]:
-        """The credential to send, after a login if there is none yet.
+        """Return the credential to send, after a login if there is none yet.
 
         Raises:
             ConfigurationError: for a client without a credential.
@@ -143,7 +143,7 @@ class Credentials:
         yield from self._renew(refused.round, log_in)
 
     def redact(self, text: str) -> str:
-        """`text` without any secret of this client: a server may echo one.
+        """Return `text` without any secret of this client: a server may echo one.
 
         The last four replaced tokens are removed, too.
         """
@@ -155,7 +155,7 @@ class Credentials:
         return text
 
     def shown(self, text: str) -> str:
-        """A server's text that is safe in a message: no secret, no signature, short and encodable.
+        """Make a server's text safe in a message: no secret, no signature, short and encodable.
 
         JSON may hold half a surrogate pair, which neither a file nor a terminal can hold.
         """
@@ -188,7 +188,7 @@ class Credentials:
         return self.scrub(error.amended(url=redact_url(url)))
 
     def _body(self, body: bytes | bytearray) -> str:
-        """The beginning of a body, cut where no half of a secret stays."""
+        """Return the beginning of a body, cut where no half of a secret stays."""
         begin = bytes(body[: 2 * _LARGEST_BODY]).decode("utf-8", "backslashreplace")
         text = redact_queries(self.redact(begin))
         return text[:_LARGEST_BODY] if len(body) <= 2 * _LARGEST_BODY else text[:-_LARGEST_BODY]
@@ -223,6 +223,6 @@ class Credentials:
 
 
 def _lacked_time(error: AdAnalyticsError, log_in: LogIn) -> bool:
-    """Whether a login with more time might succeed, so that others do not share its failure."""
+    """Return whether a login with more time might succeed, so that its failure is not shared."""
     hurried = log_in.latest is not None and isinstance(error, (ServerError, TransportError))
     return hurried or isinstance(error, RequestTimeout)

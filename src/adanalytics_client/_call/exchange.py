@@ -98,9 +98,9 @@ def exchange(
         permit, held = yield from _pace(session, request.url)
         waited += held
         if deadline is not None:
-            deadline.put_off(held)
+            deadline.extend(held)
         started = session.clock.monotonic()
-        until = None if deadline is None else deadline.granted
+        until = None if deadline is None else deadline.for_one_request
         outcome: Reply | Failure
         try:
             outcome = yield Send(request, until, sink)
@@ -180,7 +180,7 @@ def announce(session: Session, wait: Hold | WaitStarted, *, is_new: bool = True)
 
 
 def moment_in(session: Session, seconds: float) -> datetime:
-    """The moment in so many seconds, in UTC."""
+    """Return the moment in so many seconds, in UTC."""
     return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 
@@ -194,12 +194,12 @@ def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
 
 
 def _is_redirect(head: ResponseHead) -> bool:
-    """Whether the response is a redirect."""
+    """Return whether the response is a redirect."""
     return head.status in _REDIRECTS and head.get("location") is not None
 
 
 def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: bool) -> Request:
-    """The request for the next hop (RFC 9110, section 15.4).
+    """Make the request for the next hop (RFC 9110, section 15.4).
 
     The credential stays only while every hop is on the base origin, and only if `carry`; once
     dropped it stays dropped. A user in the target's address is ignored. A POST stays a POST (307,

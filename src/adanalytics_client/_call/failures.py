@@ -66,7 +66,7 @@ class Problem:
 
 
 def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
-    """The problem of a request to `url` without a complete response.
+    """Describe the problem of a request to `url` without a complete response.
 
     Args:
         failure: the transport failure.
@@ -141,7 +141,7 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
 def status_problem(
     reply: Reply, *, repeatable: bool, now: float, credentials: Credentials, home: bool
 ) -> Problem:
-    """The problem of a response with an error status; `home` is True on the base origin."""
+    """Describe the problem of an error status; `home` is True on the base origin."""
     status, asked = reply.status, retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)
     empty = {f"status {status}", "not found"}
@@ -169,7 +169,7 @@ def status_problem(
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:
-    """The class, the message and the remedy of a status; no `advice` away from the base origin."""
+    """Return the class, message and remedy of a status; no `advice` away from the base origin."""
     match status:
         case 401:
             refused = "The credential was refused" if advice else "A credential is required"
@@ -189,7 +189,7 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
 
 
 def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
-    """The problem of a success without JSON, which proxies send while a service restarts."""
+    """Describe the problem of a success without JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
         came = "the body is an HTML page instead of JSON"
@@ -205,7 +205,7 @@ def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Pro
 
 
 def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldError, ...]]:
-    """The service's own words about an error, shortened, or its status; and about single fields.
+    """Return the service's own words about an error, or its status, and those about fields.
 
     Secrets are removed before the text is shortened, so that no half of one stays.
     """

@@ -38,12 +38,12 @@ def report_partial(session: Session, answer: Answer[Json], error: str) -> Partia
 
 
 def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None]:
-    """The address asked and the request id of the response, without secrets."""
+    """Return the address asked and the request id of the response, without secrets."""
     return session.shown(answer.url), session.credentials.request_id(answer.reply.head)
 
 
 def dates(session: Session) -> Operation[list[date]]:
-    """The days that have data, in the service's order.
+    """Return the days that have data, in the service's order.
 
     Raises:
         ProtocolError: when the response is not `{"dates": ["YYYY-MM-DD", ...]}`.
@@ -57,7 +57,7 @@ def dates(session: Session) -> Operation[list[date]]:
 def summary(
     session: Session, start: Day, end: Day | None, *, group_by: str | None
 ) -> "Operation[Summary]":
-    """Aggregated metrics of a range.
+    """Return the aggregated metrics of a range.
 
     Raises:
         ConfigurationError: for wrong days or an unknown grouping.
@@ -80,7 +80,7 @@ def summary(
 
 
 def log_in(session: Session) -> Operation[str]:
-    """The token of the client's account, after a login if there is none yet.
+    """Return the token of the client's account, after a login if there is none yet.
 
     Raises:
         ConfigurationError: when the client was made with a key or a token.
@@ -94,12 +94,12 @@ def log_in(session: Session) -> Operation[str]:
 
 
 def get_json(url: str) -> Request:
-    """A request for a JSON response."""
+    """Make a request for a JSON response."""
     return Request("GET", url, (_ACCEPT_JSON,))
 
 
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
-    """The days, and an error that the response states beside them."""
+    """Return the days, and an error that the response states beside them."""
     # Late, because it imports msgspec, which a client that sends no requests does not need.
     from adanalytics_client._json.rows import kind_of, outlined, stated_error
 
@@ -127,7 +127,7 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
 
 
 def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
-    """The model, and an error that the response states beside its rows."""
+    """Return the model, and an error that the response states beside its rows."""
     from adanalytics_client._json.rows import find_rows
     from adanalytics_client.models import Summary
 
@@ -144,7 +144,7 @@ def _read_summary(answer: Answer[Json]) -> "tuple[Summary, str]":
 
 
 def _taken_totals(beside: dict[str, Json]) -> Json:
-    """The totals, removed from the fields beside the rows; a number may be the count in `total`."""
+    """Remove the totals from the fields beside the rows; a number may be the count in `total`."""
     from adanalytics_client._json.rows import fold
 
     for name in ("totals", "total"):
@@ -155,7 +155,7 @@ def _taken_totals(beside: dict[str, Json]) -> Json:
 
 
 def _content(answer: Answer[Json]) -> Json:
-    """The JSON of a response that must have a body.
+    """Return the JSON of a response that must have a body.
 
     Raises:
         ProtocolError: for a response without a body.

@@ -57,7 +57,7 @@ class RetryPolicy:
         check_seconds("RetryPolicy: patience", self.patience, zero=True)
 
     def bound(self, repeat: int) -> float:
-        """The longest wait before retry number `repeat`, counted from 0, in seconds.
+        """Return the longest wait before retry number `repeat`, counted from 0, in seconds.
 
         Examples:
             >>> [RetryPolicy().bound(repeat) for repeat in (0, 1, 2, 10)]
@@ -66,7 +66,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** min(repeat, 60))
 
     def wait(self, repeat: int, asked: float | None, jitter: Callable[[], float]) -> float:
-        """Seconds before retry `repeat`; never less than the service asked for.
+        """Return the seconds before retry `repeat`; never less than the service asked for.
 
         Examples:
             >>> RetryPolicy().wait(2, asked=None, jitter=lambda: 0.25)
@@ -91,5 +91,5 @@ def check_policy(retry: object) -> None:
 
 
 def pause_before(poll: int) -> float:
-    """Seconds before poll number `poll`, from 0: at most about 60 polls an hour."""
+    """Return the seconds before poll number `poll`, from 0: at most about 60 polls an hour."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(poll, 60))

@@ -41,7 +41,7 @@ class Session:
         jitter: Callable[[], float],
         others: Iterable[Secret] = (),
     ) -> "Session":
-        """A new session, in which nothing was sent yet.
+        """Return a new session, in which nothing was sent yet.
 
         `store` keeps the log of sends; `others` are secrets that do not belong to the service.
         """
@@ -55,12 +55,12 @@ class Session:
         return cls(config, credentials, quota, observer, clock, ClockCheck(clock), jitter)
 
     def with_config(self, config: Config, observer: Observer | None = None) -> "Session":
-        """A session with other settings for the same service, login and quota."""
+        """Return a session with other settings for the same service, login and quota."""
         quota = self.quota.with_reserve(config.reserve)
         return replace(self, config=config, quota=quota, observer=observer or self.observer)
 
     def deadline(self) -> Deadline:
-        """The deadline of a request that begins now."""
+        """Return the deadline of a request that begins now."""
         budget = self.config.retry.budget
         moment = self.clock.monotonic() + budget
         if self.latest is not None and self.latest.moment < moment:
@@ -68,24 +68,24 @@ class Session:
         return Deadline(self.clock, moment, f"RetryPolicy(budget={budget:g})")
 
     def limit_of(self, deadline: Deadline | None) -> str | None:
-        """The setting that ended a request, as in code; None if a caller's HTTP client did."""
-        if deadline is not None and deadline.cut:
+        """Return the setting that ended a request, as in code; None if the HTTP client did."""
+        if deadline is not None and deadline.is_the_cause:
             return deadline.name
         timeout = self.config.timeout
         return None if timeout is None else f"timeout={timeout:g}"
 
     def today(self) -> date:
-        """The current day, UTC."""
+        """Return the current day, UTC."""
         return datetime.fromtimestamp(self.clock.time(), tz=UTC).date()
 
     def address(self, resource: str) -> str:
-        """The address of a resource of the partner."""
+        """Return the address of a resource of the partner."""
         return self.config.base.partner(self.config.partner, resource)
 
     def shown(self, url: str) -> str:
-        """An address that is safe to show: without a signature or an echoed secret."""
+        """Return an address that is safe to show: without a signature or an echoed secret."""
         return self.credentials.redact(redact_url(url))
 
     def quota_state(self) -> QuotaState:
-        """The quota left now; run it inside `Atomic`."""
+        """Return the quota left now; run it inside `Atomic`."""
         return self.quota.state()

@@ -87,14 +87,14 @@ def read_status(
 
 
 def _levels(content: dict[str, Json]) -> list[Fields]:
-    """An object and its envelopes, from the outermost one to the innermost."""
+    """Return an object and its envelopes, from the outermost one to the innermost."""
     folded = {fold(name): value for name, value in content.items()}
     inner = [each for name, each in folded.items() if name in _ENVELOPES and isinstance(each, dict)]
     return [folded, *(level for each in inner for level in _levels(each))]
 
 
 def _word(level: Fields) -> str | None:
-    """The word for the state; an address in its place does not count."""
+    """Return the word for the state; an address in its place does not count."""
     names = ["status", "state", *(name for name in level if name.endswith("status"))]
     words = (level[name] for name in names if isinstance(level.get(name), str))
     return next((each for each in words if each and not _is_address(each)), None)
@@ -109,7 +109,7 @@ def _poll_addresses(fields: Fields) -> list[Json]:
 def _phase(
     word: str | None, fields: Fields, head: ResponseHead, *, named: bool, polled: bool
 ) -> ExportPhase:
-    """The phase; a response without a word that names a file is of a finished export."""
+    """Return the phase; a response without a word that names a file is of a finished export."""
     folded = fold(word or "")
     if folded in _DONE:
         return ExportPhase.DONE
@@ -123,7 +123,7 @@ def _phase(
 
 
 def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFile, ...]:
-    """The files of a finished export; names that disagree are a ProtocolError."""
+    """Return the files of a finished export; names that disagree are a ProtocolError."""
     addresses = {tuple(each and each.url for each in files) for files in candidates.values()}
     if len(addresses) > 1:
         raise ProtocolError(
@@ -144,12 +144,12 @@ def _agreed(candidates: dict[str, Files], header: str | None) -> tuple[ExportFil
 
 
 def _single(found: dict[str, Files]) -> ExportFile | None:
-    """The file under the first name that has exactly one."""
+    """Return the file under the first name that has exactly one."""
     return next((each[0] for each in found.values() if len(each) == 1), None)
 
 
 def _named(fields: Fields, names: tuple[str, ...], base: str) -> dict[str, Files]:
-    """The files under each of `names`, or under its plural, if it has any."""
+    """Return the files under each of `names`, or under its plural, if it has any."""
     found = {
         name: _entries(fields.get(name), base) for each in names for name in (each, f"{each}s")
     }
@@ -164,7 +164,7 @@ def _entries(value: Json, base: str) -> Files:
 
 
 def _entry(value: Json, base: str) -> ExportFile | None:
-    """A file from its address, or from an object that contains one."""
+    """Return a file from its address, or from an object that contains one."""
     if not isinstance(value, dict):
         address = _address(base, value)
         return ExportFile(address) if address else None
@@ -187,7 +187,7 @@ def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile
 
 
 def _reason(fields: Fields, names: Iterable[str]) -> str | None:
-    """The service's words about an error, or None."""
+    """Return the service's words about an error, or None."""
     for value in map(fields.get, names):
         if isinstance(value, str) and value:
             return value
@@ -197,7 +197,7 @@ def _reason(fields: Fields, names: Iterable[str]) -> str | None:
 
 
 def _address(base: str, reference: Json) -> Address | None:
-    """An http(s) address without its fragment, or None for anything else."""
+    """Return an http(s) address without its fragment, or None for anything else."""
     if not isinstance(reference, str) or not reference:
         return None
     try:
@@ -212,7 +212,7 @@ def _is_address(value: str) -> bool:
 
 
 def _text(fields: Fields, *names: str) -> str | None:
-    """The first text or number under `names`."""
+    """Return the first text or number under `names`."""
     values = (fields.get(name) for name in names)
     return next((str(each) for each in values if isinstance(each, str | int) and each != ""), None)
 

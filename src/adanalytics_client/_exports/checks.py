@@ -19,21 +19,21 @@ _JSON_FORMATS = frozenset({"json", "jsonl", "ndjson", "jsonlines"})
 
 
 def is_json_format(form: str) -> bool:
-    """Whether files of a format begin like a response of the service."""
+    """Return whether files of a format begin like a response of the service."""
     return fold(form) in _JSON_FORMATS
 
 
 def is_answer(head: ResponseHead, form: str) -> bool:
-    """Whether a media type is that of a response of the service or a proxy, not of a file."""
+    """Return whether a media type is of a response of the service or a proxy, not of a file."""
     kind = head.media_type
     is_json = kind in {"application/json", "text/json"} or kind.endswith("+json")
     return kind == "text/html" or (is_json and fold(form) != "json")
 
 
 def is_like(form: str, file: BinaryIO) -> bool:
-    """Whether a file, maybe compressed, begins as its format does; other formats may be anything.
+    """Return whether a file, maybe compressed, begins as its format does.
 
-    CSV begins neither like JSON nor like an HTML page.
+    CSV begins neither like JSON nor like an HTML page; other formats may be anything.
     """
     file.seek(0)
     begin = file.read(_BEGINNING)
@@ -51,7 +51,7 @@ def is_like(form: str, file: BinaryIO) -> bool:
 
 
 def digest_of(file: BinaryIO) -> str:
-    """The sha256 of a complete file, in hex."""
+    """Return the sha256 of a complete file, in hex."""
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(_READ_AT_ONCE):
@@ -75,8 +75,8 @@ def check_gzip(file: BinaryIO) -> None:
 class Decoding:
     """Turns a body with `Content-Encoding: gzip` into the bytes of its file.
 
-    A service may store a file compressed and send it so, whatever was requested. If a compressed
-    file is wanted, the body is that file, unless it contains another compressed one.
+    A service may store a file compressed and send it so, whatever was requested. For a .gz target
+    the body is kept as it is, unless it is gzip inside gzip.
     """
 
     def __init__(self, *, to_packed: bool) -> None:
@@ -84,7 +84,7 @@ class Decoding:
         self._gunzip = Gunzip()
         self._sha256 = hashlib.sha256()
         # None until the first bytes show whether the body contains a compressed file.
-        self._stays: bool | None = None if to_packed else False
+        self._keep_compressed: bool | None = None if to_packed else False
         self._packed = self._plain = b""
 
     @property
@@ -93,29 +93,29 @@ class Decoding:
         return self._sha256.hexdigest()
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The bytes of the file that `piece` yields, some 256 KiB at a time."""
-        if self._stays is None:
+        """Yield the bytes of the file that `piece` yields, some 256 KiB at a time."""
+        if self._keep_compressed is None:
             self._packed += piece
-        elif self._stays:
+        elif self._keep_compressed:
             yield piece
         for plain in self._gunzip.pieces(piece, UNPACKED_AT_ONCE):
             self.size += len(plain)
             self._sha256.update(plain)
-            if self._stays is None:
+            if self._keep_compressed is None:
                 self._plain += plain
                 if len(self._plain) >= len(GZIP_MAGIC):
-                    self._stays = not self._plain.startswith(GZIP_MAGIC)
-                    yield self._packed if self._stays else self._plain
-            elif not self._stays:
+                    self._keep_compressed = not self._plain.startswith(GZIP_MAGIC)
+                    yield self._packed if self._keep_compressed else self._plain
+            elif not self._keep_compressed:
                 yield plain
 
     def finish(self) -> bytes:
-        """The last bytes of the file."""
+        """Return the last bytes of the file."""
         self._gunzip.finish()
-        return self._packed if self._stays is None else b""
+        return self._packed if self._keep_compressed is None else b""
 
 
 def encoding_of(head: ResponseHead) -> str | None:
-    """The encoding of a response, or None when it is not encoded."""
+    """Return the encoding of a response, or None when it is not encoded."""
     name = (head.get("content-encoding") or "").strip().lower()
     return None if name in {"", "identity"} else name

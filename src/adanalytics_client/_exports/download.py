@@ -127,12 +127,12 @@ class Delivery:
         self.status = status
 
     def _caller_acts_first(self, error: StatusError | TransportError) -> bool:
-        """Whether the caller must act first; `close` raises an error without attempts."""
+        """Return whether the caller must act first; `close` raises an error without attempts."""
         asked_for = isinstance(error, RateLimited) and self._session.config.on_limit == "raise"
         return asked_for or isinstance(error, AuthenticationError) or error.attempts == 0
 
     def _targets(self, path: Path) -> list[Path]:
-        """The path of each file, all of which stay open and locked until the last has arrived."""
+        """Return the path of each file; all stay open and locked until the last has arrived."""
         files = self.status.files
         if len(files) == 1:
             return [path]
@@ -175,7 +175,7 @@ class Delivery:
     def _judge(
         self, transfer: Transfer, timeout: float, exchange: Exchange
     ) -> Operation[Problem | None]:
-        """None when the file is complete, else its problem; an expired address is renewed."""
+        """Return None when the file is complete, else its problem; renew an expired address."""
         problem = yield from self._problem_of(exchange, transfer, timeout)
         if problem is None:
             return None
@@ -195,31 +195,33 @@ class Delivery:
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, Failure):
             return _broken(session, outcome, exchange.url, transfer)
-        if not transfer.taken:
+        if not transfer.accepted:
             absent = self._may_appear(outcome, exchange.url, transfer, timeout)
             signed = exchange.signed
             return self._refusal(outcome, exchange.url, transfer, signed=signed, absent=absent)
         if transfer.total is not None and transfer.received < transfer.total:
             return Problem(_short(transfer), again=True)
-        inherited = transfer.inherited
+        had_earlier_bytes = transfer.has_earlier_bytes
         try:
             yield Offload(transfer.verify)
         except DownloadError as error:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
             # again.
-            return Problem(error, again=inherited or not isinstance(error, ChecksumMismatch))
+            return Problem(
+                error, again=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
+            )
         return None
 
     def _may_appear(self, reply: Reply, url: str, transfer: Transfer, timeout: float) -> bool:
-        """Whether a refused object may not exist yet.
+        """Return whether a refused object may not exist yet.
 
         Until then presigned addresses respond with 404, or with 403 if the signer may not list
         objects: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html
         """
         status, now = self.status, self._session.clock.time()
         answered_at = now if status.answered_at is None else status.answered_at.timestamp()
-        if transfer.received or (status.answered and status.poll_url is None):
+        if transfer.received or (status.address_exists and status.poll_url is None):
             return False
         missing = reply.status == 404 or (
             reply.status == 403 and status.word is None and is_signed(self._session, url)
@@ -229,7 +231,7 @@ class Delivery:
     def _refusal(
         self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
     ) -> Problem:
-        """The problem of a response that is not the file."""
+        """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
         asked = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
@@ -260,7 +262,7 @@ class Delivery:
 
 
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
-    """The problem of a body that did not end properly, or of a missing response."""
+    """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
         transfer.restart()
         text = f"The file arrived damaged ({failure.detail})."
@@ -279,7 +281,7 @@ def _short(transfer: Transfer) -> DownloadError:
 
 
 def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:
-    """The part that is kept of the current file, else of an earlier one."""
+    """Return the part that is kept of the current file, else of an earlier one."""
     found = (each.kept for each in (present, *reversed(transfers)) if each)
     return next((str(kept) for kept in found if kept is not None), None)
 
@@ -298,7 +300,7 @@ def _broken_off(error: StatusError | TransportError, kept: str, received: int) -
 def _renewed(
     session: Session, order: ExportOrder, known: ExportStatus
 ) -> Operation[ExportStatus | None]:
-    """The status with fresh addresses of the same files, or None if there is no way to get them.
+    """Return the status with fresh addresses of the same files, or None without a way to them.
 
     The order is repeated only if an earlier repeat returned the same export: otherwise it might
     start another one. The ETag and the checksum prove later that a file is unchanged.
@@ -307,7 +309,7 @@ def _renewed(
         if known.poll_url is not None:
             answer = yield from ask_address(session, order, known.poll_url)
             fresh = status_from(session, answer)
-        elif known.repeats:
+        elif known.order_is_idempotent:
             fresh = yield from order_export(session, order, again=True)
         else:
             return None
@@ -326,7 +328,7 @@ def _renewed(
 
 
 def _may_be_same(old: ExportFile, new: ExportFile, *, single: bool) -> bool:
-    """Whether two files agree in everything stated of both; among several, also in the name."""
+    """Return whether two files agree in all that is stated of both; of several, also the name."""
     names = (old.name, new.name) if single else (name_of(old), name_of(new))
     pairs = names, (old.sha256, new.sha256), (old.size_bytes, new.size_bytes)
     return all(None in pair or pair[0] == pair[1] for pair in pairs)

@@ -19,7 +19,7 @@ _COMPRESSED_INSIDE = frozenset({"parquet", "arrow"})
 def named_format(
     path: Path, file_format: str | None, compression: str | None
 ) -> tuple[str, str | None]:
-    """The format and compression to order for a file: as given, else from its suffix, else csv.
+    """Return the format and compression to order: as given, else from the suffix, else csv.
 
     A parquet file is compressed inside, so `gzip` needs no suffix there.
     """
@@ -50,7 +50,7 @@ def _contradiction(path: Path, ending: str, given: str) -> ConfigurationError:
 
 
 def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
-    """A path for each file, the same in every run and never the part of another file.
+    """Return a path for each file, the same in every run and never the part of another file.
 
     `A.csv` and `a.csv` count as one name, because some file systems treat them so.
     """
@@ -66,19 +66,19 @@ def paths_in(folder: Path, files: Sequence[ExportFile]) -> list[Path]:
 
 
 def name_of(file: ExportFile) -> str:
-    """The service's name for a file, else the last part of its address."""
+    """Return the service's name for a file, else the last part of its address."""
     return PurePosixPath(file.name or unquote(urlsplit(file.url).path)).name
 
 
 def _usable_name(file: ExportFile, number: int) -> str:
-    """The service's name for a file, without folders, or a name made of its number."""
+    """Return the service's name for a file, without folders, or a name made of its number."""
     name = name_of(file)
     usable = name not in {"", ".", ".."} and name.isprintable()
     return _shortened(name) if usable else f"part-{number}"
 
 
 def _shortened(name: str) -> str:
-    """The beginning of a name that fits a file system, with its suffixes."""
+    """Return the beginning of a name that fits a file system, with its suffixes."""
     encoded = name.encode()
     if len(encoded) <= _LONGEST_NAME:
         return name

@@ -42,7 +42,7 @@ _REPEATED = 40
 
 
 def names_beside(target: Path) -> tuple[Path, Path]:
-    """The names of a target's part and note, the same in every run.
+    """Return the names of a target's part and note, the same in every run.
 
     If the target's name is too long for that, they contain its beginning and a digest.
     """
@@ -54,9 +54,9 @@ def names_beside(target: Path) -> tuple[Path, Path]:
 
 
 def check_arrival(path: Path) -> None:
-    """Try to write to `path`, or into that folder, without leaving a trace, before sending.
+    """Check that `path` (or the folder) can be written, before anything is sent.
 
-    Permissions alone do not show whether that works.
+    It tries to, and leaves no trace, because permissions alone do not show whether that works.
     """
     check_place(path)
     if path.is_dir():
@@ -82,7 +82,7 @@ def source_of(place: str, order: ExportOrder, status: ExportStatus, number: int)
 
 
 def is_etag(validator: str) -> bool:
-    """Whether a validator is a strong ETag and not a date."""
+    """Return whether a validator is a strong ETag and not a date."""
     return validator.startswith('"')
 
 
@@ -102,14 +102,14 @@ class Note:
     form: int = _FORM
 
     def is_about(self, source: str, file: ExportFile) -> bool:
-        """Whether the bytes are of `file`; a checksum decides before any name."""
+        """Return whether the bytes are of `file`; a checksum decides before any name."""
         if self.sha256 is not None and file.sha256 is not None:
             return self.sha256 == file.sha256
         return self.source == source
 
 
 def _is_sound(content: Json) -> bool:
-    """Whether each value of a note has its type, and the validator fits a header."""
+    """Return whether each value of a note has its type, and the validator fits a header."""
     validator, total = content["validator"], content["total"]
     return (
         content["form"] == _FORM
@@ -136,7 +136,7 @@ class Part:
         return self._is_open_here and _is_at(self.path, self.file)
 
     def read_note(self) -> Note | None:
-        """The note of an earlier run, or None without a readable one."""
+        """Return the note of an earlier run, or None without a readable one."""
         try:
             with open(self._note, "rb", opener=_open_itself) as file:
                 content = json.loads(file.read(_LARGEST_NOTE))
@@ -266,7 +266,7 @@ def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
 
 
 def _is_at(path: Path, file: BinaryIO) -> bool:
-    """Whether `path` names this open file, and not a link or another file."""
+    """Return whether `path` names this open file, and not a link or another file."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -97,7 +97,7 @@ def ask_status(
     if fresh.word is None and not fresh.files:
         # A response without a word or an address says nothing new.
         fresh = replace(fresh, phase=ExportPhase.WORKING, word=known.word)
-    return replace(fresh, answered=fresh.poll_url in {None, url}).after(known)
+    return replace(fresh, address_exists=fresh.poll_url in {None, url}).after(known)
 
 
 def _repeat_order(
@@ -113,7 +113,7 @@ def _repeat_order(
             remedy="Ask the service for its address, or ask for fewer days at once.",
             url=redact_url(session.address("bulk-export")),
         )
-    return replace(fresh, repeats=same).after(known)
+    return replace(fresh, order_is_idempotent=same).after(known)
 
 
 def ask_address(
@@ -161,7 +161,7 @@ class _StatusSink:
         return not self._file
 
     def read(self, reply: Reply) -> Json:
-        """The JSON of the response, empty when it had none, or None when the file came."""
+        """Return the JSON of the response, empty when it had none, or None when the file came."""
         if self._file:
             return None
         if reply.status != 200:
@@ -175,7 +175,7 @@ class _StatusSink:
 
 
 def _read_body(reply: Reply) -> Json:
-    """JSON, or None for a success that only its head describes."""
+    """Return JSON, or None for a success that only its head describes."""
     readable = reply.status != NO_CONTENT and reply.body.lstrip().startswith(_MARKS)
     return parse(reply.body) if readable else None
 
@@ -183,7 +183,7 @@ def _read_body(reply: Reply) -> Json:
 def _absent(
     session: Session, error: NotFound | PermissionDenied, known: ExportStatus
 ) -> ExportStatus:
-    """The status after a 403, 404 or 410: not there yet, or else expired.
+    """Return the status after a 403, 404 or 410: not there yet, or else expired.
 
     Presigned addresses respond with 404, or 403, until the object exists. After any other response
     of the address, after a 410, and an hour after the order, the export has expired.
@@ -191,7 +191,7 @@ def _absent(
     of_file = known.poll_url is None
     signed = is_signed(session, known.poll_url or known.files[0].url)
     ordered_at = known.answered_at.timestamp() if known.answered_at else 0.0
-    may_appear = not known.answered and session.clock.time() < ordered_at + ONE_HOUR
+    may_appear = not known.address_exists and session.clock.time() < ordered_at + ONE_HOUR
     if may_appear and (error.status == 404 or (error.status == 403 and signed)):
         reason = f"its address answers {error.status} ({error.reason.rstrip('.')})"
         return replace(known, retry_after=None, reason=reason)
@@ -209,12 +209,12 @@ def _absent(
 
 
 def is_signed(session: Session, url: str) -> bool:
-    """Whether an address may hold a signature: on another origin, or with a query."""
+    """Return whether an address may hold a signature: on another origin, or with a query."""
     return "?" in url or not session.config.base.owns(url)
 
 
 def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
-    """The status in a response, without any secret that the response may echo.
+    """Return the status in a response, without any secret that the response may echo.
 
     An error beside a finished export goes to the observer and the log.
     """
@@ -248,7 +248,7 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
 
 
 def described(error: ExportError, known: ExportStatus) -> ExportError:
-    """The error with the id and the last word of its export, and the exchange that reported it."""
+    """Add the id and the last word of an export to its error, and the request id."""
     return error.amended(
         export_id=known.export_id,
         status=known.word,
@@ -301,7 +301,7 @@ def wait_for(
 
 
 def polls_within(seconds: float) -> int:
-    """The most requests of `wait_for` in so many seconds."""
+    """Return the most requests of `wait_for` in so many seconds."""
     pause, polls = FIRST_PAUSE, 1
     while pause < LONGEST_PAUSE and seconds > pause:
         seconds, pause, polls = seconds - pause, pause_before(polls), polls + 1
@@ -309,7 +309,7 @@ def polls_within(seconds: float) -> int:
 
 
 def _pause_left(session: Session, known: ExportStatus) -> float:
-    """The remaining seconds of the pause that the service asked for, maybe some time ago."""
+    """Return the remaining seconds of the pause that the service asked for, maybe some time ago."""
     if known.retry_after is None or known.answered_at is None:
         return known.retry_after or 0.0
     passed = session.clock.time() - known.answered_at.timestamp()
@@ -317,7 +317,7 @@ def _pause_left(session: Session, known: ExportStatus) -> float:
 
 
 def _within(session: Session, left: float, name: str) -> Session:
-    """The session for one request that waits and retries no longer than `left` seconds."""
+    """Return a session for one request that waits and retries no longer than `left` seconds."""
     clock, config = session.clock, session.config
     latest = Deadline(clock, clock.monotonic() + max(left, FIRST_PAUSE), name)
     max_wait = min(config.max_wait, max(left, 0.0))
@@ -339,7 +339,7 @@ def _too_late(timeout: float, asked: float, known: ExportStatus) -> ExportError:
 
 
 def _finished(known: ExportStatus) -> ExportStatus:
-    """A status with files, or the error that ended the export."""
+    """Return a status with files, or raise the error that ended the export."""
     if known.phase is ExportPhase.FAILED:
         reason = (known.reason or f"its status is {known.word!r}, without a reason").rstrip(".")
         raise described(

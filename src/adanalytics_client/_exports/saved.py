@@ -30,7 +30,7 @@ class SavedExport:
     status: ExportStatus
 
     def to_json(self) -> str:
-        """One JSON object; exact numbers stay exact, and any file can store it."""
+        """Return one JSON object; exact numbers stay exact, and any file can store it."""
         order, status = self.order, self.status
         content = {
             "form": _FORM,
@@ -127,7 +127,7 @@ class SavedJob(Generic[D]):
         return self.__copy__()
 
     def to_json(self) -> str:
-        """The job as text, to continue it elsewhere.
+        """Return the job as text, to continue it elsewhere.
 
         It contains no credential, but maybe signed addresses: whoever has one can read the export
         until the address expires. The same is true of a pickled job.

@@ -55,7 +55,7 @@ class ExportStatus:
         phase: working, done, failed or expired.
         word: the service's own word, or None without one.
         export_id: the service's id, if it has one.
-        files: the files to download; while the phase is working, the files to come.
+        files: the files to download; until it is done, files that are announced.
         reason: why it failed or is not ready, or what a finished one lacks; the service's own words
             if it states them.
         row_count: events in the export, if known.
@@ -64,8 +64,9 @@ class ExportStatus:
         request_id: the `X-Request-Id` of the response.
         poll_url: the address for the next status.
         keys: the names in the response, for error messages.
-        repeats: whether the response to a repeated order was this same export.
-        answered: whether the status address has responded before; until then it may not exist yet.
+        order_is_idempotent: whether the response to a repeated order was this same export.
+        address_exists: whether the status address has responded before; until then it may not
+            exist yet.
         answer: everything in the last response, under the service's own names.
 
     Examples:
@@ -85,8 +86,8 @@ class ExportStatus:
     request_id: str | None = field(default=None, compare=False)
     poll_url: str | None = None
     keys: tuple[str, ...] = ()
-    repeats: bool = False
-    answered: bool = False
+    order_is_idempotent: bool = False
+    address_exists: bool = False
     answer: dict[str, Json] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
@@ -119,7 +120,7 @@ class ExportStatus:
             files=self.files or earlier.files,
             row_count=earlier.row_count if self.row_count is None else self.row_count,
             poll_url=self.poll_url or earlier.poll_url,
-            repeats=self.repeats or earlier.repeats,
+            order_is_idempotent=self.order_is_idempotent or earlier.order_is_idempotent,
             answer=self.answer or earlier.answer,
         )
 

@@ -45,8 +45,8 @@ class Transfer:
     Attributes:
         received: bytes of the body that arrived, including those of an earlier run.
         total: bytes of the complete body, if known.
-        taken: whether the last response was the file, or a part of it.
-        inherited: whether some bytes are from an earlier run.
+        accepted: whether the last response was the file, or a part of it.
+        has_earlier_bytes: whether some bytes are from an earlier run.
     """
 
     def __init__(self, target: Path, expected: Expected, observer: Observer) -> None:
@@ -65,21 +65,21 @@ class Transfer:
         return self._part.path if usable else None
 
     def ranges(self) -> tuple[tuple[str, str], ...]:
-        """Headers that request the missing rest of the same version, or none."""
+        """Return headers that request the missing rest of the same version, or none."""
         if self.received == 0 or self._note is None:
             return ()
         return (("range", f"bytes={self.received}-"), ("if-range", self._note.validator))
 
     def accept(self, head: ResponseHead) -> bool | None:
         """Judge a response before its body: True for the file, False for one to be collected."""
-        self.taken = False
+        self.accepted = False
         if head.status == 206:
-            self.taken = self._accept_rest(head)
-            return self.taken or None
+            self.accepted = self._accept_rest(head)
+            return self.accepted or None
         if head.status != 200 or is_answer(head, self._expected.form):
             return False
         self._begin(head)
-        self.taken = True
+        self.accepted = True
         return True
 
     def write(self, piece: bytes) -> bool:
@@ -87,9 +87,9 @@ class Transfer:
         self.received += len(piece)
         for plain in self._decoding.feed(piece) if self._decoding else (piece,):
             self._file.write(plain)
-            if self._most is not None and min(self._sizes()) > self._most:
-                raise DamagedBody(f"more than the {self._most} bytes announced")
-        if not self.inherited:
+            if self._max_bytes is not None and min(self._sizes()) > self._max_bytes:
+                raise DamagedBody(f"more than the {self._max_bytes} bytes announced")
+        if not self.has_earlier_bytes:
             self._sha256.update(piece)
         # The announced size may be that of the decompressed bytes.
         announced = None if self._decoding else self._expected.file.size_bytes
@@ -146,9 +146,9 @@ class Transfer:
         self._part.close()
 
     def _reset(self) -> None:
-        self.received, self.inherited, self.taken = 0, False, False
+        self.received, self.has_earlier_bytes, self.accepted = 0, False, False
         self.total: int | None = None
-        self._most: int | None = None
+        self._max_bytes: int | None = None
         self._note: Note | None = None
         self._decoding: Decoding | None = None
         self._sha256 = hashlib.sha256()
@@ -156,8 +156,8 @@ class Transfer:
     def _resume(self) -> None:
         """Continue with an earlier run's bytes, if their note identifies the same file.
 
-        Of a complete file the last byte is requested again: only a response of the service shows
-        whether it is still the current version.
+        For a complete file, request its last byte again, because only the service knows whether it
+        is still current.
         """
         note, size = self._part.read_note(), self._file.seek(0, 2)
         fits = note is not None and note.is_about(self._expected.source, self._expected.file)
@@ -167,14 +167,14 @@ class Transfer:
         size = size if note.total is None else min(size, note.total - 1)
         self._file.truncate(self._file.seek(max(size, 0)))
         self.received, self.total, self._note = self._file.tell(), note.total, note
-        self.inherited = self.received > 0
+        self.has_earlier_bytes = self.received > 0
 
     def _begin(self, head: ResponseHead) -> None:
         """Start again with the version that `head` describes."""
         self.restart()
         length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
-        self._most = self._expected.file.size_bytes
+        self._max_bytes = self._expected.file.size_bytes
         if (encoding := encoding_of(head)) is not None:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
@@ -192,7 +192,7 @@ class Transfer:
             self._part.keep_note(self._note)
 
     def _accept_rest(self, head: ResponseHead) -> bool:
-        """Whether a 206 is the rest; if not, the file starts again."""
+        """Return whether a 206 is the rest; if not, the file starts again."""
         found = _RANGE.fullmatch((head.get("content-range") or "").strip())
         first, last, total = map(int, found.groups()) if found else (-1, 0, 0)
         fits = self._note is not None and _is_version(head, self._note.validator)
@@ -200,20 +200,20 @@ class Transfer:
         if not (fits and same_length and first == self.received and encoding_of(head) is None):
             self.restart()
             return False
-        self.total, self._most = total, last + 1
+        self.total, self._max_bytes = total, last + 1
         return True
 
     def _sizes(self) -> list[int]:
-        """Bytes of the body, and of its decompressed content: either may have been announced."""
+        """Return the sizes of the body and its decompressed content; either may be announced."""
         return [self.received, *([self._decoding.size] if self._decoding else [])]
 
     def _digest(self) -> str:
-        """The checksum of the body; for it, bytes of an earlier run are read again."""
-        return digest_of(self._file) if self.inherited else self._sha256.hexdigest()
+        """Return the checksum of the body; for it, bytes of an earlier run are read again."""
+        return digest_of(self._file) if self.has_earlier_bytes else self._sha256.hexdigest()
 
 
 def validator_of(head: ResponseHead) -> str | None:
-    """The value for `If-Range`, or None if the response has no strong validator.
+    """Return the value for `If-Range`, or None if the response has no strong validator.
 
     A strong ETag; else the date of the last change, which is strong only if the response was sent
     at least a second later (RFC 9110, sections 8.8.2.2 and 13.1.5).
@@ -229,7 +229,7 @@ def validator_of(head: ResponseHead) -> str | None:
 
 
 def _is_version(head: ResponseHead, validator: str) -> bool:
-    """Whether a 206 is of the version that has `validator`; an ETag must be repeated."""
+    """Return whether a 206 is of the version that has `validator`; an ETag must be repeated."""
     if is_etag(validator):
         return head.get("etag") == validator
     return head.get("last-modified") in (None, validator)

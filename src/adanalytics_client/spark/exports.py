@@ -153,7 +153,7 @@ def _files_of(day: date, job: ExportJob) -> Iterator[FileOfDay]:
         status,
         row_count=status.row_count if len(status.files) == 1 else None,
         poll_url=None,
-        repeats=False,
+        order_is_idempotent=False,
         answer={},
     )
     for file in status.files:
