@@ -123,8 +123,10 @@ class Server(uvicorn.Server):
                     task.cancel()
                 await self.lifespan.shutdown()
             return
-        for each in (*self.servers, *(sockets or [])):
-            each.close()
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
         await self.lifespan.shutdown()
 
 
