@@ -1,59 +1,22 @@
-"""What is left of exports: files and rows go in time, and nobody waits for another's file."""
+"""What is left of exports: files go in time, and nobody waits for another's file."""
 
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 import pytest
 
-from adanalytics_server.clock import Clock
 from adanalytics_server.exports import ExportedFile, write_export
-from adanalytics_server.exports.table import LIFETIMES_REMEMBERED, ExportTable
+from adanalytics_server.exports.table import ExportTable
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"
 ORDER = {"start_date": "2026-01-15", "end_date": "2026-01-15", "format": "csv"}
 LIFETIME = 86_400
-
-
-def ids(server: LocalServer) -> list[str]:
-    with closing(sqlite3.connect(server.settings.data / "state.db")) as state:
-        return [export_id for (export_id,) in state.execute("SELECT id FROM exports")]
-
-
-def test_the_row_of_a_job_goes_some_lifetimes_after_its_file(
-    http: httpx.Client, server: LocalServer, clock: Clock
-) -> None:
-    first = http.post(f"{API}/bulk-export", json=ORDER).json()
-    clock.advance(seconds=LIFETIMES_REMEMBERED * LIFETIME - 1)
-    second = http.post(f"{API}/bulk-export", json=ORDER).json()
-    assert http.get(first["status_url"]).json()["status"] == "expired"
-    clock.advance(seconds=1)
-    third = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
-    assert http.get(first["status_url"]).status_code == 404
-    assert httpx.get(first["download_url"]).status_code == 403
-    assert sorted(ids(server)) == sorted([second["export_id"], third["export_id"]])
-
-
-def test_what_expired_goes_without_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adanalytics_server.exports.jobs.CLEANING_SECONDS", 0.01)
-    with LocalServer() as server:
-        headers = {"Authorization": f"Bearer {server.api_key}"}
-        job = httpx.post(f"{server.url}{API}/bulk-export", json=ORDER, headers=headers).json()
-        file = server.settings.data / "exports" / f"{job['export_id']}.csv"
-        assert file.is_file()
-        server.clock.advance(seconds=(LIFETIMES_REMEMBERED + 1) * LIFETIME)
-        for _ in range(1000):
-            httpx.get(f"{server.url}/livez")
-            if not file.exists() and not ids(server):
-                break
-        assert not file.exists()
-        assert ids(server) == []
 
 
 def test_a_file_without_a_finished_job_goes_at_the_start(tmp_path: Path) -> None:
@@ -132,29 +95,6 @@ def test_cleaning_leaves_a_file_alone_that_an_order_is_writing(
         assert (file.status_code, len(file.content)) == (200, job["size_bytes"])
 
 
-def test_no_file_is_left_of_a_job_that_was_forgotten_while_it_was_written(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    held = Held()
-    monkeypatch.setattr("adanalytics_server.exports.jobs.write_export", held)
-    with (
-        LocalServer(sample=Sample(days=1, events_per_day=30)) as server,
-        httpx.Client(
-            base_url=server.url, headers={"Authorization": f"Bearer {server.api_key}"}
-        ) as http,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        order = pool.submit(http.post, f"{API}/bulk-export", json=ORDER)
-        assert held.began.wait(20)
-        server.clock.advance(seconds=(LIFETIMES_REMEMBERED + 1) * LIFETIME)
-        new = http.post(f"{API}/bulk-export", json={**ORDER, "format": "jsonl"}).json()
-        assert ids(server) == [new["export_id"]]
-        held.release.set()
-        assert order.result().json()["status"] != "completed"
-        files = [file.name for file in (server.settings.data / "exports").iterdir()]
-        assert files == [f"{new['export_id']}.jsonl"]
-
-
 def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -183,7 +123,7 @@ def test_an_order_does_not_wait_for_the_file_of_another_one_only_for_its_own(
 def test_a_job_whose_state_cannot_be_noted_is_taken_up_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("adanalytics_server.exports.jobs.CLEANING_SECONDS", 0.01)
+    monkeypatch.setattr("adanalytics_server.exports.jobs.RETRY_SECONDS", 0.01)
     complete = ExportTable.complete
     refusals = iter([sqlite3.OperationalError("database or disk is full")] * 2)
 

@@ -7,7 +7,7 @@ known ones.
 
 import asyncio
 import hashlib
-from collections import OrderedDict, deque
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -20,8 +20,6 @@ from adanalytics_server.storage.state import State
 
 MOST_WRONG = 5
 SIGN_IN_WINDOW_SECONDS = 15 * 60
-# Accounts remembered. To evict one, an attacker must wait for this many password hashes.
-MOST_ACCOUNTS = 10_000
 _WINDOW = SIGN_IN_WINDOW_SECONDS * 1000
 # A key's "last used" is for people, so it is written at most once a minute.
 _LAST_USED_RESOLUTION = 60_000
@@ -124,7 +122,7 @@ class SignIns:
     def __init__(self, accounts: Accounts, clock: Clock) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._attempts: OrderedDict[bytes, _Attempts] = OrderedDict()
+        self._attempts: dict[bytes, _Attempts] = {}
 
     async def sign_in(self, email: str, password: str) -> User | None:
         """Return the user that an e-mail and a password belong to, or ``None``.
@@ -141,7 +139,8 @@ class SignIns:
                 return await self._one_at_a_time(attempts, email, password)
         finally:
             attempts.in_progress -= 1
-            self._forget(account, attempts)
+            if not attempts.in_progress and not attempts.wrong:
+                self._attempts.pop(account, None)
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
         """Return the current state for ``restore``."""
@@ -149,9 +148,7 @@ class SignIns:
 
     def restore(self, captured: dict[bytes, tuple[int, ...]]) -> None:
         """Go back to a captured state."""
-        self._attempts = OrderedDict(
-            (account, _Attempts(deque(wrong))) for account, wrong in captured.items()
-        )
+        self._attempts = {account: _Attempts(deque(wrong)) for account, wrong in captured.items()}
 
     async def _one_at_a_time(self, attempts: _Attempts, email: str, password: str) -> User | None:
         now = self._clock.now()
@@ -165,15 +162,3 @@ class SignIns:
         else:
             attempts.wrong.clear()
         return user
-
-    def _forget(self, account: bytes, attempts: _Attempts) -> None:
-        """Drop an account without wrong passwords, and the oldest beyond ``MOST_ACCOUNTS``."""
-        if attempts.in_progress:
-            return
-        if not attempts.wrong:
-            self._attempts.pop(account, None)
-            return
-        self._attempts[account] = attempts
-        self._attempts.move_to_end(account)
-        while len(self._attempts) > MOST_ACCOUNTS:
-            self._attempts.popitem(last=False)

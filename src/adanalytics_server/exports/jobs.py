@@ -26,9 +26,8 @@ from adanalytics_server.storage.pages import HourReplaced, Span, read_spans
 from adanalytics_server.storage.state import State
 from adanalytics_server.storage.store import Stores
 
-# Small exports written at the same time, each within its request; others wait.
-MOST_INLINE = 2
-CLEANING_SECONDS = 60.0
+# Until a job is tried again whose state could not be stored.
+RETRY_SECONDS = 60.0
 
 _log = logging.getLogger("adanalytics_server.exports")
 
@@ -44,7 +43,6 @@ class Exports:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._ordering = asyncio.Lock()
         self._inline: dict[str, asyncio.Task[None]] = {}
-        self._inline_turns = asyncio.Semaphore(MOST_INLINE)
         self._stopping = threading.Event()
 
     @asynccontextmanager
@@ -53,18 +51,14 @@ class Exports:
         await self._remove_expired()
         await self._remove_strays()
         await self.requeue_unfinished()
-        tasks = [
-            asyncio.create_task(self._work(), name="exports"),
-            asyncio.create_task(self._clean(), name="exports cleaning"),
-        ]
+        worker = asyncio.create_task(self._work(), name="exports")
         try:
             yield
         finally:
             # A thread cannot be cancelled, so ask it to stop. Its job starts again after a restart.
             self._stopping.set()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, *self._inline.values(), return_exceptions=True)
+            worker.cancel()
+            await asyncio.gather(worker, *self._inline.values(), return_exceptions=True)
 
     async def requeue_unfinished(self) -> None:
         """Queue all waiting jobs; the worker skips those that are finished by then."""
@@ -119,20 +113,10 @@ class Exports:
         await asyncio.to_thread(remove)
 
     async def _remove_expired(self) -> None:
-        """Delete the files of expired jobs; the jobs stay for a while."""
+        """Delete the files of expired jobs; the jobs stay."""
         for job in await self.table.with_files(expired=True):
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
             await self.table.set_status(job, "expired")
-        await self.table.forget_old()
-
-    async def _clean(self) -> None:
-        """Remove expired files even if no requests come."""
-        while True:
-            await asyncio.sleep(CLEANING_SECONDS)
-            try:
-                await self._remove_expired()
-            except (OSError, sqlite3.Error) as error:
-                _log.error("cannot remove expired exports: %s", error)
 
     async def _existing(self, request: ExportRequest) -> ExportJob | None:
         job = await self.table.newest(request)
@@ -152,12 +136,11 @@ class Exports:
         """Write a file in a task that its request and all repetitions wait for."""
 
         async def write() -> None:
-            async with self._inline_turns:
-                try:
-                    await self._run(job.id)
-                except (OSError, sqlite3.Error):
-                    self._queue.put_nowait(job.id)
-                    raise
+            try:
+                await self._run(job.id)
+            except (OSError, sqlite3.Error):
+                self._queue.put_nowait(job.id)
+                raise
 
         task = asyncio.create_task(write(), name=f"export {job.id}")
         self._inline[job.id] = task
@@ -171,7 +154,7 @@ class Exports:
             except (OSError, sqlite3.Error) as error:
                 # Not even the failure could be stored. There may be space later.
                 _log.error("export %s is postponed: %s", export_id, error)
-                await asyncio.sleep(CLEANING_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
                 self._queue.put_nowait(export_id)
 
     async def _run(self, export_id: str) -> None:
@@ -200,9 +183,6 @@ class Exports:
             await self.table.fail(job, "the server could not write the file; its log says why")
             return
         await self.table.complete(job, finished)
-        if await self.table.job(job.id) is None:
-            # The row was deleted meanwhile, so no request and no clean-up would find the file.
-            await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
 
 
 def _fingerprint(spans: list[Span]) -> str:

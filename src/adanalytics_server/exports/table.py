@@ -11,9 +11,6 @@ from adanalytics_server.exports.files import ExportedFile
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.state import State
 
-# The row of a job is deleted after this many lifetimes of its file.
-LIFETIMES_REMEMBERED = 7
-
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
@@ -142,15 +139,6 @@ class ExportTable:
         await self._update(
             job, "status = 'failed', finished_at = ?, error = ?", self._clock.now(), reason
         )
-
-    async def forget_old(self) -> None:
-        """Delete the rows of jobs that expired long ago and have no file."""
-        limit = self._clock.now() - LIFETIMES_REMEMBERED * self._lifetime
-        old = "FROM exports WHERE created_at <= ? AND status != 'completed'"
-        # Look first: an empty transaction would cost each request a disk sync.
-        if await self._state.row(f"SELECT 1 {old} LIMIT 1", limit):
-            async with self._state.writing() as connection:
-                await connection.execute(f"DELETE {old}", (limit,))
 
     async def _update(self, job: ExportJob, assignments: str, *values: object) -> None:
         async with self._state.writing() as connection:

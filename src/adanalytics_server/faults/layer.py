@@ -6,7 +6,7 @@ import hashlib
 import math
 import random
 import threading
-from collections import OrderedDict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -19,8 +19,6 @@ from adanalytics_server.faults.effects import Exchange, apply_fault
 from adanalytics_server.faults.fault import Fault, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 
-# Distinct requests that a fault "per request" remembers; the least recent goes first.
-MOST_REQUESTS = 10_000
 CONTROL_PREFIX = "/_control/"
 
 
@@ -34,7 +32,7 @@ class _Armed:
     struck: int = 0
     began: int | None = None
     # The strikes per request for a fault "per request", else under one name.
-    strikes: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
+    strikes: Counter[bytes] = field(default_factory=Counter)
 
     def hits(self, request: Entry, now: int) -> bool:
         fault = self.fault
@@ -44,16 +42,13 @@ class _Armed:
             if fault.per == "hour":
                 self.strikes.clear()
         name = _digest(request) if fault.per == "request" else b""
-        if self.matched <= fault.after or self.strikes.get(name, 0) >= (fault.times or math.inf):
+        if self.matched <= fault.after or self.strikes[name] >= (fault.times or math.inf):
             return False
         if fault.probability < 1 and self.dice.random() >= fault.probability:
             return False
         self.struck += 1
         self.began = now if self.began is None else self.began
-        self.strikes[name] = self.strikes.get(name, 0) + 1
-        self.strikes.move_to_end(name)
-        if len(self.strikes) > MOST_REQUESTS:
-            self.strikes.popitem(last=False)
+        self.strikes[name] += 1
         return True
 
 

@@ -20,8 +20,6 @@ from adanalytics_server.storage.state import State
 
 COOKIE = "adanalytics_session"
 LIFETIME = TOKEN_LIFETIME
-# Sessions of one user; a new one replaces the session that ends first.
-MOST_PER_USER = 20
 # New keys that were not shown yet; a further one replaces the oldest.
 MOST_NEW_KEYS = 100
 
@@ -49,12 +47,6 @@ class Sessions:
         now = self._clock.now()
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
-            await connection.execute(
-                "DELETE FROM web_sessions WHERE user = ? AND digest NOT IN"
-                " (SELECT digest FROM web_sessions WHERE user = ?"
-                " ORDER BY expires_at DESC LIMIT ?)",
-                (user.number, user.number, MOST_PER_USER - 1),
-            )
             await connection.execute(
                 "INSERT INTO web_sessions VALUES (?, ?, ?)",
                 (_digest(token), user.number, now + LIFETIME * 1000),

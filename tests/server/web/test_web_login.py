@@ -10,7 +10,6 @@ import pytest
 from adanalytics_server import admin
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
-from adanalytics_server.web import session as web_session
 from adanalytics_server.web.session import COOKIE, LIFETIME
 
 Browser = Callable[[], httpx.Client]
@@ -94,18 +93,6 @@ def test_a_deleted_user_is_signed_out_at_once(server: LocalServer, sign_in: Sign
     assert not is_login(client.get("/"))
     admin.delete_user(server.settings.data, "b@example.com")
     assert is_login(client.get("/"))
-
-
-def test_a_user_has_a_bounded_number_of_sessions_and_always_the_newest(
-    sign_in: SignIn, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(web_session, "MOST_PER_USER", 3)
-    clients = []
-    for _ in range(4):
-        clock.advance(seconds=1)
-        clients.append(sign_in())
-    assert is_login(clients[0].get("/"))
-    assert not any(is_login(client.get("/")) for client in clients[1:])
 
 
 def test_a_token_of_the_api_is_no_session_and_a_session_is_no_token(
