@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adanalytics_client import Client
+from adanalytics_client.dataset.layout import hours_of
 from adanalytics_client.dataset.partition import HourPartition
 from adanalytics_client.dataset.parts import write_hour
 from adanalytics_client.dataset.tables import EventTables
@@ -51,7 +52,7 @@ def split(file: Path, folder: Path) -> float:
     partition = HourPartition(folder)
     for table in tables.from_csv(file):
         partition.add(table)
-    for hour in partition.hours():
+    for hour in hours_of(Sample().start):
         write_hour(hour, partition.take(hour), folder, "parquet", tables.schema)
     return time.process_time() - before
 

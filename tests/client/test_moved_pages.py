@@ -157,6 +157,20 @@ def test_events_that_come_twice_are_handed_out_once(
     assert world.rows(DAY, split="none", per_page=3) == rows(*"abcde")
 
 
+@pytest.mark.parametrize(("on_drift", "found"), [("raise", "abcdefg"), ("warn", "abcdeafg")])
+def test_few_ids_are_kept_of_a_slice_that_is_not_asked_again(
+    world: World,
+    stand_in: StandIn,
+    say: type[Say],
+    monkeypatch: pytest.MonkeyPatch,
+    on_drift: str,
+    found: str,
+) -> None:
+    monkeypatch.setattr("adanalytics_client._events.drift.MOST_IDS", {"raise": 100, "warn": 4})
+    pages_of(stand_in, say, rows(*"abc"), rows(*"cde"), rows(*"afg"), beside={"total": 7})
+    assert world.rows(DAY, split="none", per_page=3, on_drift=on_drift) == rows(*found)
+
+
 class Lagging:
     """A proxy whose first connection sends the answer of the request before; others are right."""
 

@@ -7,7 +7,7 @@ reveals every repeat, and at the end their number is compared with the total in 
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from adanalytics_client._base.observer import Observer, PageDrift, notify
@@ -21,8 +21,11 @@ OnDrift = Literal["raise", "warn"]
 MOST_ATTEMPTS = 3
 """How often a slice is started from its first page."""
 
-MOST_IDS = 2_000_000
-"""The most ids of a slice to remember, about 100 bytes each; then the older half is dropped."""
+MOST_IDS: Mapping[OnDrift, int] = {"raise": 2_000_000, "warn": 200_000}
+"""The most ids of a slice to remember, about 100 bytes each; then the older half is dropped.
+
+With "warn" no slice is pulled again, so the ids need only show repeats of the last pages.
+"""
 
 MOST_STALE = 3
 """The number of pages in a row without a new event that ends a slice."""
@@ -37,6 +40,7 @@ class SliceHistory:
 
     Args:
         cursor: the first page of the slice; in a resumed pull, its next page.
+        on_drift: whether the slice may be pulled again.
 
     Attributes:
         distinct: events so far, each counted once.
@@ -45,7 +49,7 @@ class SliceHistory:
         mark: digest of the previous page; empty for the only page of a slice.
     """
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, on_drift: OnDrift) -> None:
         self.distinct = cursor.seen - cursor.repeated
         self.repeated = cursor.repeated
         self.total = cursor.total
@@ -53,7 +57,8 @@ class SliceHistory:
         self._total_is_old = False
         self._resumed = not cursor.untouched
         self._all_have_ids = True
-        self._handed = _Ids()
+        self._most_ids = MOST_IDS[on_drift]
+        self._handed = _Ids(self._most_ids)
         self._attempt = self._handed
         self._marks = deque([cursor.mark] if cursor.mark else (), maxlen=_REMEMBERED_MARKS)
         self._stale = 0
@@ -70,7 +75,7 @@ class SliceHistory:
 
     def begin_attempt(self) -> None:
         """Forget the order of the pages, but not the events, to pull the slice again."""
-        self._attempt = _Ids()
+        self._attempt = _Ids(self._most_ids)
         self._marks.clear()
         self._stale = 0
         self._total_is_old = True
@@ -156,9 +161,10 @@ class SliceHistory:
 
 
 class _Ids:
-    """The hashes of ids; beyond `MOST_IDS` the older half is forgotten."""
+    """The hashes of ids; beyond `most` the older half is forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self.forgotten = False
         self._older: set[int] = set()
         self._newer: set[int] = set()
@@ -180,7 +186,7 @@ class _Ids:
             for hashed in hashes:
                 known.append(hashed in self._newer or hashed in self._older)
                 self._newer.add(hashed)
-        if len(self._newer) > MOST_IDS // 2:
+        if len(self._newer) > self._most // 2:
             self.forgotten |= bool(self._older)
             self._older, self._newer = self._newer, set()
         return known

@@ -125,7 +125,7 @@ class PageFanout:
         self._position = position or Position(plan.slices, plan.stretches)
         self._opened = self._position.opened
         self._open = deque(
-            _OpenSlice(each, each, SliceHistory(each)) for each in self._position.open
+            _OpenSlice(each, each, SliceHistory(each, on_drift)) for each in self._position.open
         )
         self._concurrency = concurrency if max_events is None else 1
         self._ordered = ordered
@@ -287,7 +287,9 @@ class PageFanout:
 
     def _append(self, index: int) -> None:
         first = Cursor(self._position.slices[index])
-        self._open.append(_OpenSlice(first, first, SliceHistory(first), index=index))
+        self._open.append(
+            _OpenSlice(first, first, SliceHistory(first, self._on_drift), index=index)
+        )
 
     def _launch(self, opened: _OpenSlice) -> Cursor | None:
         opened.in_flight = True

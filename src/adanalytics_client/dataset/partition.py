@@ -1,4 +1,4 @@
-"""Sort events into their hours in bounded memory; the excess goes to a file an hour.
+"""Sort events into their hours in bounded memory; what does not fit goes to one file per hour.
 
 Tables come in any order; each hour comes out once. A bulk export is usually in order, so most hours
 are one piece, but nothing guarantees that.
@@ -7,38 +7,81 @@ are one piece, but nothing guarantees that.
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
 from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.dataset.tables import Table, hour_keys, int32, is_of_hour
+from adanalytics_client.dataset.tables import Table, hour_keys, int32s, is_of_hour
 from adanalytics_client.errors import ProtocolError
 
-BYTES_HELD = 16 * 1024 * 1024
-"""The most bytes of Arrow columns, over all hours, that are held before they go to files."""
+K = TypeVar("K")
+
+BYTES_HELD = 8 * 1024 * 1024
+"""The most bytes of Arrow columns, over all keys, that are held before they go to files."""
 
 
 class HourUnknown(ProtocolError):
     """Events do not say which hour they belong to."""
 
 
-class HourPartition:
+class Partition(Generic[K]):
+    """Holds tables by key in bounded memory; what does not fit goes to one file per key.
+
+    Args:
+        folder: for these files; at most one of them is open at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: dict[K, list[Table]] = {}
+        self._bytes = 0
+        self._in_files: set[K] = set()
+
+    def put(self, key: K, table: Table) -> None:
+        """Add a table behind the others of its key."""
+        self._held.setdefault(key, []).append(table)
+        self._bytes += table.nbytes
+        if self._bytes > BYTES_HELD:
+            self._move_to_files()
+
+    def take(self, key: K) -> Iterator[Table]:
+        """Yield the tables of a key in the order they came, and forget them."""
+        path = self._path(key)
+        if key in self._in_files:
+            self._in_files.discard(key)
+            yield from _read_streams(path)
+            path.unlink()
+        yield from self._held.pop(key, ())
+
+    def _move_to_files(self) -> None:
+        """Append the held tables to the files, as one Arrow stream per key."""
+        for key, tables in self._held.items():
+            table = pa.concat_tables(tables).combine_chunks()
+            with self._path(key).open("ab") as file, ipc.new_stream(file, table.schema) as out:
+                out.write_table(table)
+        self._in_files |= self._held.keys()
+        self._held, self._bytes = {}, 0
+        pa.default_memory_pool().release_unused()
+
+    def _path(self, key: K) -> Path:
+        return self._folder / f"{key}.arrows"
+
+
+class HourPartition(Partition[Hour]):
     """Takes tables of events and returns them hour by hour.
 
     Args:
-        folder: for the files of hours; at most one of them is open at a time.
+        folder: as for `Partition`.
         only: the hour of all events, if it is known beforehand.
     """
 
     def __init__(self, folder: Path, only: Hour | None = None) -> None:
-        self._folder = folder
+        super().__init__(folder)
         self._only = only
         self.rows = 0
-        self._held: dict[Hour, list[Table]] = {}
-        self._bytes = 0
-        self._in_files: set[Hour] = set()
 
     def add(self, table: Table) -> None:
         """Sort the events of a table into their hours.
@@ -51,36 +94,7 @@ class HourPartition:
             raise ProtocolError(f"The answer to {self._only} holds events of other hours.")
         self.rows += table.num_rows
         for hour, part in [(self._only, table)] if self._only else _by_hour(table):
-            self._held.setdefault(hour, []).append(part)
-            self._bytes += part.nbytes
-        if self._bytes > BYTES_HELD:
-            self._move_to_files()
-
-    def hours(self) -> list[Hour]:
-        """List the hours that have events, in order."""
-        return sorted({*self._held, *self._in_files})
-
-    def take(self, hour: Hour) -> Iterator[Table]:
-        """Yield the events of an hour in the order they came, and forget them."""
-        path = self._path(hour)
-        if hour in self._in_files:
-            self._in_files.discard(hour)
-            yield from _read_streams(path)
-            path.unlink()
-        yield from self._held.pop(hour, ())
-
-    def _move_to_files(self) -> None:
-        """Append the held events to the files, as one Arrow stream each."""
-        for hour, tables in self._held.items():
-            table = pa.concat_tables(tables)
-            with self._path(hour).open("ab") as file, ipc.new_stream(file, table.schema) as out:
-                out.write_table(table)
-        self._in_files |= self._held.keys()
-        self._held, self._bytes = {}, 0
-        pa.default_memory_pool().release_unused()
-
-    def _path(self, hour: Hour) -> Path:
-        return self._folder / f"{hour}.arrows"
+            self.put(hour, part)
 
 
 def _read_streams(path: Path) -> Iterator[Table]:
@@ -91,27 +105,33 @@ def _read_streams(path: Path) -> Iterator[Table]:
                 yield pa.Table.from_batches([batch])
 
 
+def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:
+    """Split a table into groups of about one size; events with the same id share a group."""
+    ids = table["event_id"].to_pylist()
+    yield from _split(table, int32s(hash(each) % groups for each in ids))
+
+
 def _by_hour(table: Table) -> Iterator[tuple[Hour, Table]]:
-    """Split a table into its hours; one that is not in order is filtered."""
-    if not table.num_rows:
-        return
     keys = hour_keys(table)
     if keys is None:
         raise HourUnknown(
             "Some events have no event_date and event_hour, so their hours are unknown."
         )
+    for key, part in _split(table, keys):
+        days, hour = divmod(key, 24)
+        yield Hour(date(1970, 1, 1) + timedelta(days), hour), part
+
+
+def _split(table: Table, keys: "pa.Array") -> Iterator[tuple[int, Table]]:
+    """Split a table by the keys of its rows; a table that is not in their order is sorted."""
     runs = pc.run_end_encode(keys)
     values, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
     if len(set(values)) < len(values):
-        for key in sorted(set(values)):
-            yield _hour_of(key), table.filter(pc.equal(keys, int32(key)))
+        # The sort is stable, so rows with one key keep their order.
+        order = pc.sort_indices(keys)
+        yield from _split(table.take(order), keys.take(order))
         return
     start = 0
     for key, end in zip(values, ends, strict=True):
-        yield _hour_of(key), table.slice(start, end - start)
+        yield key, table.slice(start, end - start)
         start = end
-
-
-def _hour_of(key: int) -> Hour:
-    days, hour = divmod(key, 24)
-    return Hour(date(1970, 1, 1) + timedelta(days), hour)

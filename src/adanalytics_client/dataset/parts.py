@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -58,25 +59,26 @@ class FinishedHour:
 def write_hour(
     hour: Hour, events: Iterator[Table], folder: Path, form: PartFormat, schema: "pa.Schema"
 ) -> FinishedHour:
-    """Write the file of an hour; memory holds one row group and the ids."""
+    """Write the file of an hour; memory holds one row group and `IDS_HELD` ids."""
     path, part = folder / f"{hour}.{form}", None
-    rows, ids, totals = 0, Ids(), Totals()
+    rows, totals = 0, Totals()
     known: Totals | None = totals
-    try:
-        for table in events:
-            if not table.num_rows:
-                continue
-            part = part or _open_part(path, form, schema)
-            part.add(table)
-            rows += table.num_rows
-            ids.add(table)
-            known = Totals.sum([known, totals_of(table)])
-    finally:
-        if part is not None:
-            part.close()
-    if not rows:
-        return FinishedHour(hour, 0, totals=totals)
-    return FinishedHour(hour, rows, path, *_measure(path), known, ids.repeated())
+    with closing(Ids()) as ids:
+        try:
+            for table in events:
+                if not table.num_rows:
+                    continue
+                part = part or _open_part(path, form, schema)
+                part.add(table)
+                rows += table.num_rows
+                ids.add(table)
+                known = Totals.sum([known, totals_of(table)])
+        finally:
+            if part is not None:
+                part.close()
+        if not rows:
+            return FinishedHour(hour, 0, totals=totals)
+        return FinishedHour(hour, rows, path, *_measure(path), known, ids.repeated())
 
 
 def write_empty(hour: Hour, folder: Path) -> FinishedHour:

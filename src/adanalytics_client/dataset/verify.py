@@ -1,6 +1,8 @@
 """Check a dataset: its bytes, its hours, its ids, and its sums against the service."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +17,7 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import DATA, Hour, PartFormat, hours_of, part_name
 from adanalytics_client.dataset.manifest import NEVER, DayRecord, HourRecord
-from adanalytics_client.dataset.partition import HourPartition
+from adanalytics_client.dataset.partition import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
 from adanalytics_client.dataset.report import Problem, VerifyReport, runs_of_days
@@ -26,6 +28,10 @@ from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:
     from adanalytics_client.client import Client
+
+
+EVENTS_COMPARED = 65_536
+"""About how many events of an hour are compared with an export at a time."""
 
 
 class Verification:
@@ -96,22 +102,24 @@ class Verification:
             yield Problem(hour.day, what, hour.hour, cure="sync")
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
-        ids, rows, totals, strange = Ids(), 0, self._totals[hour.day], 0
-        try:
-            form = self._contents.form
-            for table in read_part(self._contents.store, hour, form, self._tables):
-                ids.add(table)
-                rows += table.num_rows
-                strange += not is_of_hour(table, hour)
-                totals = Totals.sum([totals, totals_of(table)])
-        except (ProtocolError, OSError, ValueError) as error:
-            self._totals[hour.day] = None
-            yield f"its file cannot be read: {error}"
-            return
+        rows, totals, strange = 0, self._totals[hour.day], 0
+        with closing(Ids()) as ids:
+            try:
+                form = self._contents.form
+                for table in read_part(self._contents.store, hour, form, self._tables):
+                    ids.add(table)
+                    rows += table.num_rows
+                    strange += not is_of_hour(table, hour)
+                    totals = Totals.sum([totals, totals_of(table)])
+            except (ProtocolError, OSError, ValueError) as error:
+                self._totals[hour.day] = None
+                yield f"its file cannot be read: {error}"
+                return
+            repeated = ids.repeated()
         self._totals[hour.day] = totals
         if rows != record.rows:
             yield f"its file has {counted(rows, 'event')}, but {record.rows:,} were written"
-        if repeated := ids.repeated():
+        if repeated:
             yield f"{repeated:,} of its events appear twice"
         if strange:
             yield "its file holds events of other hours"
@@ -164,8 +172,8 @@ class Verification:
     ) -> Iterator[Problem]:
         """Compare days that were over when they were pulled with a bulk export, event by event.
 
-        Days in `broken` are left out. Memory holds one hour, twice; the disk must hold the file of
-        at most `DAYS_PER_EXPORT` days, and its events once more.
+        Days in `broken` are left out. The disk must hold the file of at most `DAYS_PER_EXPORT`
+        days, its events once more, and those of one hour twice.
         """
         days = {day for day in self._manifest.days() if self._manifest.day(day).is_settled}
         for first, last in _bounded(runs_of_days(days.difference(broken))):
@@ -178,17 +186,43 @@ class Verification:
                 for day in days_between(first, last):
                     for number, record in self._manifest.day(day).hours.items():
                         hour = Hour(day, number)
-                        theirs = self._joined(partition.take(hour))
-                        if wrong := _difference(self._read(hour, record), theirs):
+                        if wrong := self._difference(hour, record, partition.take(hour), folder):
                             yield Problem(day, wrong, number)
 
-    def _read(self, hour: Hour, record: HourRecord) -> Table:
-        store, form = self._contents.store, self._contents.form
-        parts = read_part(store, hour, form, self._tables) if record.rows else iter(())
-        return self._joined(parts)
+    def _difference(
+        self, hour: Hour, record: HourRecord, exported: Iterator[Table], folder: Path
+    ) -> str:
+        """Describe how an hour differs from its export, whatever their order; empty if it agrees.
 
-    def _joined(self, parts: Iterator[Table]) -> Table:
-        return pa.concat_tables([self._tables.schema.empty_table(), *parts])
+        Both are divided into groups by the ids of their events, and compared group by group.
+        """
+        store, form = self._contents.store, self._contents.form
+        held = read_part(store, hour, form, self._tables) if record.rows else iter(())
+        groups, rows = 1 + record.rows // EVENTS_COMPARED, Counter[str]()
+        with TemporaryDirectory(dir=folder) as name:
+            parts: Partition[str] = Partition(Path(name))
+            for side, tables in (("held", held), ("exported", exported)):
+                for table in tables:
+                    rows[side] += table.num_rows
+                    for group, part in split_by_id(table, groups):
+                        parts.put(f"{side}-{group}", part)
+            if rows["held"] != rows["exported"]:
+                return (
+                    f"has {counted(rows['held'], 'event')}, but the export has {rows['exported']:,}"
+                )
+            differing = {
+                name
+                for group in range(groups)
+                for name in _differing_columns(
+                    self._sorted(parts.take(f"held-{group}")),
+                    self._sorted(parts.take(f"exported-{group}")),
+                )
+            }
+        names = [name for name in self._tables.schema.names if name in differing]
+        return f"its events differ from the export: {', '.join(names)}" if names else ""
+
+    def _sorted(self, tables: Iterator[Table]) -> Table:
+        return pa.concat_tables([self._tables.schema.empty_table(), *tables]).sort_by("event_id")
 
 
 def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
@@ -200,16 +234,11 @@ def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
             begin += step + timedelta(1)
 
 
-def _difference(mine: Table, theirs: Table) -> str:
-    """Describe how two sets of events differ, whatever their order; empty when they agree."""
-    if mine.num_rows != theirs.num_rows:
-        return f"has {counted(mine.num_rows, 'event')}, but the export has {theirs.num_rows:,}"
-    mine, theirs = mine.sort_by("event_id"), theirs.sort_by("event_id")
-    names = [name for name in mine.column_names if not _is_same(mine[name], theirs[name])]
-    return f"its events differ from the export: {', '.join(names)}" if names else ""
+def _differing_columns(held: Table, exported: Table) -> list[str]:
+    return [name for name in held.column_names if not _is_same(held[name], exported[name])]
 
 
-def _is_same(mine: Table, theirs: Table) -> bool:
+def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:
     if mine.type == pa.string():
         # A CSV that does not quote an empty text cannot distinguish it from null.
         mine, theirs = pc.fill_null(mine, ""), pc.fill_null(theirs, "")

@@ -1,0 +1,97 @@
+"""Memory that writing and comparing an hour takes, whatever the number of its events."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset, Hour, partition, parts, tables, verify
+from adanalytics_client.dataset.layout import PartFormat
+from adanalytics_client.tables import jsonl_batch
+from adanalytics_server.local import LocalServer, Sample
+
+HOUR = Hour(date(2026, 1, 15), 13)
+SOME, MANY = 3, 10
+"""Tables of 1,000 events; the larger hour may take a tenth more memory."""
+
+
+def events(count: int, *, repeated: int = 0) -> Iterator[pa.Table]:
+    """Yield tables of 1,000 events, the first `repeated` of each with the same ids."""
+    for table in range(count):
+        lines = "".join(
+            f'{{"event_id":"{0 if row < repeated else table}-{row}","event_date":"2026-01-15",'
+            f'"event_hour":13,"event_type":"click","is_filtered":false,"key_values":{{}}}}\n'
+            for row in range(1_000)
+        )
+        yield pa.Table.from_batches([jsonl_batch(lines.encode())])
+
+
+def peak_of(write: Callable[[int], None], count: int) -> int:
+    """Return the most bytes that Python and Arrow held while this many tables were written."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        write(count)
+        return int(tracemalloc.get_traced_memory()[1] + pool.max_memory())
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let 1,000 events be as much as a million."""
+    monkeypatch.setattr(tables, "IDS_HELD", 1_000)
+    monkeypatch.setattr(tables, "_HASHES_READ", 100)
+    monkeypatch.setattr(parts, "ROWS_PER_GROUP", 1_000)
+    monkeypatch.setattr(partition, "BYTES_HELD", 100_000)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: PartFormat) -> None:
+    schema = tables.EventTables().schema
+
+    def write(count: int) -> None:
+        held = partition.HourPartition(tmp_path, HOUR)
+        for table in events(count):
+            held.add(table)
+        written = parts.write_hour(HOUR, held.take(HOUR), tmp_path, form, schema)
+        assert (written.rows, written.repeated) == (count * 1_000, 0)
+
+    write(1)
+    assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
+
+
+def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
+    schema = tables.EventTables().schema
+    written = parts.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", schema)
+    assert (written.rows, written.repeated) == (8_000, 7 * 5)
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_deep_look_compares_few_events_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: PartFormat
+) -> None:
+    compared: list[int] = []
+    differing = verify._differing_columns
+
+    def watched(held: pa.Table, exported: pa.Table) -> list[str]:
+        compared.append(held.num_rows)
+        return differing(held, exported)
+
+    monkeypatch.setattr(verify, "EVENTS_COMPARED", 20)
+    monkeypatch.setattr(verify, "_differing_columns", watched)
+    with (
+        LocalServer(sample=Sample(events_per_day=6_000), rate_limit=0) as server,
+        Client(server.url, api_key=server.api_key, partner="acme") as client,
+    ):
+        dataset = Dataset(tmp_path / "events", format=form)
+        dataset.sync(client)
+        assert dataset.verify(client, deep=True).is_whole
+    assert (sum(compared), max(compared) < 60) == (6_000, True)
