@@ -77,25 +77,12 @@ class LocalStore:
                 _sync(folder)
 
     def move_in(self, local: Path, name: str) -> None:
-        """Move a finished file from the scratch folder to its name; `flush` makes that durable.
-
-        Readers look below `data` at any moment, and an empty folder is an error for some. So
-        missing folders appear in one step with the file inside; only one thread at a time does
-        this.
-        """
+        """Move a finished file from the scratch folder to its name; `flush` makes that durable."""
         with write_errors(self.place):
             with local.open("rb") as file:
                 os.fsync(file.fileno())
             target = self._path(name)
-            self._unsynced.add(target.parent)
-            missing = [folder for folder in target.parents if not folder.exists()]
-            if missing:
-                top, tree = missing[-1], self._path(SCRATCH) / secrets.token_hex(8)
-                inside = tree / target.relative_to(top)
-                inside.parent.mkdir(parents=True)
-                local.replace(inside)
-                local, target = tree, top
-                self._unsynced.update(folder.parent for folder in missing)
+            self._unsynced.update([*self._make_folder(target.parent), target.parent])
             local.replace(target)
 
     def flush(self) -> None:

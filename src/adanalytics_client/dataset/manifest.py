@@ -1,10 +1,10 @@
-"""The records of a dataset: its identity, and a file a day about its hours, with checksums."""
+"""The records of a dataset: its identity, and one file per day that lists its hours."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Self, cast, get_args
 
 from adanalytics_client.dataset.layout import (
@@ -21,9 +21,6 @@ from adanalytics_client.errors import DatasetDamaged
 
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
-
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time recorded for an hour never requested: its empty file keeps the dataset readable."""
 
 _LAYOUT = 1
 _CHECKSUM = "sha256"
@@ -108,8 +105,7 @@ class HourRecord:
     """A committed hour.
 
     Attributes:
-        rows: its number of events. An hour without events has no file, or one without rows, which
-            keeps a dataset without any events readable.
+        rows: its number of events; an hour without events has no file.
         size: bytes of its file; 0 without a file.
         sha256: checksum of its file in hex; empty without a file.
         asked_at: the moment before its first page was requested, in UTC.

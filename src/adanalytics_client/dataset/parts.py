@@ -81,13 +81,6 @@ def write_hour(
         return FinishedHour(hour, rows, path, *_measure(path), known, ids.repeated())
 
 
-def write_empty(hour: Hour, folder: Path) -> FinishedHour:
-    """Write a parquet file that has every column and no row."""
-    path = folder / f"{hour}.empty"
-    _ParquetPart(path, EventTables().schema).close()
-    return FinishedHour(hour, 0, path, *_measure(path), Totals())
-
-
 def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -> Iterator[Table]:
     """Read the events of an hour in order; memory holds `ROWS_PER_GROUP` of them.
 

@@ -77,14 +77,13 @@ class Sync:
         if not needs.days:
             return
         report.wanted = 0
-        if contents.is_readable and all(need.is_empty for need in needs.days.values()):
+        if all(need.is_empty for need in needs.days.values()):
             end_repull(contents, needs)
             return
         with contents.writing() as folder:
             now = self._now()
             for day, need in needs.days.items():
                 contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-            contents.keep_readable(Hour(min(needs.days), 0))
             fetcher = Fetcher(self._connection, contents.store, contents.form, folder, self._now)
             staging = Staging(contents, needs.service, report.hours)
 

@@ -16,7 +16,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import DATA, Hour, PartFormat, hours_of, part_name
-from adanalytics_client.dataset.manifest import NEVER, DayRecord, HourRecord
+from adanalytics_client.dataset.manifest import DayRecord, HourRecord
 from adanalytics_client.dataset.partition import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
@@ -90,7 +90,7 @@ class Verification:
         name = part_name(hour, self._contents.form)
         size = sizes.get(name)
         if size == record.size and checksum(self._contents.store, name) == record.sha256:
-            for what in self._check_events(hour, record) if record.rows else ():
+            for what in self._check_events(hour, record):
                 yield Problem(hour.day, what, hour.hour)
             return
         self._totals[hour.day] = None
@@ -158,8 +158,7 @@ class Verification:
         due, over = record.due(now), sum(hour.is_over(now) for hour in hours)
         if record.day > now.date():
             due, over = [hour for hour in hours if hour.hour not in record.hours], len(hours)
-        held = [record.hours[hour.hour] for hour in due if hour.hour in record.hours]
-        early = sum(of.asked_at != NEVER for of in held)
+        early = sum(hour.hour in record.hours for hour in due)
         if missing := len(due) - early:
             what = f"{missing} of {over} hours {'is' if missing == 1 else 'are'} missing"
             yield Problem(record.day, what, cure="sync", missing=True)

@@ -45,17 +45,6 @@ def test_a_folder_with_nothing_of_anybody_is_taken(shop: Shop, folder: Path, nam
     assert shop.run("verify", folder, "--until", "2026-01-15").exit_code == 0
 
 
-def test_a_dataset_of_days_without_events_can_be_read(
-    shop: Shop, folder: Path, readers: Readers
-) -> None:
-    """The part without rows stays while there is no other."""
-    assert shop.sync("2026-01-10", "2026-01-11", "--to", folder).exit_code == 0
-    parts = {path.relative_to(folder).as_posix() for path in folder.glob("data/**/*.parquet")}
-    assert parts == {"data/date=2026-01-10/hour=00/part-0.parquet"}
-    assert {read(folder) for read in readers.values()} == {(0, Decimal(0))}
-    assert shop.run("verify", folder, "--until", "2026-01-11").exit_code == 0
-
-
 def test_what_others_put_beside_a_dataset_is_no_matter(shop: Shop, folder: Path) -> None:
     shop.sync("2026-01-15", "--to", folder)
     (folder / "README").touch()
