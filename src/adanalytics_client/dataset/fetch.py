@@ -214,12 +214,19 @@ class Fetcher:
         )
         asked = plan_pull(request, self._connection.session.config.partner)
         with closing(EventQuery(asked, self._connection).text_pages()) as fresh:
-            for each in fresh:
-                if doubt := each.drift or each.partial:
-                    raise _Drift(str(doubt))
-                page = Page(each.number, each.jsonl, each.last, each.token, each.total)
-                spool.put(page)
-                yield page
+            try:
+                for each in fresh:
+                    if doubt := each.drift or each.partial:
+                        raise _Drift(str(doubt))
+                    page = Page(each.number, each.jsonl, each.last, each.token, each.total)
+                    spool.put(page)
+                    token = page.token
+                    yield page
+            except ProtocolError as error:
+                if token is None:
+                    raise
+                # The first page was good, so a fault of a later one may be temporary.
+                raise _Drift(error.message) from error
 
     def _pull_export(self, spool: Spool) -> Pulled:
         """Continue the export that an earlier run ordered, or order one."""
@@ -253,18 +260,10 @@ class Fetcher:
         query = spool.query
         only = query.wanted[0] if query.hour is not None else None
         with TemporaryDirectory(dir=self._folder) as scratch:
-            partition, number, total = HourPartition(Path(scratch), only), 0, None
-            try:
-                for page in self._pages(spool):
-                    number, total = page.number, page.total
-                    partition.add(self._tables.from_jsonl(page.jsonl))
-            except HourUnknown:
-                raise
-            except ProtocolError as error:
-                if not number:
-                    raise
-                # The first page was good, so a fault of a later one may be temporary.
-                raise _Drift(error.message) from error
+            partition, total = HourPartition(Path(scratch), only), None
+            for page in self._pages(spool):
+                total = page.total
+                partition.add(self._tables.from_jsonl(page.jsonl))
             if total is not None and total != partition.rows:
                 came = counted(partition.rows, "event")
                 raise _Drift(f"{came} arrived where the service counts {total:,}")
