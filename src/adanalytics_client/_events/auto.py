@@ -1,5 +1,6 @@
 """Plan a pull with `split="auto"` from its first page and the events of each day."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -84,7 +85,8 @@ def requests_of(
     days = sorted(counts)
     total = 0
     for stretch in stretches:
-        inside = [counts[day] for day in days if stretch.start <= day <= stretch.end]
+        within = days[bisect_left(days, stretch.start) : bisect_right(days, stretch.end)]
+        inside = [counts[day] for day in within]
         empty = (stretch.end - stretch.start).days + 1 - len(inside)
         if stretch.cut == "whole":
             total += _pages(sum(inside), size)

@@ -1,11 +1,13 @@
 """Plan the queries for the needed hours with the fewest requests; no I/O."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from typing import Any, Literal, Self
 
+from adanalytics_client._base.dates import days_between
 from adanalytics_client._quota import QuotaState
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.layout import DEEPEST, lay_out
@@ -115,7 +117,8 @@ def plan_queries(
 
 def requests_of(query: Query, expected: ExpectedCounts) -> int:
     """Count the fewest requests that a query takes: nothing counts the filtered events."""
-    inside = {day: n for day, n in expected.counts.items() if query.first <= day <= query.last}
+    days = days_between(query.first, query.last)
+    inside = {day: expected.counts[day] for day in days if day in expected.counts}
     if query.way == "export":
         estimate = Estimate(query.first, query.last, inside or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
@@ -125,9 +128,10 @@ def requests_of(query: Query, expected: ExpectedCounts) -> int:
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:
     """Group days that one query can span: no other day with data is between them."""
+    with_data = sorted(counts)
     run: list[date] = []
     for day in days:
-        if run and any(run[-1] < other < day for other in counts):
+        if run and bisect_right(with_data, run[-1]) < bisect_left(with_data, day):
             yield run
             run = []
         run.append(day)
@@ -148,12 +152,14 @@ def _by_pages(
     run: list[date], by_day: Mapping[date, tuple[Hour, ...]], expected: ExpectedCounts
 ) -> Iterator[Query]:
     """Query small days together, large ones and those of unknown size by the hour."""
-    known = [day for day in run if expected.counts.get(day)]
+    known = []
     for day in run:
-        if day not in known:
+        if expected.counts.get(day):
+            known.append(day)
+        else:
             yield from map(Query.of_hour, by_day[day])
     for stretch in lay_out(known, expected.counts, size=expected.page, hour=None):
-        inside = [day for day in known if stretch.start <= day <= stretch.end]
+        inside = known[bisect_left(known, stretch.start) : bisect_right(known, stretch.end)]
         wanted = tuple(hour for day in inside for hour in by_day[day])
         if stretch.cut == "whole":
             yield Query("pages", inside[0], inside[-1], None, wanted)

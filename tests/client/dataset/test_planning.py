@@ -1,12 +1,19 @@
 """Which queries bring the hours that are needed: tables of what is known and what is asked."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
 
 import pytest
 
 from adanalytics_client import QuotaState
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.planning import DAYS_PER_EXPORT, ExpectedCounts, Via, plan_queries
+from adanalytics_client.dataset.planning import (
+    DAYS_PER_EXPORT,
+    ExpectedCounts,
+    Via,
+    plan_queries,
+    requests_of,
+)
 
 FIRST = date(2026, 1, 1)
 PLENTY = QuotaState(1000, 1000, None)
@@ -81,3 +88,40 @@ def test_auto_takes_an_export_only_where_pages_would_wait_for_quota_longer() -> 
     assert planned({day(0): 5_000}, via="auto") == ["pages 2026-01-01"]
     tight = QuotaState(1000, 100, None)
     assert planned({day(0): 4_000_000}, via="auto", quota=tight) == ["export 2026-01-01"]
+
+
+class Counted(date):
+    """A day that counts how often days are compared."""
+
+    comparisons = 0
+
+    @staticmethod
+    def _counting(name: str) -> Callable[[date, object], bool]:
+        compare: Callable[[date, object], bool] = getattr(date, name)
+
+        def counted(self: date, other: object) -> bool:
+            Counted.comparisons += 1
+            return compare(self, other)
+
+        return counted
+
+    __eq__, __lt__, __le__, __gt__, __ge__ = map(
+        _counting, ("__eq__", "__lt__", "__le__", "__gt__", "__ge__")
+    )
+    __hash__ = date.__hash__
+
+
+@pytest.mark.parametrize("via", ["auto", "pages", "export"])
+@pytest.mark.parametrize(("events", "gap"), [(0, 0), (100, 0), (100, 1), (70_000, 0), (400_000, 1)])
+def test_planning_takes_steps_in_proportion_to_the_days(via: Via, events: int, gap: int) -> None:
+    def steps(days: int) -> int:
+        first: date = Counted(1970, 1, 1)
+        counts = {first + timedelta(n * (1 + gap)): events for n in range(days)}
+        expected = ExpectedCounts(counts, {*counts}, PAGE)
+        asked = [Hour(each, number) for each in counts for number in (3, 13)]
+        Counted.comparisons = 0
+        for query in plan_queries(asked, expected, via=via, quota=PLENTY):
+            requests_of(query, expected)
+        return Counted.comparisons
+
+    assert steps(1600) < 6 * steps(400)
