@@ -182,7 +182,8 @@ class Lease:
         """Take over a lease that expired, or whose process on this machine has ended."""
         try:
             held = json.loads(self._files.cat_file(self._path))
-            expired = time.time() > float(held["until"])
+            # Its own lease, if the answer to the first put was lost.
+            expired = held["token"] == self._token or time.time() > float(held["until"])
             ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             held, expired, ended = {}, True, True

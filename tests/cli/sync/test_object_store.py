@@ -109,6 +109,23 @@ def test_a_lease_that_is_held_is_respected_and_one_that_lapsed_is_not(
     assert shop.sync("--to", place).exit_code == 0
 
 
+def test_a_lease_whose_put_had_no_answer_is_its_own(
+    shop: Shop, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A storage library then puts once more, and finds what it had put."""
+    files = files_of(memory)
+    put = files.pipe_file
+
+    def put_twice(path: str, content: bytes, mode: str = "overwrite") -> None:
+        put(path, content, mode=mode)
+        if mode == "create":
+            raise FileExistsError(path)
+
+    monkeypatch.setattr(type(files), "pipe_file", staticmethod(put_twice))
+    result = shop.sync("--to", memory)
+    assert result.exit_code == 0, result.stderr
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "said"),
     [
