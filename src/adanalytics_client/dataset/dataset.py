@@ -47,6 +47,9 @@ class Holdings:
 class Dataset:
     """A folder, or an address in object storage, of hourly files that `sync` keeps up to date.
 
+    However many events an hour has, `adanalytics sync` needs at most 300 MB of memory and
+    `adanalytics verify` 600 MB; what does not fit waits on the disk.
+
     Nothing is read or written until a method is called. Two processes never work on one dataset at
     a time. Methods block; in asyncio they run on a thread, with `await asyncio.to_thread(...)`.
 

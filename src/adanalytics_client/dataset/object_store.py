@@ -25,9 +25,6 @@ from adanalytics_client.errors import DatasetError, DatasetInUse
 LEASE_SECONDS = 120.0
 """The lifetime of a lease that nobody renews, for example because its process was killed."""
 
-# The extras that install the library of an address; users install the libraries of others.
-_EXTRAS = {"s3": "s3"}
-
 FileSystem = Any
 """An `fsspec.AbstractFileSystem`; fsspec has no types, and its errors are of any class."""
 
@@ -227,20 +224,19 @@ def open_object_store(place: str) -> ObjectStore:
         DatasetError: when the library for the address is missing, or its kind is unknown.
     """
     kind = urlsplit(place).scheme
-    extra = _EXTRAS.get(kind, "s3")
     try:
         fsspec = import_module("fsspec")
         # Other processes may write too, so listings are not cached.
         files, root = fsspec.core.url_to_fs(place, use_listings_cache=False)
     except ImportError as error:
-        if kind not in {*_EXTRAS, "memory"}:
+        if kind not in {"s3", "memory"}:
             raise DatasetError(
                 f"{kind}:// needs a library that is not installed: {error}.",
                 remedy="Install the fsspec library for it, with python -m pip install.",
             ) from None
         raise DatasetError(
-            f"{kind}:// needs the '{extra}' extra, which is not installed.",
-            remedy=f"Install it: python -m pip install 'adanalytics[{extra}]'",
+            f"{kind}:// needs the 's3' extra, which is not installed.",
+            remedy="Install it: python -m pip install 'adanalytics[s3]'",
         ) from None
     except ValueError as error:
         raise DatasetError(f"{place}: {error}.", remedy="Name a folder or s3://...") from None
