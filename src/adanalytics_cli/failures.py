@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 import traceback
 from dataclasses import dataclass
@@ -18,10 +17,12 @@ from adanalytics_client._base.escaping import visible
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
 _TOO_LATE = "Increase --timeout, or fetch it later with --job FILE."
 _GOES_ON = "Run the same command again to fetch the rest."
-_PLACE = "Check the location of the dataset, then run the same command again."
+_LOCATION = "Check the place of the dataset, then run the same command again."
 _LATER = "Run the same command again then."
 _DATA = "Check that --data is a server's folder, that it is writable, and that no load is running."
+_MEMORY = "Close other programs, or ask for fewer days at a time."
 
+# The exit status of an error, and its remedy where the error has none that fits a command line.
 # Keyed by top package and class name, so that looking up a failure imports nothing: the
 # server's classes are not even installed everywhere. The nearest base class counts.
 _TABLE: dict[str, tuple[ExitCode, str]] = {
@@ -29,7 +30,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "click.ClickException": (ExitCode.FAILED, ""),
     "adanalytics_client.ConfigurationError": (ExitCode.USAGE, ""),
     "adanalytics_client.InvalidRequest": (ExitCode.USAGE, ""),
-    "adanalytics_client.NotFound": (ExitCode.USAGE, ""),
+    "adanalytics_client.NotFound": (ExitCode.USAGE, "Check --partner and --base-url."),
     "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),
     "adanalytics_client.PermissionDenied": (ExitCode.NOT_SIGNED_IN, ""),
     "adanalytics_client.QuotaExceeded": (ExitCode.USED_UP, _LATER),
@@ -42,7 +43,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.DownloadError": (ExitCode.DAMAGED, ""),
     "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
     "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
-    "adanalytics_client.DatasetError": (ExitCode.FAILED, _PLACE),
+    "adanalytics_client.DatasetError": (ExitCode.FAILED, ""),
     "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
     "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
     "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
@@ -55,20 +56,28 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_server.OtherSchema": (ExitCode.FAILED, ""),
     "sqlite3.Error": (ExitCode.FAILED, _DATA),
     "builtins.OSError": (ExitCode.FAILED, ""),
+    "builtins.MemoryError": (ExitCode.FAILED, _MEMORY),
 }
-# The client's messages name Python arguments; here the user has options instead.
-_OPTIONS = {
-    r"^Pass .*|,? or pass [^.]*": "",
-    r"\bthe partner and base_url\b": "--partner and --base-url",
-    r"\bbase_url\b": "--base-url",
-    r"\bmoved_from\b": "--moved-from",
-    r"\bper_page=(?=[^'\"\w]|$)": "--per-page",
-    r"\btimeout=": "--timeout ",
-    r"^Name another place, or use the format of this one": (
-        "Give --to another place, or leave out --format"
+# What to do here, by a word of Python in the remedy of the client.
+_INSTEAD_OF = {
+    "base_url": "Check --base-url, or try later.",
+    "moved_from": (
+        "Give --to another place. If the service has moved here, give its former address as "
+        "--moved-from."
     ),
+    "format of this one": "Give --to another place, or leave out --format.",
+    "on_drift=": "Run the same command again later.",
+    "per_page=": "Use adanalytics export.",
+    "timeout=": "Check --base-url and the network, or try later.",
+    "columns=": "Use -f jsonl without --columns.",
+    "Use rows": "Use -f jsonl.",
+    "start_export": "Ask the service for the address of the file.",
+    "start and end": "Give START and END.",
+    "split=": "Ask for fewer days at a time.",
 }
 _UNEXPECTED = "This is a bug. Run the command again with --debug and report the output."
+# Of a text from elsewhere, such as a key of an answer; about ten lines of a terminal.
+_LONGEST = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +99,22 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     kind = type(error).__name__
     found = _look_up(error)
     if found is None:
-        return Failure(ExitCode.FAILED, kind, f"Unexpected {kind}: {error}", _UNEXPECTED)
+        message = f"Unexpected {kind}: {_shortened(str(error))}"
+        return Failure(ExitCode.FAILED, kind, message, _UNEXPECTED)
     code, remedy = found
     if getattr(error, "part", None):
         code, remedy = ExitCode.PARTLY_DONE, _GOES_ON
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
-    system = error.__cause__ if kind == "DatasetError" else error
-    own = _with_options(getattr(error, "remedy", "")).strip()
-    if own and remedy in {"", _PLACE}:
-        remedy = own
-    elif isinstance(system, OSError):
-        remedy = remedy_of(system) or remedy
+    remedy = remedy or _remedy(error)
     return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
     if isinstance(error, CommandError):
         return error.code, error.remedy
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return ExitCode.FAILED, "Close other programs, or raise the limit of ulimit -u."
     for base in type(error).__mro__:
         package = base.__module__.partition(".")[0]
         if found := _TABLE.get(f"{package}.{base.__name__}"):
@@ -115,24 +122,37 @@ def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
     return None
 
 
+def _remedy(error: BaseException) -> str:
+    """Return the remedy that the error itself has, in words of the command line."""
+    stated = getattr(error, "remedy", "")
+    for word, remedy in _INSTEAD_OF.items():
+        if word in stated:
+            return remedy
+    system = error.__cause__ if type(error).__name__ == "DatasetError" else error
+    if not stated and isinstance(system, OSError):
+        return remedy_of(system) or (_LOCATION if system is not error else "")
+    return _shortened(stated)
+
+
 def _message(error: BaseException) -> str:
     # click words its own errors differently from their str(), with the parameter's name.
     if worded := getattr(error, "format_message", None):
-        return str(worded())
+        return _shortened(str(worded()))
+    if isinstance(error, MemoryError):
+        return "There is not enough memory."
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}"
-    if not type(error).__module__.startswith("adanalytics_client."):
-        return str(error)
-    facts = getattr(error, "facts", "")
-    message = _with_options(getattr(error, "message", str(error)))
-    return f"{message} ({facts})" if facts else message
+        file = f"{error.filename}: " if error.filename else ""
+        return f"{file}{error.strerror}"
+    facts = getattr(error, "facts", None)
+    if facts is None:
+        return _shortened(str(error))
+    # The text of a client's error holds its remedy, too.
+    message = _shortened(getattr(error, "message", ""))
+    return f"{message} ({_shortened(facts)})" if facts else message
 
 
-def _with_options(text: str) -> str:
-    for argument, option in _OPTIONS.items():
-        text = re.sub(argument, option, text)
-    return text
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def print_error(error: BaseException, invocation: Invocation) -> ExitCode:

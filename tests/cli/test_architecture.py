@@ -21,6 +21,7 @@ OTHERS = ("adanalytics_client.", "adanalytics_server.")
 INTERNALS = (
     "adanalytics_client._base.escaping",
     "adanalytics_client._base.quantities",
+    "adanalytics_client._base.urls",
     "adanalytics_client._progress",
 )
 FOUND = list(imports_of(PACKAGE))

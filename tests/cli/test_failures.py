@@ -1,5 +1,7 @@
 """Every failure: its exit status, what is said about it, and in which form."""
 
+import ast
+import errno
 import importlib
 import json
 import pkgutil
@@ -8,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import Result
+from tests.arrows import SOURCES
 
 from adanalytics_cli.core.errors import ExitCode
 from adanalytics_cli.failures import _TABLE, explain
@@ -182,6 +185,72 @@ def test_no_defect_is_shown_as_a_traceback(
         "Error: Unexpected ZeroDivisionError: of a defect",
         "This is a bug. Run the command again with --debug and report the output.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "remedy"),
+    [
+        (RuntimeError("can't start new thread"), "can't start new thread", "ulimit -u"),
+        (MemoryError(), "There is not enough memory.", "fewer days"),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files", "ulimit -n"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "Cannot allocate memory", "programs"),
+    ],
+    ids=["threads", "memory", "files", "memory of the system"],
+)
+def test_what_ran_out_is_no_bug(
+    run: Run,
+    service: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    what: str,
+    remedy: str,
+) -> None:
+    def fail(_client: Client) -> None:
+        raise error
+
+    monkeypatch.setattr(Client, "dates", fail)
+    result = run("dates")
+    first, second = result.stderr.splitlines()
+    assert (result.exit_code, first) == (1, f"Error: {what}")
+    assert remedy in second
+    assert "bug" not in second
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.ExportFailed("x" * 1_000_000, remedy="y" * 1_000_000),
+        ZeroDivisionError("x" * 1_000_000),
+    ],
+    ids=["of the client", "of a defect"],
+)
+def test_a_long_text_from_elsewhere_is_cut(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_client: Client) -> None:
+        raise error
+
+    monkeypatch.setattr(Client, "dates", fail)
+    for words in (["dates"], ["dates", "-f", "json"]):
+        assert len(run(*words).stderr) < 2_000
+
+
+def test_no_remedy_names_an_argument_of_python() -> None:
+    """Of errors that a command line can meet; its own options are checked before."""
+    argument = re.compile(r"\b[a-z_]+=|\(\)|\b(base_url|moved_from|start_export)\b|\bPass ")
+    found: list[str] = []
+    for path in (SOURCES / "adanalytics_client").rglob("*.py"):
+        if path.name in ("testing.py", "otel.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) != "ConfigurationError":
+                kind = getattr(errors, ast.unparse(node.func), errors.ProtocolError)
+                remedies = [
+                    ast.unparse(each.value) for each in node.keywords if each.arg == "remedy"
+                ]
+                found += [explain(kind("x", remedy=remedy)).remedy for remedy in remedies]
+    assert len(found) > 50
+    assert not [each for each in found if argument.search(each)]
 
 
 def test_color_of_errors(run: Run) -> None:

@@ -20,12 +20,13 @@ from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
+from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import (
     ServiceSettings,
     Setting,
     base_url_of,
+    check_address,
     find_settings,
     partner_of,
     settings_file,
@@ -34,7 +35,7 @@ from adanalytics_cli.core.settings import (
 from adanalytics_client._base.escaping import visible
 
 if TYPE_CHECKING:
-    from adanalytics_client import AdAnalyticsError, Client
+    from adanalytics_client import Client
 
 
 @click.pass_context
@@ -86,13 +87,13 @@ def run(
         except AuthenticationError as error:
             if account.source != "prompt":
                 raise
-            click.echo(f"Error: {_for_people(error)}", err=True)
+            click.echo(f"Error: {visible(error.message)} {error.remedy}", err=True)
             key_first, refused_email = account.kind == "api_key", account.email
             account = None
         except (NotFound, PermissionDenied) as error:
             if settings.partner is None or settings.partner.source != "prompt":
                 raise
-            click.echo(f"Error: {_for_people(error)}", err=True)
+            click.echo(f"Error: {visible(error.message)} Check the partner.", err=True)
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
@@ -111,6 +112,10 @@ def _check_address(address: str, *, try_it: bool) -> str:
     """Return the address if a service answers there; click.UsageError asks for another one."""
     from adanalytics_client import AdAnalyticsError, Client, RetryPolicy, StatusError
 
+    try:
+        check_address(address)
+    except SettingsError as error:
+        raise click.UsageError(f"{error} {error.remedy}") from None
     once = RetryPolicy(attempts=1)
     try:
         with Client(
@@ -122,13 +127,8 @@ def _check_address(address: str, *, try_it: bool) -> str:
         # The service answers, and refuses the key as expected.
         pass
     except AdAnalyticsError as error:
-        raise click.UsageError(_for_people(error)) from None
+        raise click.UsageError(f"{visible(error.message)} Check the address.") from None
     return address
-
-
-def _for_people(error: "AdAnalyticsError") -> str:
-    text = visible(f"{error.message} {error.remedy}".replace("base_url", "the address"))
-    return text[0].upper() + text[1:]
 
 
 def _read_account(

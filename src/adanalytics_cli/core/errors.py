@@ -126,6 +126,9 @@ _REMEDIES = {
     errno.EROFS: "Write to another place.",
     errno.ENOENT: "Check the path.",
     errno.ENOTDIR: "Check the path.",
+    errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
+    errno.ENFILE: "Close other programs: this machine has too many open files.",
+    errno.ENOMEM: "Close other programs, or ask for fewer days at a time.",
     errno.EBADF: "Stdout is closed. Send it to a file with > FILE, or to /dev/null.",
 }
 

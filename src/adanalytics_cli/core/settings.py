@@ -10,6 +10,8 @@ from pathlib import Path
 
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_client import ConfigurationError
+from adanalytics_client._base.urls import BaseUrl
 
 
 def settings_folder(environment: Mapping[str, str]) -> Path:
@@ -199,10 +201,23 @@ def find_settings(
 
 
 def base_url_of(settings: ServiceSettings) -> str:
-    """The address of the service; raises SettingsError without one."""
+    """Return the address of the service; raise SettingsError without a usable one."""
     if settings.base_url is None:
         raise _missing("The service address is missing.", "--base-url URL", "ADANALYTICS_BASE_URL")
-    return settings.base_url.value
+    setting = settings.base_url
+    return check_address(setting.value, f"The service address ({setting.source})")
+
+
+def check_address(address: str, name: str = "The address") -> str:
+    """Return an address that a service can have; for others raise SettingsError about `name`."""
+    try:
+        BaseUrl.parse(address)
+    except ConfigurationError as error:
+        raise SettingsError(
+            f"{name}{error.message.removeprefix('base_url')}",
+            remedy="Write it like https://stats.example, without user, password, ? and #.",
+        ) from None
+    return address
 
 
 def partner_of(settings: ServiceSettings) -> str:
