@@ -34,8 +34,6 @@ LARGEST_PAGE = 10_000
 _FORMATS = (*FORMATS, *BINARY)
 # More rows of a table would only scroll by.
 ROWS_OF_A_TABLE = 100
-# Bytes of freed memory kept for the next pages: about six pages.
-PAGES_KEPT = 40_000_000
 
 
 @click.pass_context
@@ -76,11 +74,8 @@ def run(
             announce_end(context, client, requests, advice)
             progress.expect(requests)
 
-        from adanalytics_cli.core.heap import keep_freed, share_heap
         from adanalytics_cli.output.event_output import read_events, write_event_table, write_events
 
-        share_heap()
-        keep_freed(PAGES_KEPT)
         if form == "table":
             rows = read_events(query, columns)
             progress.finish()
