@@ -31,8 +31,7 @@ def test_all_is_well(spawn: Callable[..., "subprocess.Popen[bytes]"], service: L
     out, err = process.communicate(timeout=60)
     lines = out.decode().splitlines()
     assert (process.returncode, err) == (0, b"")
-    assert [line.split()[0] for line in lines] == ["ok"] * 6
-    assert "ok    clock      agrees with the service" in lines
+    assert [line.split()[0] for line in lines] == ["ok"] * 5
     assert "ok    login      accepted; acme has data on 2 days" in lines
 
 
@@ -52,12 +51,6 @@ def test_as_json(run: Run, service: LocalServer) -> None:
         "found": f"{service.url} answers",
         "remedy": "",
     }
-
-
-def test_a_clock_that_is_wrong(run: Run, service: LocalServer) -> None:
-    checks = found(run("doctor"))
-    assert checks["clock"].startswith("warn ")
-    assert "the service | Set the clock" in checks["clock"]
 
 
 def test_a_refused_key(run: Run, service: LocalServer) -> None:
