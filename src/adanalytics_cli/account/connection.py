@@ -28,7 +28,7 @@ def connect(
     waits: bool = True,
     budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client for the service named by option, environment or profile, and its progress.
+    """Open a client for the service that is configured, and its progress.
 
     Without `live` no line is redrawn, because the data may go to the same terminal. Without
     `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
@@ -93,7 +93,7 @@ def open_client(
     live: bool = True,
     budget: "Budget | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
-    """A client for this service with this credential; the other arguments are as for `connect`.
+    """Open a client for this service; the other arguments are as for `connect`.
 
     A wait for quota of more than `max_wait` seconds is an error; None means the client's default.
     """

@@ -23,12 +23,12 @@ class Credential:
     until: datetime | None = None
 
     def of_kind(self, kind: str) -> str | None:
-        """The secret if it is of that kind."""
+        """Return the secret if it is of that kind."""
         return self.secret if self.kind == kind else None
 
 
 def in_environment(settings: ServiceSettings, environment: Mapping[str, str]) -> Credential | None:
-    """An API key, or a password whose e-mail is known, in the environment."""
+    """Return an API key, or a password whose e-mail is known, in the environment."""
     if api_key := environment.get("ADANALYTICS_API_KEY"):
         return Credential("api_key", api_key, "ADANALYTICS_API_KEY")
     password = environment.get("ADANALYTICS_PASSWORD")
@@ -44,7 +44,7 @@ def find_credential(
     *,
     may_ask: bool = True,
 ) -> Credential:
-    """The strongest credential for the service of `settings`.
+    """Return the strongest credential for the service of `settings`.
 
     An API key in the environment, then an e-mail with a password in the environment, then the
     login stored for this address, then, if it `may_ask`, a password typed at the terminal.
@@ -100,5 +100,5 @@ def _is_for(stored: StoredLogin, settings: ServiceSettings) -> bool:
 
 
 def same_address(base_url: str) -> str:
-    """`base_url` normalized for comparison."""
+    """Normalize `base_url` for comparison."""
     return base_url.strip().rstrip("/")

@@ -29,7 +29,7 @@ def put_secret(name: str, secret: str) -> None:
 
 
 def get_secret(name: str) -> str | None:
-    """The secret under `name`, or None; raises as `put_secret` does."""
+    """Return the secret under `name`, or None; raises as `put_secret` does."""
 
     def get() -> str | None:
         import keyring

@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _OTHERS = 0o077
 
 
 def read_private(path: Path) -> bytes | None:
-    """The content of `path`, or None when there is no such file.
+    """Return the content of `path`, or None when there is no such file.
 
     Raises UnsafeFile for a symbolic link, for anything but a plain file, and for a file that
     belongs to or can be read by somebody else.
@@ -97,11 +97,11 @@ class StoredLogin:
 
     @property
     def kept_in(self) -> str:
-        """Where the secret is, for people."""
+        """Return where the secret is, for people."""
         return "keyring" if self.secret is None else "file"
 
     def until(self) -> datetime | None:
-        """When a token expires, in UTC; None for an API key."""
+        """Return when a token expires, in UTC; None for an API key."""
         return None if self.expires_at is None else datetime.fromtimestamp(self.expires_at, UTC)
 
 
@@ -112,14 +112,14 @@ class LoginStore:
         self.path = folder / FILE_NAME
 
     def find(self, profile: str) -> StoredLogin | None:
-        """The entry of `profile`, without asking the keyring.
+        """Return the entry of `profile`, without asking the keyring.
 
         Raises UnsafeFile when others can read the file, DamagedLogins when it cannot be parsed.
         """
         return self._read().get(profile)
 
     def reveal(self, profile: str, login: StoredLogin) -> str:
-        """The secret of an entry.
+        """Return the secret of an entry.
 
         Raises KeyringError or MissingExtra when the keyring has it and cannot be used.
         """
@@ -162,29 +162,13 @@ class LoginStore:
         content = read_private(self.path)
         if content is None:
             return {}
+        # Late: most commands find their credential in the environment.
+        import msgspec
+
         try:
-            entries: Mapping[str, Mapping[str, object]] = json.loads(content)["logins"]
-            return {name: _entry(fields) for name, fields in entries.items()}
-        except (ValueError, TypeError, KeyError, AttributeError):
+            return msgspec.json.decode(content, type=dict[str, dict[str, StoredLogin]])["logins"]
+        except (msgspec.DecodeError, KeyError):
             # No cause: a decoding error shows the text, and the text holds secrets.
             raise DamagedLogins(
                 f"{self.path} is damaged.", remedy=f"Remove it and sign in again: rm {self.path}"
             ) from None
-
-
-def _entry(fields: Mapping[str, object]) -> StoredLogin:
-    known = dict(fields)
-    kind, base_url = known.pop("kind"), known.pop("base_url")
-    email, secret, expires_at = (
-        known.pop(name, None) for name in ("email", "secret", "expires_at")
-    )
-    if (
-        known
-        or not (kind == "api_key" or kind == "token")
-        or not isinstance(base_url, str)
-        or not isinstance(email, str | None)
-        or not isinstance(secret, str | None)
-        or not isinstance(expires_at, int | None)
-    ):
-        raise ValueError("unknown fields")
-    return StoredLogin(kind, base_url, email, expires_at, secret)

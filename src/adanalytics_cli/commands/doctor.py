@@ -84,7 +84,7 @@ def check_service(context: click.Context, settings: ServiceSettings) -> Iterator
     invocation = current_invocation(context)
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
-    with open_client(context, base_url, partner, credential, max_wait=0) as (opened, _progress):
+    with open_client(context, base_url, partner, credential, max_wait=0) as (opened, progress):
         client = opened.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
         answers, unknown = Check("ok", "service", f"{base_url} answers"), ""
         try:
@@ -94,6 +94,8 @@ def check_service(context: click.Context, settings: ServiceSettings) -> Iterator
                 "ok", "login", f"accepted; {partner} has data on {counted(len(days), 'day')}"
             )
         except (QuotaExceeded, RateLimited):
+            if progress.requests:
+                yield answers
             unknown = "The login was not checked. Try again then."
         except TransportError as error:
             yield Check("fail", "service", error.message, "Check --base-url and the network.")

@@ -1,8 +1,6 @@
 """`adanalytics events`: every event of a period, as the service sent it."""
 
 import os
-import sys
-from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -13,7 +11,7 @@ from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.numbers import WholeNumber
-from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import (
     BINARY,
     FORMATS,
@@ -52,7 +50,7 @@ def run(
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
-    first, last = begun_period(context, start, end)
+    first, last = without_future_days(context, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Hour by hour, many empty hours may come before the first events.
     split = split or ("auto" if shown else "hourly")
@@ -86,21 +84,6 @@ def run(
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
     remark(_closing(written, progress, output), context)
-    if sys.stderr.isatty() and split != "auto" and per_page is None:
-        least = _least_requests(first, last, written)
-        if 10 * least <= progress.requests:
-            remark(f"--split auto would take about {counted(least, 'request')}.", context)
-
-
-def _least_requests(first: date, last: date, written: int) -> int:
-    """The requests of an auto pull, if every day of the range had the same number of events."""
-    from adanalytics_client import QuotaState
-    from adanalytics_client.pricing import Estimate, prices
-
-    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    shared = Estimate(first, last, dict.fromkeys(days, -(-written // len(days))))
-    _, auto, _ = prices(shared, QuotaState(None, None, None))
-    return auto.requests
 
 
 def _closing(written: int, progress: "Progress", output: Path | None) -> str:

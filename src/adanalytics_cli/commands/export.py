@@ -41,7 +41,7 @@ _LONGEST = 1 << 20
 
 
 def job_option() -> click.Option:
-    """`--job FILE`."""
+    """Make `--job FILE`."""
     return click.Option(
         ["--job"],
         type=click.Path(),
@@ -68,7 +68,7 @@ def _as_path(
 
 
 def read_job(path: Path | None) -> str | None:
-    """The saved export, or None; an empty file, as mktemp makes it, holds none.
+    """Return the saved export, or None; an empty file, as mktemp makes it, holds none.
 
     At most `_LONGEST` bytes are read, in case the file is something else.
     """
@@ -236,7 +236,7 @@ def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Cl
 def _again(
     context: click.Context, export: "ExportJob", job: Path, output: Path | None = None
 ) -> str:
-    """The command line that fetches a saved export to a file, as a terminal requires."""
+    """Return the command line that fetches a saved export to a file, as a terminal requires."""
     suffix = export.order.format + (".gz" if export.order.compression == "gzip" else "")
     words = [*current_invocation(context).program(), "export", "--job", str(job)]
     return shlex.join([*words, "-o", str(output or f"events.{suffix}")])
@@ -258,7 +258,7 @@ def _show_started(
 def _record(
     export: "ExportJob", progress: "Progress", found: Mapping[str, object]
 ) -> dict[str, object]:
-    """What was `found`, and the order and costs of the export, as plain values."""
+    """Return what was `found`, and the order and costs of the export, as plain values."""
     order = export.order
     return {
         **found,

@@ -140,7 +140,7 @@ def _read_account(
     key_first: bool,
     refused_email: str | None,
 ) -> Credential:
-    """The credential from stdin, else from the environment, else from a prompt."""
+    """Return the credential from stdin, else from the environment, else from a prompt."""
     if api_key_stdin and (password_stdin or email):
         raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     if api_key_stdin:
@@ -235,7 +235,7 @@ TOKEN_SECONDS = 7 * 24 * 3600
 def check_account(
     account: Credential, client: "Client", base_url: str, *, now: datetime, try_it: bool
 ) -> tuple[StoredLogin, str]:
-    """The entry to store and its secret, after the service accepted them.
+    """Return the entry to store and its secret, after the service accepted them.
 
     An e-mail always needs a login request, because the token is stored, never the password.
     `try_it` sends one more request, which also shows that the partner may be read.
@@ -286,7 +286,7 @@ def keep_login(
 
 
 def _expiry(token: str) -> int | None:
-    """When a JWT expires (RFC 7519 section 4.1.4); None if it cannot be read."""
+    """Return when a JWT expires (RFC 7519 section 4.1.4); None if it cannot be read."""
     try:
         body = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))

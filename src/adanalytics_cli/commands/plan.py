@@ -9,7 +9,7 @@ import click
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.periods import PERIOD_HELP, begun_period, period_arguments
+from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client import Period
 
@@ -23,7 +23,7 @@ def run(
     context: click.Context, start: Period, end: Period | None, chosen_format: str | None
 ) -> None:
     """Estimate the events of each day, price the ways, and recommend one."""
-    first, last = begun_period(context, start, end)
+    first, last = without_future_days(context, start, end)
     with connect(context, waits=False) as (client, progress):
         estimate = _estimate(client, first, last)
         quota, spent = client.quota, progress.requests
@@ -40,7 +40,7 @@ def run(
 
 
 def _estimate(client: "Client", first: date, last: date) -> "Estimate":
-    """Events by day from one summary; if it has no counts, the days from `dates`."""
+    """Take events by day from one summary; if it has no counts, the days from `dates`."""
     from adanalytics_client import (
         AuthenticationError,
         PermissionDenied,

@@ -68,13 +68,13 @@ def run(context: click.Context, chosen_format: str | None) -> None:
 
 
 def _redacted(settings: ServiceSettings) -> ServiceSettings:
-    """The settings without the password that somebody may have written into the address."""
+    """Return the settings without the password that somebody may have written into the address."""
     at = settings.base_url
     return replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
 
 
 def _show(found: _Found, form: Format, now: datetime) -> None:
-    """A line for each thing, or one object."""
+    """Print a line for each thing, or one object."""
     if form == "json":
         click.echo(json_text(_record(found)))
         return

@@ -114,7 +114,7 @@ def _share_memory() -> None:
 
 
 def _extent(report: "SyncReport | None") -> str:
-    """The progress of a run that was stopped, in words."""
+    """Return the progress of a run that was stopped, in words."""
     if report is None or report.wanted is None:
         return "the missing hours are not known yet"
     if not report.wanted:
@@ -123,7 +123,7 @@ def _extent(report: "SyncReport | None") -> str:
 
 
 def _closing(report: "SyncReport", progress: "Progress", location: str) -> str:
-    """The closing line of a complete run."""
+    """Return the closing line of a complete run."""
     costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {location}"
     if not report.wanted:
         return f"up to date, {costs}"
@@ -132,7 +132,7 @@ def _closing(report: "SyncReport", progress: "Progress", location: str) -> str:
 
 
 def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
-    """The error of a run that could not do all hours."""
+    """Return the error of a run that could not do all hours."""
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     return PartlyDone(

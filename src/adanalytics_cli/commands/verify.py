@@ -63,7 +63,7 @@ def run(
 
 
 def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
-    """The cheapest commands that fix every day with a problem."""
+    """Return the cheapest commands that fix every day with a problem."""
     lines = []
     changed = [problem.changed for problem in report.problems if problem.changed]
     if "://" not in location and 0 < len(changed) <= _MOST_RUNS:

@@ -75,7 +75,7 @@ class ExampleCommand(click.Command):
         return left
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Usage, summary, examples, details, options."""
+        """Write usage, summary, examples, details, options."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
@@ -143,15 +143,15 @@ class ExampleGroup(click.Group):
         self.details = details
 
     def summaries(self) -> Mapping[str, str]:
-        """Name and one-line summary of each command, in the order of the help."""
+        """Return name and one-line summary of each command, in the order of the help."""
         return {name: each.get_short_help_str() for name, each in self.commands.items()}
 
     def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """The summaries below the headings of the help."""
+        """Return the summaries below the headings of the help."""
         return {"Commands": self.summaries()}
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The names in the order of the help."""
+        """Return the names in the order of the help."""
         return list(self.summaries())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -171,7 +171,7 @@ class ExampleGroup(click.Group):
         raise click.UsageError(f"Unknown command '{word}'. {hint}", ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Usage, summary, examples, commands, options, epilog."""
+        """Write usage, summary, examples, commands, options, epilog."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
@@ -222,11 +222,11 @@ class LazyGroup(ExampleGroup):
         self.entries = entries
 
     def summaries(self) -> Mapping[str, str]:
-        """Name and summary as the catalogue has them."""
+        """Return name and summary as the catalogue has them."""
         return {name: entry.summary for name, entry in self.entries.items()}
 
     def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """The sections in the order of the catalogue."""
+        """Return the sections in the order of the catalogue."""
         found: dict[str, dict[str, str]] = {}
         for name, entry in self.entries.items():
             found.setdefault(entry.section, {})[name] = entry.summary
@@ -255,7 +255,7 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
 
 
 def connection_options(*, hidden: bool) -> list[click.Parameter]:
-    """`--profile`, `--base-url`, `--partner`: which service and whose data; `--max-wait`."""
+    """Make `--profile`, `--base-url`, `--partner` and `--max-wait`."""
     return [
         _option(
             "--profile",
@@ -287,7 +287,7 @@ def connection_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 def output_options(*, hidden: bool) -> list[click.Parameter]:
-    """`-q`, `-v`, `--debug` and `--color`: how much is printed, and how."""
+    """Make `-q`, `-v`, `--debug` and `--color`."""
     return [
         _flag("-q", "--quiet", hidden=hidden, summary="Print no progress and no notices."),
         _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),
@@ -339,7 +339,7 @@ def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
 def _profile_names(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """The profiles of the settings file, for the shell; none when it cannot be read."""
+    """Return the profiles of the settings file, for the shell; none when it cannot be read."""
     from adanalytics_cli.core.errors import SettingsError
     from adanalytics_cli.core.settings import read_profiles, settings_file
 

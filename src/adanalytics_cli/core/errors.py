@@ -134,5 +134,5 @@ _REMEDIES = {
 
 
 def remedy_of(error: OSError) -> str:
-    """The remedy for an error of the system, by its number; empty for the rare ones."""
+    """Return the remedy for an error of the system, by its number; empty for the rare ones."""
     return _REMEDIES.get(error.errno or 0, "")

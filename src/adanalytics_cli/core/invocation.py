@@ -11,7 +11,7 @@ ColorChoice = Literal["auto", "always", "never"]
 
 
 def utc_now() -> datetime:
-    """The present moment in UTC."""
+    """Return the present moment in UTC."""
     return datetime.now(UTC)
 
 
@@ -42,7 +42,7 @@ class Invocation:
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def program(self) -> list[str]:
-        """The first words of a command line for the same service and partner."""
+        """Return the first words of a command line for the same service and partner."""
         given = {
             "--profile": self.profile,
             "--base-url": self.base_url,
@@ -52,7 +52,7 @@ class Invocation:
 
 
 def current_invocation(context: click.Context) -> Invocation:
-    """The record of this run, shared by the root and all its commands."""
+    """Return the record of this run, shared by the root and all its commands."""
     return context.ensure_object(Invocation)
 
 

@@ -16,7 +16,7 @@ PERIOD_HELP = (
 def read_period(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
-    """The callback of a parameter that is a day or a month, as people write them."""
+    """Read a parameter that is a day or a month, as people write them."""
     if word is None:
         return None
     try:
@@ -30,7 +30,7 @@ def read_period(
 def _read_start(
     context: click.Context, parameter: click.Parameter, word: str | None
 ) -> Period | None:
-    """START, which may not be in the future: a mistyped year would cost 8,760 hourly requests."""
+    """Read START. A mistyped future year would cost 8,760 hourly requests, so it is refused."""
     span = read_period(context, parameter, word)
     if span and span.first > _latest(context):
         today = current_invocation(context).clock().date()
@@ -40,17 +40,17 @@ def _read_start(
 
 
 def _name(parameter: click.Parameter) -> str:
-    """START rather than [START], as click names an optional argument."""
+    """Return START rather than [START], as click names an optional argument."""
     return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
 
 
 def _latest(context: click.Context) -> date:
-    """The last day that may have begun: this clock may be a little behind the service's."""
+    """Return the last day that may have begun: this clock may be a little behind the service's."""
     return current_invocation(context).clock().date() + timedelta(days=1)
 
 
 def period(start: Period, end: Period | None) -> tuple[date, date]:
-    """First and last day from START and an optional END.
+    """Return first and last day from START and an optional END.
 
     Without END the period is START itself: a day, a whole month, or the last days. Raises
     click.UsageError when END is before START.
@@ -61,8 +61,10 @@ def period(start: Period, end: Period | None) -> tuple[date, date]:
     return first, last
 
 
-def begun_period(context: click.Context, start: Period, end: Period | None) -> tuple[date, date]:
-    """`period` without future days, each of which would cost 24 requests and has no events.
+def without_future_days(
+    context: click.Context, start: Period, end: Period | None
+) -> tuple[date, date]:
+    """Leave future days out of `period`: each would cost 24 requests and has no events.
 
     It says that days are left out, because a wrong clock could leave out too many.
     """
@@ -75,7 +77,7 @@ def begun_period(context: click.Context, start: Period, end: Period | None) -> t
 
 
 def period_arguments(*, required: bool) -> list[click.Parameter]:
-    """The arguments START and END; END may always be left out."""
+    """Make the arguments START and END; END may always be left out."""
     start = "START" if required else "[START]"
     return [
         click.Argument(["start"], callback=_read_start, required=required, metavar=start),
@@ -84,7 +86,7 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
 
 
 def date_option(name: str, summary: str) -> click.Option:
-    """A required option that is one day, in the same forms as START."""
+    """Make a required option that is one day, in the same forms as START."""
     return click.Option([name], metavar="DATE", required=True, callback=_read_day, help=summary)
 
 

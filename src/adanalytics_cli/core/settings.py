@@ -15,17 +15,17 @@ from adanalytics_client._base.urls import BaseUrl
 
 
 def settings_folder(environment: Mapping[str, str]) -> Path:
-    """`$XDG_CONFIG_HOME/adanalytics`, by default below `~/.config`; it need not exist."""
+    """Return `$XDG_CONFIG_HOME/adanalytics`, by default below `~/.config`; it may be missing."""
     return _base(environment, "XDG_CONFIG_HOME", ".config") / "adanalytics"
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """`$XDG_STATE_HOME/adanalytics`, by default below `~/.local/state`; it need not exist."""
+    """Return `$XDG_STATE_HOME/adanalytics`, by default below `~/.local/state`."""
     return _base(environment, "XDG_STATE_HOME", ".local/state") / "adanalytics"
 
 
 def _base(environment: Mapping[str, str], variable: str, default: str) -> Path:
-    """The folder that `variable` names; a relative one is ignored, as the specification asks."""
+    """Return the folder that `variable` names, but ignore a relative one, as specified."""
     configured = Path(environment.get(variable, ""))
     return configured if configured.is_absolute() else Path.home() / default
 
@@ -56,7 +56,7 @@ class Profile:
 
 
 def settings_file(environment: Mapping[str, str]) -> Path:
-    """Path of the settings file, which need not exist."""
+    """Return the path of the settings file, which need not exist."""
     return settings_folder(environment) / "config.toml"
 
 
@@ -68,7 +68,7 @@ class Profiles:
     tables: Mapping[str, object]
 
     def find(self, name: str | None, *, may_be_new: bool = False) -> Profile:
-        """The profile `name`, or `default` where none is asked for.
+        """Return the profile `name`, or `default` where none is asked for.
 
         Only a profile that was named must exist. Raises SettingsError for one that does not,
         for an unknown key, and for a secret, since `login` keeps secrets.
@@ -166,7 +166,7 @@ class ServiceSettings:
 
     @property
     def login_command(self) -> str:
-        """The command that signs in to the profile in use."""
+        """Return the command that signs in to the profile in use."""
         name = self.profile.value
         option = "" if name == DEFAULT_PROFILE else f" --profile {shlex.quote(name)}"
         return f"adanalytics login{option}"
@@ -221,7 +221,7 @@ def check_address(address: str, name: str = "The address") -> str:
 
 
 def partner_of(settings: ServiceSettings) -> str:
-    """The partner whose data are read; raises SettingsError without one."""
+    """Return the partner whose data are read; raises SettingsError without one."""
     if settings.partner is None:
         raise _missing("The partner is missing.", "--partner ID", "ADANALYTICS_PARTNER")
     return settings.partner.value
@@ -238,7 +238,7 @@ def _strongest(
 
 
 def _text(value: str, source: str) -> str:
-    """A value as it was typed: a locale without UTF-8 leaves bytes of it as lone surrogates."""
+    """Return a value as it was typed; a locale without UTF-8 leaves lone surrogates in it."""
     try:
         return os.fsencode(value).decode() if not value.isprintable() else value
     except UnicodeError:
