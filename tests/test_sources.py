@@ -75,3 +75,15 @@ def test_values_in_sql_have_no_numbers() -> None:
     sql = [each for each in texts if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", each)]
     assert len(sql) > 20
     assert not [each for each in sql if re.search(r"\?\d", each)]
+
+
+def test_one_function_renames_files() -> None:
+    """The others would forget to sync the folder."""
+    renaming = re.compile(r"\bos\.(replace|rename)\(|\.replace\((?![^()]*[,=*])|\.rename\(")
+    found = [
+        path.relative_to(SOURCES).as_posix()
+        for package in ("adanalytics_client", "adanalytics_cli")
+        for path in (SOURCES / package).rglob("*.py")
+        if renaming.search(path.read_text())
+    ]
+    assert found == ["adanalytics_client/_base/files.py"]

@@ -3,6 +3,6 @@
 For programs that write files of their own, as the command line does.
 """
 
-from adanalytics_client._base.files import open_beside
+from adanalytics_client._base.files import lock, make_folder, open_beside, put_in_place
 
-__all__ = ["open_beside"]
+__all__ = ["lock", "make_folder", "open_beside", "put_in_place"]

@@ -160,4 +160,4 @@ def test_a_file_system_without_locks_is_told_once(
     offer(stand_in, Say(FILE, headers=CSV))
     assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
-    assert caplog.text.count("has no locks") == 1
+    assert caplog.text.count(f"{tmp_path} has no locks") == 1

@@ -5,7 +5,6 @@ repositories. An entry is used only for the address that it names.
 """
 
 import errno
-import fcntl
 import json
 import os
 import stat
@@ -19,6 +18,7 @@ from typing import Literal
 from adanalytics_cli.account.keyring_access import delete_secret, get_secret, put_secret
 from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
 from adanalytics_cli.core.files import replacing
+from adanalytics_client.files import lock, make_folder
 
 _OTHERS = 0o077
 
@@ -55,7 +55,7 @@ def private_folder(path: Path) -> Iterator[None]:
 
     Raises UnsafeFile when it is a symbolic link or belongs to somebody else.
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path, mode=0o700)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -68,7 +68,7 @@ def private_folder(path: Path) -> Iterator[None]:
             raise _unsafe(path, "belongs to another user")
         if found.st_mode & _OTHERS:
             os.fchmod(handle, 0o700)
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle, path, wait=True)
         yield
     finally:
         os.close(handle)

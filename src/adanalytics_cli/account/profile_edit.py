@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adanalytics_cli.core.files import replacing
+from adanalytics_client.files import make_folder
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
@@ -25,6 +26,6 @@ def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
     after = tomlkit.dumps(document)
     if after == before:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with replacing(path) as stream:
         stream.write(after.encode())

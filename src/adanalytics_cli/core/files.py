@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_cli.core.errors import CommandError, remedy_of
-from adanalytics_client.files import open_beside
+from adanalytics_client.files import open_beside, put_in_place
 
 
 @contextmanager
@@ -24,9 +24,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         try:
             with stream:
                 yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-                beside.replace(target)
+                put_in_place(stream, beside, target)
         finally:
             beside.unlink(missing_ok=True)
 

@@ -1,8 +1,9 @@
-"""Where files may be written, and how a new one replaces another."""
+"""Where files may be written, how a new one replaces another, and locks."""
 
 import errno
 import fcntl
 import glob
+import logging
 import os
 import secrets
 import stat
@@ -12,6 +13,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_client.errors import ConfigurationError
+
+_LOG = logging.getLogger("adanalytics_client")
+
+# The answers of file systems without locks: NFS without lockd, SMB, FUSE, Lustre. EBADF is that of
+# NFS for a folder, which cannot be opened for writing.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
+_FOLDERS_WITHOUT_LOCKS: set[Path] = set()
 
 # Characters of the file's name in a temporary name, so that it is never too long.
 _REPEATED = 40
@@ -98,13 +106,63 @@ def keep_permissions(file: BinaryIO, target: Path) -> None:
         os.fchmod(file.fileno(), permissions)
 
 
-def sync_folder(path: Path) -> None:
-    """Sync the name of a new file to the disk, so that a power cut does not lose it."""
-    folder = os.open(path.parent, os.O_RDONLY)
+def put_in_place(file: BinaryIO, path: Path, target: Path) -> None:
+    """Rename a finished file, still open, so that a power cut loses neither bytes nor name."""
+    file.flush()
+    os.fsync(file.fileno())
+    rename(path, target)
+    sync_folder(target.parent)
+
+
+def rename(path: Path, target: Path) -> None:
+    """Rename without syncing; of many files, `sync_folder` syncs the names together."""
+    path.replace(target)
+
+
+def make_folder(path: Path, *, mode: int = 0o777) -> None:
+    """Make a folder and its parents, if they are missing, so that a power cut does not lose them.
+
+    The parents get the usual permissions.
+    """
+    missing = [each for each in (path, *path.parents) if not each.is_dir()]
+    path.mkdir(mode, parents=True, exist_ok=True)
+    for each in missing:
+        sync_folder(each.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to the disk, if its file system can do that."""
+    opened = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
-        os.close(folder)
+        os.close(opened)
+
+
+def lock(file: BinaryIO | int, folder: Path, *, wait: bool) -> None:
+    """Lock an open file, or folder, in `folder` until it is closed.
+
+    Without locks in the file system the work goes on, with one warning for each folder.
+
+    Raises:
+        BlockingIOError: when another process has the lock, unless it is to `wait`.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        if (folder := folder.absolute()) not in _FOLDERS_WITHOUT_LOCKS:
+            _FOLDERS_WITHOUT_LOCKS.add(folder)
+            _LOG.warning(
+                "The file system of %s has no locks (%s): let only one program at a time write "
+                "there.",
+                folder,
+                error.strerror,
+            )
 
 
 def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
@@ -121,9 +179,8 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
         >>> beside, file = open_beside(Path("day.csv"))
         >>> with file:
         ...     file.write(b"date")
-        ...     beside.replace("day.csv")
+        ...     put_in_place(file, beside, Path("day.csv"))
         4
-        PosixPath('day.csv')
     """
     begin = f".{path.name[:_REPEATED]}."
     for left in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):

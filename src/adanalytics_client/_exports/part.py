@@ -7,30 +7,28 @@ lets only one download at a time write it.
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import re
 import stat
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_client._base.files import (
     check_place,
     keep_permissions,
+    lock,
     open_beside,
     permissions_of,
+    put_in_place,
     real_path,
-    sync_folder,
 )
 from adanalytics_client._base.validation import is_whole
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, DownloadError
 
-_LOG = logging.getLogger("adanalytics_client")
 _FORM = 1
 # A note is some 300 bytes; anything longer is not one.
 _LARGEST_NOTE = 16_384
@@ -158,22 +156,22 @@ class Part:
         beside.unlink(missing_ok=True)
         try:
             # Only as a new file: a link here would overwrite its target.
-            with beside.open("x", encoding="utf-8") as file:
-                json.dump(asdict(note), file)
-            beside.replace(self._note)
+            with beside.open("xb") as file:
+                file.write(json.dumps(asdict(note)).encode())
+                put_in_place(file, beside, self._note)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
 
-    def rename(self, note: Note | None) -> None:
-        """Flush the part to the disk and rename it; if that fails, it and `note` stay."""
+    def finish(self, note: Note | None) -> None:
+        """Rename the part to its target; if that fails, it and `note` stay."""
         self.file.flush()
-        keep_permissions(self.file, self._target)
         os.fsync(self.file.fileno())
+        keep_permissions(self.file, self._target)
         # Before the rename, which ends the lock: later the note might be another download's.
         self.keep_note(None)
         try:
-            self.path.replace(self._target)
+            put_in_place(self.file, self.path, self._target)
         except OSError as error:
             with suppress(OSError):
                 self.keep_note(note)
@@ -182,7 +180,6 @@ class Part:
                 remedy="Remove what is in its way there, and download it again.",
             ) from error
         self.file.close()
-        sync_folder(self._target)
 
     def remove(self) -> None:
         """Remove the part and its note, unless they now belong to another download."""
@@ -212,12 +209,7 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
     while True:
         file = os.fdopen(_open_regular(path, mode), "r+b")
         try:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise
-            except OSError as error:
-                _tell_unlocked(path.parent, error.strerror)
+            lock(file, path.parent, wait=False)
             # Between open and lock another process may have renamed it to its target.
             if _is_at(path, file):
                 found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -235,16 +227,6 @@ def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
             file.close()
             raise
         file.close()
-
-
-@cache
-def _tell_unlocked(folder: Path, why: str) -> None:
-    """Say once that a file system, such as NFS without a lock daemon, cannot lock."""
-    _LOG.warning(
-        "The file system of %s has no locks (%s). Let only one download at a time write there.",
-        folder,
-        why,
-    )
 
 
 def _open_regular(path: Path, mode: int) -> int:

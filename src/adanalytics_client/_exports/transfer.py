@@ -137,7 +137,7 @@ class Transfer:
 
     def commit(self) -> None:
         """Rename the file to its target; if that fails, it is kept as before."""
-        self._part.rename(self._note)
+        self._part.finish(self._note)
 
     def close(self) -> None:
         """Unlock the part, unless it was renamed: it is kept to be resumed, or removed."""

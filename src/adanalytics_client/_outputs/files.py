@@ -14,8 +14,8 @@ from adanalytics_client._base.files import (
     check_target,
     keep_permissions,
     open_beside,
+    put_in_place,
     real_path,
-    sync_folder,
 )
 
 if TYPE_CHECKING:
@@ -81,15 +81,12 @@ class AtomicFile:
     def commit(self) -> None:
         """Write the content to the disk, then rename the file to its target."""
         try:
-            self.file.flush()
             keep_permissions(self.file, self._path)
-            os.fsync(self.file.fileno())
-            self._beside.replace(self._path)
+            put_in_place(self.file, self._beside, self._path)
             self.file.close()
         except BaseException:
             self.abort()
             raise
-        sync_folder(self._path)
 
     def abort(self) -> None:
         """Remove the new content; the target stays unchanged."""

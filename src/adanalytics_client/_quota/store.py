@@ -1,7 +1,6 @@
 """The log of sends in SQLite: in a file that all processes of a user share, or in memory."""
 
 import errno
-import fcntl
 import logging
 import os
 import sqlite3
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
-from adanalytics_client._base.files import state_folder
+from adanalytics_client._base.files import lock, make_folder, rename, state_folder
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -229,7 +228,7 @@ def _put_new(path: Path, change: str = "") -> None:
         connection.executescript(change)
     for journal in ("-wal", "-shm"):
         Path(f"{path}{journal}").unlink(missing_ok=True)
-    new.replace(path)
+    rename(new, path)
 
 
 @contextmanager
@@ -238,13 +237,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
     If several processes switch one file to a write-ahead log, SQLite itself refuses some of them.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
+    make_folder(folder, mode=0o700)
+    opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock(opened, folder, wait=True)
         yield
     finally:
-        os.close(lock)
+        os.close(opened)
 
 
 def _inode(path: Path) -> int:

@@ -1,6 +1,5 @@
 """A dataset in a folder: files are written in a scratch folder, synced and renamed."""
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -9,6 +8,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from adanalytics_client._base.files import (
+    lock,
+    make_folder,
+    put_in_place,
+    rename,
+    sync_folder,
+)
 from adanalytics_client.dataset.layout import LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse
 
@@ -61,20 +67,18 @@ class LocalStore:
         """
         target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
         with write_errors(self.place):
-            self._make_folder(aside.parent)
+            make_folder(aside.parent)
             try:
                 with open(aside, "xb", opener=_open_private if private else None) as file:
                     file.write(content)
+                    make_folder(target.parent)
                     if lasting:
-                        file.flush()
-                        os.fsync(file.fileno())
-                made = self._make_folder(target.parent)
-                aside.replace(target)
+                        put_in_place(file, aside, target)
+                if not lasting:
+                    rename(aside, target)
             except BaseException:
                 aside.unlink(missing_ok=True)
                 raise
-            for folder in (*made, target.parent) if lasting else ():
-                _sync(folder)
 
     def move_in(self, local: Path, name: str) -> None:
         """Move a finished file from the scratch folder to its name; `flush` makes that durable."""
@@ -82,14 +86,15 @@ class LocalStore:
             with local.open("rb") as file:
                 os.fsync(file.fileno())
             target = self._path(name)
-            self._unsynced.update([*self._make_folder(target.parent), target.parent])
-            local.replace(target)
+            make_folder(target.parent)
+            self._unsynced.add(target.parent)
+            rename(local, target)
 
     def flush(self) -> None:
         """Sync the names of the moved files to the disk."""
         for folder in self._unsynced:
             with write_errors(self.place), suppress(FileNotFoundError):
-                _sync(folder)
+                sync_folder(folder)
         self._unsynced.clear()
 
     def remove(self, name: str) -> None:
@@ -125,7 +130,7 @@ class LocalStore:
         folder = self._path(SCRATCH)
         shutil.rmtree(folder, ignore_errors=True)
         with write_errors(self.place):
-            self._make_folder(folder)
+            make_folder(folder)
         try:
             yield folder
         finally:
@@ -140,11 +145,11 @@ class LocalStore:
         """Lock out other processes. Raises DatasetInUse."""
         path = self._path(LOCK)
         with write_errors(self.place):
-            self._make_folder(path.parent)
+            make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         with os.fdopen(descriptor, "rb") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file, path.parent, wait=False)
             except BlockingIOError:
                 raise DatasetInUse(
                     f"Another process works on {self.place}.",
@@ -155,20 +160,6 @@ class LocalStore:
     def _path(self, name: str) -> Path:
         return self._root / name
 
-    def _make_folder(self, folder: Path) -> list[Path]:
-        """Make a folder and its parents; return the folders that got a new entry."""
-        missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
-        folder.mkdir(parents=True, exist_ok=True)
-        return [each.parent for each in missing]
-
 
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
