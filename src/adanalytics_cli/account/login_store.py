@@ -18,7 +18,7 @@ from typing import Literal
 from adanalytics_cli.account.keyring_access import delete_secret, get_secret, put_secret
 from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
 from adanalytics_cli.core.files import replacing
-from adanalytics_client.files import lock, make_folder
+from adanalytics_client._base.files import lock, make_folder
 
 _OTHERS = 0o077
 

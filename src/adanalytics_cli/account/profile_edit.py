@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adanalytics_cli.core.files import replacing
-from adanalytics_client.files import make_folder
+from adanalytics_client._base.files import make_folder
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_cli.core.errors import CommandError, remedy_of
-from adanalytics_client.files import open_beside, put_in_place
+from adanalytics_client._base.files import open_beside, put_in_place
 
 
 @contextmanager
