@@ -1,9 +1,14 @@
-"""What every test shares: a state folder of its own, no deadline for properties, and Ctrl-C."""
+"""What every test shares: defaults, a state folder, no deadline for properties, and Ctrl-C."""
 
+import os
 import signal
 
 import pytest
 from hypothesis import settings
+
+# Before the plugin for pytest sets others.
+os.environ.setdefault("ADANALYTICS_QUOTA_LOG", "shared")
+os.environ.setdefault("ADANALYTICS_ON_LIMIT", "wait")
 
 # The machine may be busy, and how long something takes is no test's matter.
 settings.register_profile("patient", deadline=None)

@@ -25,6 +25,11 @@ from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
 Http = TypeVar("Http")
+Choice = TypeVar("Choice")
+
+# The defaults come first.
+_ON_LIMIT: tuple[OnLimit, ...] = ("wait", "raise")
+_QUOTA_LOG: tuple[QuotaLog, ...] = ("shared", "memory")
 
 
 class _Driver(Protocol):
@@ -32,6 +37,19 @@ class _Driver(Protocol):
 
 
 Driving = TypeVar("Driving", bound=_Driver)
+
+
+def _from_environment(name: str, choices: tuple[Choice, ...]) -> Choice:
+    """Return the choice in a variable of the environment, by default the first.
+
+    Raises:
+        ConfigurationError: when it is another.
+    """
+    value = os.environ.get(name) or choices[0]
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise ConfigurationError(f"{name}={value!r}: set it to {' or '.join(map(str, choices))}.")
 
 
 class ClientBase(ABC, Generic[Http, Driving]):
@@ -50,9 +68,9 @@ class ClientBase(ABC, Generic[Http, Driving]):
         retry: RetryPolicy | None = None,
         limit: int | None = 1000,
         reserve: int = 0,
-        on_limit: OnLimit = "wait",
+        on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
-        quota_log: QuotaLog = "shared",
+        quota_log: QuotaLog | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,
@@ -70,14 +88,22 @@ class ClientBase(ABC, Generic[Http, Driving]):
             retry=RetryPolicy() if retry is None else retry,
             limit=limit,
             reserve=reserve,
-            on_limit=on_limit,
+            on_limit=_from_environment("ADANALYTICS_ON_LIMIT", _ON_LIMIT)
+            if on_limit is None
+            else on_limit,
             max_wait=max_wait,
             base=BaseUrl.parse(base_url),
         )
         check_observer(observer)
         session = Session.open(
             config,
-            store=open_store(quota_log, config.quota_name, os.environ),
+            store=open_store(
+                _from_environment("ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
+                if quota_log is None
+                else quota_log,
+                config.quota_name,
+                os.environ,
+            ),
             observer=observer or Observer(),
             clock=clock or SystemClock(),
             jitter=jitter,
@@ -102,9 +128,9 @@ class ClientBase(ABC, Generic[Http, Driving]):
         retry: RetryPolicy | None = None,
         limit: int | None = 1000,
         reserve: int = 0,
-        on_limit: OnLimit = "wait",
+        on_limit: OnLimit | None = None,
         max_wait: float = 7200.0,
-        quota_log: QuotaLog = "shared",
+        quota_log: QuotaLog | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
         clock: Clock | None = None,

@@ -35,12 +35,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         retry: how often and how long to try; see `RetryPolicy`.
         limit: requests an hour that the service allows this key, or None for no limit.
         reserve: requests of the limit to leave for people and programs that use the same key.
-        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited.
+        on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. By
+            default as in the variable `ADANALYTICS_ON_LIMIT`, or `wait`.
         max_wait: seconds; a longer wait for requests raises instead. By default two hours: a wait
             can exceed the hour of the limit when other processes send first, or were killed.
         quota_log: where sent requests are counted: `shared` by all processes of this user, in
             `$XDG_STATE_HOME/adanalytics/quota`; in `memory`, by this client alone; or a `Path`,
-            another folder to share.
+            another folder to share. By default as in the variable `ADANALYTICS_QUOTA_LOG`, or
+            `shared`.
         observer: is notified of requests, retries, waits, pages and bytes; see `Observer`.
         http: an `httpx.Client` to send with, neither changed nor closed. Its transport, proxies,
             TLS settings, hooks and timeouts apply, and its headers on the service's own origin; its

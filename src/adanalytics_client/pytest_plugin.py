@@ -1,10 +1,16 @@
-"""Fixtures for pytest: a client of each kind on the server of the fixture `adanalytics`.
+"""Quiet defaults and fixtures for pytest.
+
+In a test run a client counts its requests in memory, and raises when they are used up: otherwise a
+mocked client would leave its count in the user's home, and wait for an hour. The fixtures are a
+client of each kind on the server of the fixture `adanalytics`.
 
 pytest finds this module by its entry point in every project that has adanalytics installed, so it
 imports nothing but pytest until a test requests a fixture.
 """
 
+import os
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +18,20 @@ import pytest
 if TYPE_CHECKING:
     from adanalytics_client import AsyncClient, Client
     from adanalytics_server.local import LocalServer
+
+_DEFAULTS = {"ADANALYTICS_QUOTA_LOG": "memory", "ADANALYTICS_ON_LIMIT": "raise"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the variables that are not set, for the length of the run."""
+    for name in _DEFAULTS.keys() - os.environ.keys():
+        os.environ[name] = _DEFAULTS[name]
+        config.add_cleanup(partial(os.environ.__delitem__, name))
+
+
+def pytest_report_header() -> str:
+    """Return the line that tells which defaults apply."""
+    return "adanalytics: " + ", ".join(f"{name}={os.environ.get(name)}" for name in _DEFAULTS)
 
 
 @pytest.fixture

@@ -261,6 +261,7 @@ def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any
         "partner": server.partner,
         "limit": server.settings.rate_limit or None,
         "quota_log": "memory",
+        "on_limit": "wait" if clock else None,
         "retry": _PATIENT if clock else None,
         "clock": clock,
     }

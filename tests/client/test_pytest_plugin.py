@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adanalytics_client import Client, ConfigurationError
+
 pytest_plugins = ["pytester"]
+
+DEFAULTS = {"ADANALYTICS_QUOTA_LOG", "ADANALYTICS_ON_LIMIT"}
 
 SUITE = """
 import asyncio
@@ -61,3 +66,63 @@ def test_a_suite_never_waits_for_its_quota(
     done = pytester.runpytest_inprocess(*ours, "--assert=plain", "-W", "error")
     done.assert_outcomes(passed=9)
     assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []
+
+
+MOCKED = """
+import pytest
+
+from adanalytics_client import Client, QuotaExceeded
+
+
+def test_a_client_with_its_defaults(respx_mock):
+    respx_mock.get(path__regex=".*").respond(json={"dates": []})
+    with Client("https://stats.example", api_key="k", partner="acme") as client:
+        for _ in range(1000):
+            client.dates()
+        with pytest.raises(QuotaExceeded):
+            client.dates()
+    assert respx_mock.calls.call_count == 1000
+"""
+
+
+def test_a_mocked_client_neither_waits_nor_leaves_its_count(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in DEFAULTS:
+        monkeypatch.delenv(name)
+    pytester.makepyfile(MOCKED)
+    done = pytester.runpytest_inprocess(
+        "-p", "respx.plugin", "-p", "adanalytics_client.pytest_plugin"
+    )
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(
+        "adanalytics: ADANALYTICS_QUOTA_LOG=memory, ADANALYTICS_ON_LIMIT=raise"
+    )
+    assert list(Path(os.environ["XDG_STATE_HOME"]).iterdir()) == []
+    assert not DEFAULTS & os.environ.keys()
+
+
+def test_variables_that_are_set_stay(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name, value in (("ADANALYTICS_QUOTA_LOG", "shared"), ("ADANALYTICS_ON_LIMIT", "wait")):
+        monkeypatch.setenv(name, value)
+    pytester.makepyfile("def test_nothing(): ...")
+    done = pytester.runpytest_inprocess("-p", "adanalytics_client.pytest_plugin")
+    done.stdout.fnmatch_lines(
+        "adanalytics: ADANALYTICS_QUOTA_LOG=shared, ADANALYTICS_ON_LIMIT=wait"
+    )
+    assert os.environ["ADANALYTICS_ON_LIMIT"] == "wait"
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_a_wrong_variable_is_an_error_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "maybe")
+    options: dict[str, Any] = {"api_key": "k", "partner": "acme"}
+    with pytest.raises(ConfigurationError, match=f"{name}='maybe': set it to"):
+        Client("https://stats.example", **options)
+    Client("https://stats.example", **options, on_limit="raise", quota_log="memory").close()
