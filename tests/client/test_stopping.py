@@ -369,3 +369,13 @@ def test_a_handler_of_a_signal_may_stop_what_its_thread_is_at() -> None:
 
     threading.Thread(target=hold, daemon=True).start()
     assert done.wait(10)
+
+
+def test_a_stop_just_before_a_wait_ends_it_too() -> None:
+    """Between the check for a stop and the read another thread may set it."""
+    stop = Stop()
+    stop.set()
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    with here, there, stop.ends(here):
+        assert there.recv(1) == b""
