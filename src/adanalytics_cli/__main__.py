@@ -51,7 +51,7 @@ def _hang_up(_number: int, _frame: FrameType | None) -> None:
 
 def _show_version() -> int:
     """Print the version and return the exit status."""
-    from adanalytics_cli.console.streams import give_up_stdout, prepare_streams
+    from adanalytics_cli.console.streams import discard_stdout, prepare_streams
     from adanalytics_client import __version__
 
     prepare_streams()
@@ -59,11 +59,11 @@ def _show_version() -> int:
         sys.stdout.write(f"adanalytics {__version__}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        give_up_stdout()
+        discard_stdout()
         return ExitCode.CLOSED_PIPE
     except OSError as error:
         sys.stderr.write(f"Error: {error.strerror}\n")
-        give_up_stdout()
+        discard_stdout()
         return ExitCode.FAILED
     return ExitCode.DONE
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import click
 
-from adanalytics_cli.console.streams import drop_unwritable, give_up_stdout, prepare_streams
+from adanalytics_cli.console.streams import discard_stdout, drop_unwritable, prepare_streams
 from adanalytics_cli.core.command import (
     COMPLETION_VARIABLE,
     Entry,
@@ -159,7 +159,7 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
         error.show()
         return ExitCode.USAGE
     except BrokenPipeError:
-        give_up_stdout()
+        discard_stdout()
         return ExitCode.CLOSED_PIPE
     except Terminated:
         return ExitCode.TERMINATED
@@ -179,6 +179,6 @@ def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        give_up_stdout()
+        discard_stdout()
         return ExitCode.CLOSED_PIPE
     return code

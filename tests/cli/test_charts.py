@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 from rich.cells import cell_len
 
-from adanalytics_cli.console.calendar_chart import LETTERS as DAY_LETTERS
-from adanalytics_cli.console.calendar_chart import SHADES, Coverage, draw_calendar, legend, level_of
+from adanalytics_cli.output.calendar_chart import LETTERS as DAY_LETTERS
+from adanalytics_cli.output.calendar_chart import SHADES, Coverage, draw_calendar, legend, level_of
 from adanalytics_cli.output.summary_chart import BLOCKS, LETTERS, Bar, Ink, draw_bars
 from adanalytics_server.local import LocalServer
 

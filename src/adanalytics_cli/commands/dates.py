@@ -7,18 +7,13 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.console.calendar_chart import HOURS, Coverage
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
-from adanalytics_cli.output.chart_output import (
-    calendar_lines,
-    chart_option,
-    check_chart,
-    write_chart,
-)
+from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
+from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
 from adanalytics_cli.output.formats import format_option, pick_format
 from adanalytics_cli.output.held_coverage import held_coverage
 from adanalytics_cli.output.output_file import output_option

@@ -38,10 +38,10 @@ def drop_unwritable() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        give_up_stdout()
+        discard_stdout()
 
 
-def give_up_stdout() -> None:
+def discard_stdout() -> None:
     """Point stdout at the null device, or the interpreter complains while it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

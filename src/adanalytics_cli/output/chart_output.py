@@ -7,18 +7,16 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.console.calendar_chart import LETTERS, SHADES, Coverage, draw_calendar, legend
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import format_of, is_packed
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_client._base.escaping import visible
 
 Draw = Callable[[Terminal], Sequence[str]]
 
 
 def chart_option(summary: str) -> click.Option:
-    """`--chart`."""
+    """Make `--chart`."""
     return click.Option(["--chart"], is_flag=True, help=summary)
 
 
@@ -31,27 +29,11 @@ def check_chart(chosen_format: str | None, output: Path | None) -> None:
 
 
 def write_chart(draw: Draw, output: Path | None, invocation: Invocation) -> None:
-    """Write the lines that `draw` makes for the terminal; a file gets them 80 wide and plain."""
+    """Write the lines that `draw` makes for the terminal.
+
+    In a file, lines are 80 columns wide, without colour.
+    """
     with open_output(output) as stream:
         terminal = NOWHERE if output else look_at(sys.stdout, invocation.color, os.environ)
         text = "".join(f"{line.rstrip()}\n" for line in draw(terminal))
         stream.write(terminal.encode(text))
-
-
-def calendar_lines(coverage: Coverage, terminal: Terminal) -> list[str]:
-    """A calendar with its legend, in shades or letters, as the terminal can show them."""
-    marks = SHADES if terminal.can_show("".join(SHADES.levels)) else LETTERS
-    lines = draw_calendar(coverage, marks, width=terminal.width)
-    if terminal.color:
-        lines = [_colored(line, marks.levels[4]) for line in lines]
-    return [*lines, "", *legend(coverage, marks)]
-
-
-def bar_lines(title: str, lines: Sequence[str], terminal: Terminal) -> list[str]:
-    """Bars below their title."""
-    title = visible(title)
-    return [click.style(title, bold=True) if terminal.color else title, *lines]
-
-
-def _colored(line: str, full: str) -> str:
-    return line.replace(full, f"\x1b[32m{full}\x1b[0m").replace("\x1b[0m\x1b[32m", "")

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from adanalytics_cli.console.calendar_chart import Coverage
 from adanalytics_cli.core.settings import ServiceSettings
+from adanalytics_cli.output.calendar_chart import Coverage
 
 
 def held_coverage(
@@ -18,12 +18,12 @@ def held_coverage(
     asked: tuple[date, date] | None,
     damaged: Callable[[str], None],
 ) -> Coverage | None:
-    """The hours in the dataset in `folder`, for all its days or for the period `asked`.
+    """Return the hours in the dataset in `folder`, for all its days or for the period `asked`.
 
     None where `folder` is not a dataset, belongs to another partner or service than the settings
     name, or has no days yet and none are asked for. An empty hour counts as held, except on a day
     without events. A day with a damaged manifest is left out and reported to `damaged`.
-    Raises DatasetDamaged when the identity of the dataset is damaged.
+    Raise DatasetDamaged when the identity of the dataset is damaged.
     """
     if not (folder / "_adanalytics/dataset.json").is_file():
         return None
@@ -43,6 +43,6 @@ def held_coverage(
 
 
 def _is_meant(settings: ServiceSettings, partner: str, origin: str) -> bool:
-    """Whether the settings allow this partner and service."""
+    """Return whether the settings allow this partner and service."""
     wanted = ((settings.partner, partner), (settings.base_url, origin))
     return all(setting is None or setting.value == of for setting, of in wanted)

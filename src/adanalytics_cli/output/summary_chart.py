@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import click
 from rich.cells import cell_len, set_cell_size
 
 from adanalytics_cli.console.table_view import cents, count, plain
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.output.chart_output import bar_lines
 from adanalytics_cli.output.summary_output import name_column, named_rows
 from adanalytics_client._base.escaping import visible
 
@@ -45,7 +45,7 @@ LETTERS = Ink("#", "", "~")
 
 
 def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
-    """One line per bar, not wider than `width` cells unless the values need it.
+    """Draw one line per bar, not wider than `width` cells unless the values need it.
 
     The longest bar fills what names and values leave. Names give way first, values never.
 
@@ -54,9 +54,9 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
     """
     values = max((cell_len(bar.shown) for bar in bars), default=0)
     longest = max((cell_len(bar.name) for bar in bars), default=0)
-    room = width - values - 2
-    names = min(longest, _LONGEST_NAME, max(room // 2, 1))
-    length = max(room - names, _NARROWEST_BAR)
+    remaining = width - values - 2
+    names = min(longest, _LONGEST_NAME, max(remaining // 2, 1))
+    length = max(remaining - names, _NARROWEST_BAR)
     largest = max((bar.value for bar in bars if bar.value), default=Decimal(0))
     return [
         f"{_name(bar.name, names, ink)} "
@@ -97,7 +97,7 @@ _FUNNEL = {
 def summary_charts(
     summary: "Summary", group_by: str | None, *, exact: bool
 ) -> list[tuple[str, list[Bar]]]:
-    """Titles, which name the unit, with their bars; raises CommandError without any number."""
+    """Return titles, which name the unit, with their bars; raise CommandError for no number."""
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
         row = summary.rows[0].model_dump() if summary.rows else {}
@@ -123,11 +123,12 @@ def summary_charts(
 def chart_lines(
     charts: Sequence[tuple[str, Sequence[Bar]]], note: str, terminal: Terminal
 ) -> list[str]:
-    """The charts one below the other, as wide as the terminal, and the note."""
+    """Draw the charts one below the other, as wide as the terminal, and the note."""
     ink = BLOCKS if terminal.can_show(BLOCKS.whole + BLOCKS.parts + BLOCKS.cut) else LETTERS
     lines: list[str] = []
     for title, bars in charts:
-        lines += [*bar_lines(title, draw_bars(bars, ink, width=terminal.width), terminal), ""]
+        heading = click.style(visible(title), bold=True) if terminal.color else visible(title)
+        lines += [heading, *draw_bars(bars, ink, width=terminal.width), ""]
     return [*lines, visible(note)]
 
 

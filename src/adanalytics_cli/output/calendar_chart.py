@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
+from adanalytics_cli.console.terminal import Terminal
 from adanalytics_client._base.quantities import counted
 
 HOURS = 24
@@ -17,23 +18,13 @@ _RULER = "1   5    10   15   20   25   30"
 _GAPS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """The marks of a day with no data, a few hours, half, most and all of them."""
-
-    levels: tuple[str, str, str, str, str]
-
-    def of(self, hours: int) -> str:
-        """The mark of a day that has data in `hours` of its hours."""
-        return self.levels[level_of(hours)]
-
-
-SHADES = Marks(("·", "░", "▒", "▓", "█"))
-LETTERS = Marks((".", "-", "+", "*", "#"))
+# The marks of a day with no data, a few hours, half, most and all of them.
+SHADES = "·░▒▓█"
+LETTERS = ".-+*#"
 
 
 def level_of(hours: int) -> int:
-    """0 for no hours, 4 for all 24, and 1 to 3 for each third between."""
+    """Return 0 for no hours, 4 for all 24, and 1 to 3 for each third between."""
     if hours <= 0:
         return 0
     return 4 if hours >= HOURS else 1 + (hours - 1) // (HOURS // 3)
@@ -53,16 +44,16 @@ class Coverage:
     by_hour: bool = False
 
     def days(self) -> Iterator[date]:
-        """Every day of the period."""
+        """Yield every day of the period."""
         return (self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1))
 
     def of(self, day: date) -> int:
-        """The hours of one day."""
+        """Return the hours of one day."""
         return self.hours.get(day, 0)
 
 
-def draw_calendar(coverage: Coverage, marks: Marks, *, width: int) -> list[str]:
-    """The lines of the calendar, none wider than `width` cells where that is 16 or more.
+def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
+    """Draw the calendar in lines, none wider than `width` cells where that is 16 or more.
 
     >>> january = Coverage({date(2026, 1, 2): 24}, date(2026, 1, 1), date(2026, 1, 3))
     >>> draw_calendar(january, LETTERS, width=40)[1].rstrip()
@@ -77,10 +68,10 @@ def draw_calendar(coverage: Coverage, marks: Marks, *, width: int) -> list[str]:
 
 
 def _month(
-    coverage: Coverage, marks: Marks, days: list[date], first: date, length: int, *, counted: bool
+    coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, counted: bool
 ) -> list[str]:
     last = calendar.monthrange(first.year, first.month)[1]
-    inside = {day.day: marks.of(coverage.of(day)) for day in days}
+    inside = {day.day: marks[level_of(coverage.of(day))] for day in days}
     row = "".join(inside.get(number, " ") for number in range(1, last + 1)).ljust(_DAYS)
     pieces = [row[at : at + length] for at in range(0, _DAYS, length)]
     labels = [f"{first:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
@@ -91,14 +82,13 @@ def _month(
     return lines
 
 
-def legend(coverage: Coverage, marks: Marks) -> list[str]:
-    """The meaning of the marks, the number of days with data, and the days without."""
-    none, few, half, most, full = marks.levels
+def legend(coverage: Coverage, marks: str) -> list[str]:
+    """Tell the meaning of the marks, the number of days with data, and the days without."""
     days = list(coverage.days())
     covered = sum(coverage.of(day) > 0 for day in days)
-    lines = [f"{full} data  {none} none"]
+    lines = [f"{marks[4]} data  {marks[0]} none"]
     if coverage.by_hour:
-        lines = [f"hours: {none} 0  {few} 1-8  {half} 9-16  {most} 17-23  {full} 24"]
+        lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
     lines.append(f"Data on {covered:,} of {counted(len(days), 'day')}.")
     if gaps := _gaps(coverage):
         lines += ["Missing:", *(f"  {gap}" for gap in gaps[:_GAPS_SHOWN])]
@@ -108,10 +98,23 @@ def legend(coverage: Coverage, marks: Marks) -> list[str]:
 
 
 def _gaps(coverage: Coverage) -> list[str]:
-    """The runs of days without data."""
+    """Return the runs of days without data."""
     gaps = []
     for missing, run in groupby(coverage.days(), key=lambda day: coverage.of(day) <= 0):
         days = list(run)
         if missing:
             gaps.append(str(days[0]) if len(days) == 1 else f"{days[0]} to {days[-1]}")
     return gaps
+
+
+def calendar_lines(coverage: Coverage, terminal: Terminal) -> list[str]:
+    """Draw a calendar with its legend, in shades or letters, as the terminal can show them."""
+    marks = SHADES if terminal.can_show(SHADES) else LETTERS
+    lines = draw_calendar(coverage, marks, width=terminal.width)
+    if terminal.color:
+        lines = [_colored(line, marks[-1]) for line in lines]
+    return [*lines, "", *legend(coverage, marks)]
+
+
+def _colored(line: str, full: str) -> str:
+    return line.replace(full, f"\x1b[32m{full}\x1b[0m").replace("\x1b[0m\x1b[32m", "")
