@@ -202,7 +202,7 @@ def test_an_export_is_kept_before_it_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("2026-01-16", "--job", "JOB"), "holds another export: 2026-01-15 to 2026-01-15, csv"),
         (("--job", "JOB", "-o", "x.jsonl"), "holds another export"),
@@ -236,14 +236,14 @@ def test_options_that_do_not_fit(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...],
-    told: str,
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("export", "2026-01-15", "--no-wait", "--job", "JOB").exit_code == 0
     Path("BAD").write_bytes(b"\xff{")
     result = run("export", *words)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 def test_a_job_is_kept_in_a_file_and_nothing_else(

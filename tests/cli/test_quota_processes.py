@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.client.told_time import HOUR, TOLD, Worker, most_in_an_hour, run_all
+from tests.client.frozen_time import FROZEN, HOUR, Worker, most_in_an_hour, run_all
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults import Entry
@@ -14,10 +14,10 @@ LIMIT = 1_000
 # 26 days without events, asked for by the hour: one request each.
 HOURS = 26 * 24
 PROGRAM = (
-    TOLD
+    FROZEN
     + """
 from adanalytics_client._base.clock import SystemClock
-told = Told()
+told = Frozen()
 for name in ("time", "monotonic", "sleeping"):
     setattr(SystemClock, name, lambda _self, *given, ask=getattr(told, name): ask(*given))
 told.begin()

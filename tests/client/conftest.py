@@ -1,4 +1,4 @@
-"""What the client's tests share: a scripted stand-in server, a moved clock, and both worlds."""
+"""What the client's tests share: a scripted stand-in server, a moved clock, and both variants."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
+from tests.client.variants import AsyncWorld, OpenWorld, SyncWorld, World
 from tests.client.wire import Wire, certified, served_with
-from tests.client.worlds import AsyncWorld, OpenWorld, SyncWorld, World
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy
 from adanalytics_server.local import LocalServer, Sample
@@ -71,7 +71,7 @@ def clock() -> MovedClock:
 def open_world(
     request: pytest.FixtureRequest, stand_in: StandIn, clock: MovedClock
 ) -> Iterator[OpenWorld]:
-    """Open a client on the stand-in, in both worlds, with a moved clock and no jitter."""
+    """Open a client on the stand-in, in both variants, with a moved clock and no jitter."""
     opened: list[World] = []
 
     def open_one(base_url: str | None = None, **options: Any) -> World:
@@ -114,7 +114,7 @@ def reference() -> Iterator[LocalServer]:
 
 @pytest.fixture(params=["sync", "async"])
 def reference_world(request: pytest.FixtureRequest, reference: LocalServer) -> Iterator[World]:
-    """A client with real time on the reference server, in both worlds."""
+    """A client with real time on the reference server, in both variants."""
     options: dict[str, Any] = {"api_key": reference.api_key, "partner": reference.partner}
     world: World = (
         SyncWorld(Client(reference.url, **options))

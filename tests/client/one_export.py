@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.client.stand_in import StandIn
-    from tests.client.worlds import World
+    from tests.client.variants import World
 
 FILE = b"a,b\r\n" + b"1,2\r\n" * 2000
 PATH = "/api/partners/acme/ad-analytics/bulk-export"

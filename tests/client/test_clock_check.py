@@ -1,4 +1,4 @@
-"""A clock that is far from the service's is told about once; both worlds."""
+"""A clock that is far from the service's is told about once; both variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dated(seconds: float) -> Say:
 
 
 @pytest.mark.parametrize(
-    ("away", "told"),
+    ("away", "message"),
     [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")],
 )
 def test_a_clock_a_year_off_is_a_warning_once(
@@ -29,7 +29,7 @@ def test_a_clock_a_year_off_is_a_warning_once(
     clock: MovedClock,
     caplog: pytest.LogCaptureFixture,
     away: int,
-    told: str,
+    message: str,
 ) -> None:
     stand_in.says(dated(clock.now + away))
     world.call("dates")
@@ -37,7 +37,7 @@ def test_a_clock_a_year_off_is_a_warning_once(
     world.on(world.client.with_options(timeout=5), "dates")
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert f"is {told} the service's" in record.message
+    assert f"is {message} the service's" in record.message
 
 
 @pytest.mark.parametrize("date", [0, HOUR, -HOUR, None])

@@ -226,7 +226,7 @@ def test_addresses_are_joined_and_quoted(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "There is no credential"),
         ({"api_key": "a", "token": "b"}, "one of"),
@@ -253,9 +253,9 @@ def test_addresses_are_joined_and_quoted(
         ({"api_key": "k", "observer": print}, "observer=print is not valid. Pass an instance"),
     ],
 )
-def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], told: str) -> None:
+def test_wrong_settings_are_told_without_the_secret(options: dict[str, Any], message: str) -> None:
     base_url = options.pop("base_url", "https://stats.example")
-    with pytest.raises(errors.ConfigurationError, match=told) as caught:
+    with pytest.raises(errors.ConfigurationError, match=message) as caught:
         Client(base_url, **options)
     assert "hidden" not in str(caught.value)
     assert "break-secret" not in str(caught.value)

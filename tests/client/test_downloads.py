@@ -1,4 +1,4 @@
-"""Downloads of exported files: resumed, verified, unpacked, named; both worlds."""
+"""Downloads of exported files: resumed, verified, unpacked, named; both variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulls of events: the same scenarios in both worlds, against arbitrary page shapes."""
+"""Pulls of events: the same scenarios in both variants, against arbitrary page shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client orders, and how it reads the answers about an export; both worlds."""
+"""What the client orders, and how it reads the answers about an export; both variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an export is asked for and waited for until it is done; both worlds."""
+"""How an export is asked for and waited for until it is done; both variants."""
 
 from __future__ import annotations
 

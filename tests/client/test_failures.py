@@ -1,4 +1,4 @@
-"""What goes wrong on the way, and what becomes of it: the same in both worlds."""
+"""What goes wrong on the way, and what becomes of it: the same in both variants."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_an_error_does_not_say_the_same_twice(
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (
             {"hang_up": True},
@@ -193,10 +193,10 @@ def test_an_error_does_not_say_the_same_twice(
     ],
 )
 def test_what_stays_wrong_is_told_in_plain_words(
-    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any], told: str
+    world: World, stand_in: StandIn, say: type[Say], answer: dict[str, Any], message: str
 ) -> None:
     stand_in.says(say(**answer))
-    with pytest.raises((errors.TransportError, errors.ProtocolError), match=told):
+    with pytest.raises((errors.TransportError, errors.ProtocolError), match=message):
         world.call("dates")
 
 

@@ -2,14 +2,15 @@
 
 Each case pulls generated data from a reference server over loopback and reduces the output to a
 digest. `golden.json` holds one value a case, such as `91f0c2a7be03d514, 8 requests`, and both
-worlds, `Client` and `AsyncClient`, must give it. Digests do not depend on the versions of pyarrow,
-pandas, polars or zlib: packed files are unpacked and tables are compared as types and values.
+variants, `Client` and `AsyncClient`, must give it. Digests do not depend on the versions of
+pyarrow, pandas, polars or zlib: packed files are unpacked and tables are compared as types and
+values.
 
 To record the values anew, after a change of an output that is wanted, run from the project folder:
 
     .venv/bin/python -m tests.client.test_golden
 
-It refuses to record a case in which the two worlds differ.
+It refuses to record a case in which the two variants differ.
 """
 
 from __future__ import annotations
@@ -534,7 +535,7 @@ def test_recorded_cases_are_those_of_the_table(golden: dict[str, str]) -> None:
 
 
 def record() -> None:
-    """Run all cases in both worlds and write `golden.json`."""
+    """Run all cases in both variants and write `golden.json`."""
     recorded: dict[str, str] = {}
     with closing(Servers()) as servers:
         for name, case in CASES.items():
@@ -543,7 +544,7 @@ def record() -> None:
                 with tempfile.TemporaryDirectory() as folder:
                     found[world] = case.measured(world, servers, Path(folder))
             if len(set(found.values())) != 1:
-                raise SystemExit(f"{name}: the worlds differ: {found}")
+                raise SystemExit(f"{name}: the variants differ: {found}")
             recorded[name] = found["sync"]
     GOLDEN.write_text(json.dumps(recorded, indent=2) + "\n")
     print(f"Recorded {len(recorded)} cases in {GOLDEN}.")

@@ -86,17 +86,17 @@ def test_what_is_not_json_is_refused_by_both_readers(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (b"[" * 100_000, "it is nested too deeply"),
         (b"9" * 5000, "it holds a number with too many digits"),
     ],
 )
-def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, told: str) -> None:
+def test_what_is_wrong_is_told_in_words_about_the_body(body: bytes, message: str) -> None:
     for read in (parse, read_page):
         with pytest.raises(NotJson) as caught:
             read(body)
-        assert str(caught.value) == told
+        assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}"), ('[{"a":', "}]")])

@@ -113,18 +113,20 @@ def test_a_waiting_pull_says_so_once(
     assert [each.levelname for each in caplog.records] == ["WARNING"]
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(5, []), (30, ["(in 30 s)"]), (300, ["(in 5 min)"])])
+@pytest.mark.parametrize(
+    ("seconds", "message"), [(5, []), (30, ["(in 30 s)"]), (300, ["(in 5 min)"])]
+)
 def test_a_wait_of_more_than_five_seconds_is_a_warning(
     world: World,
     stand_in: StandIn,
     say: type[Say],
     caplog: pytest.LogCaptureFixture,
     seconds: int,
-    told: list[str],
+    message: list[str],
 ) -> None:
     stand_in.says(say(status=429, headers={"Retry-After": str(seconds)}), say(DATES))
     world.call("dates")
-    assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == told
+    assert [each.rpartition(" UTC ")[2] for each in caplog.messages] == message
     assert all(each.startswith("The service asked to slow down;") for each in caplog.messages)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import respx
 import vcr
-from tests.client.worlds import AsyncWorld, SyncWorld, World
+from tests.client.variants import AsyncWorld, SyncWorld, World
 
 from adanalytics_client import AsyncClient, Client, RetryPolicy, TransportError
 

@@ -1,4 +1,4 @@
-"""What an observer raises ends the work, and it is seen where it comes from; both worlds."""
+"""What an observer raises ends the work, and it is seen where it comes from; both variants."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_max_events_holds_for_files(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("out", "^out has no suffix: events are written as jsonl, csv, parquet, arrow"),
         ("out.xlsx.gz", r"^out.xlsx.gz ends in \.xlsx: events are .*pass format="),
@@ -179,9 +179,9 @@ def test_max_events_holds_for_files(
     ],
 )
 def test_an_unknown_format_is_told_before_anything_is_sent(
-    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str, told: str
+    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path, name: str, message: str
 ) -> None:
-    with pytest.raises(errors.ConfigurationError, match=told):
+    with pytest.raises(errors.ConfigurationError, match=message):
         write(open_world(), tmp_path / name)
     with pytest.raises(errors.ConfigurationError, match=r"^format='xml': events are"):
         write(open_world(), tmp_path / "out.csv", format="xml")

@@ -83,7 +83,7 @@ def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("x" * 252 + ".csv", "too long for the file system. Choose a shorter name"),
         ("x" * 300 + "/x.csv", "too long for the file system"),
@@ -96,11 +96,11 @@ def test_of_a_stream_only_writing_is_asked_for(world: World, day: StandIn, form:
     ],
 )
 def test_names_that_cannot_be_a_file(
-    world: World, day: StandIn, tmp_path: Path, name: str, told: str
+    world: World, day: StandIn, tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "file.csv").write_bytes(b"old")
     (tmp_path / "circle.csv").symlink_to("circle.csv")
-    with pytest.raises(errors.ConfigurationError, match=told):
+    with pytest.raises(errors.ConfigurationError, match=message):
         write(world, f"{tmp_path}/{name}")
     assert day.asked == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["circle.csv", "file.csv"]

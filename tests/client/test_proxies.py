@@ -1,4 +1,4 @@
-"""What lies between the client and the service is told: proxies and certificates; both worlds."""
+"""What lies between the client and the service is told: proxies and certificates; both variants."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_proxy_that_asks_for_a_login(
 
 
 @pytest.mark.parametrize(
-    ("proxy", "told"),
+    ("proxy", "message"),
     [
         ("socks5://127.0.0.1:9", r"needs socksio; install it with: pip install 'httpx\[socks\]'"),
         ("gopher://user:s3cret@127.0.0.1:9", "is not a proxy address"),
@@ -90,10 +90,10 @@ def test_a_proxy_that_asks_for_a_login(
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(
-    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch, proxy: str, told: str
+    open_world: OpenWorld, monkeypatch: pytest.MonkeyPatch, proxy: str, message: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(errors.ConfigurationError, match=told) as caught:
+    with pytest.raises(errors.ConfigurationError, match=message) as caught:
         open_world("http://stats.example")
     report = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     (home,) = adanalytics_client.__path__

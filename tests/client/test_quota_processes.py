@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.client.told_time import HOUR, TOLD, Worker, most_in_an_hour, run_all
+from tests.client.frozen_time import FROZEN, HOUR, Worker, most_in_an_hour, run_all
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
@@ -14,14 +14,14 @@ LIMIT = 7
 REQUESTS = 12
 
 WORKER = (
-    TOLD
+    FROZEN
     + """
 import os
 from adanalytics_client import Client, RetryPolicy
 from pathlib import Path
 
 url, folder, requests, reserve = sys.argv[1:]
-told = Told()
+told = Frozen()
 told.begin()
 client = Client(
     url,

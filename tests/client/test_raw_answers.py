@@ -1,4 +1,4 @@
-"""Answers that no HTTP library would send, byte by byte: both worlds make the same of them.
+"""Answers that no HTTP library would send, byte by byte: both variants make the same of them.
 
 And whatever came, the next request is answered rightly.
 """
@@ -184,7 +184,7 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("no HTTP, and an empty line", "valid HTTP: illegal status line. Check the address"),
         ("a header without end", "valid HTTP: Receive buffer too long. Check"),
@@ -196,13 +196,13 @@ def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
     ],
 )
 def test_the_error_says_what_is_wrong_without_the_answer(
-    raw: Raw, open_world: OpenWorld, name: str, told: str
+    raw: Raw, open_world: OpenWorld, name: str, message: str
 ) -> None:
     raw.answers = [CASES[name][:2]]
     world = open_world(raw.url, retry=RetryPolicy(attempts=1))
     with pytest.raises(errors.TransportError) as caught:
         world.call("dates")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "bytearray" not in str(caught.value)
     assert "SSH" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The normal paths against the real reference server, in both worlds."""
+"""The normal paths against the real reference server, in both variants."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.one_export import CSV, FILE
 from tests.client.stand_in import Say
-from tests.client.worlds import SyncWorld
+from tests.client.variants import SyncWorld
 
 from adanalytics_client import AsyncExportJob, ExportJob, errors
 

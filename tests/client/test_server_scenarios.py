@@ -112,7 +112,7 @@ async def _tried_async(work: Any) -> Outcome:
 def both(
     server: LocalServer, clock: MovableClock, folder: Path, *, timeout: float = LONG
 ) -> tuple[dict[str, Outcome], Told]:
-    """Run the scenario in both worlds, see that they agree, and give what came and was asked."""
+    """Run the scenario in both variants, see that they agree, and give what came and was asked."""
     found: list[tuple[dict[str, Outcome], Told]] = []
     for world in ("sync", "async"):
         server.reset()

@@ -57,7 +57,7 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (
             DEEP,
@@ -77,12 +77,12 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
     ],
 )
 def test_a_shape_that_does_not_fit_is_described(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+    world: World, stand_in: StandIn, say: type[Say], body: Any, message: str
 ) -> None:
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         world.rows(DAY)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: type[Say]) -> None:
@@ -97,7 +97,7 @@ def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: ty
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ([DAY], 'The answer is a list with a text in it, not {"dates": '),
         ({"dates": None}, 'dates is null, not {"dates": '),
@@ -106,12 +106,12 @@ def test_many_keys_make_no_long_message(world: World, stand_in: StandIn, say: ty
     ],
 )
 def test_dates_of_another_shape_are_described(
-    world: World, stand_in: StandIn, say: type[Say], body: Any, told: str
+    world: World, stand_in: StandIn, say: type[Say], body: Any, message: str
 ) -> None:
     stand_in.says(say(json.dumps(body).encode()))
     with pytest.raises(ProtocolError) as caught:
         world.call("dates")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_an_answer_without_a_body_says_so(world: World, stand_in: StandIn, say: type[Say]) -> None:

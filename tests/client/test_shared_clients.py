@@ -104,7 +104,7 @@ def test_only_the_client_that_made_the_connections_closes_them(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"reserve": 1000}, "reserve=1000"),
         ({"timeout": 0}, "timeout=0"),
@@ -114,8 +114,8 @@ def test_only_the_client_that_made_the_connections_closes_them(
         ({"observer": Observer}, "observer=Observer"),
     ],
 )
-def test_a_wrong_option_is_named(world: World, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(errors.ConfigurationError, match=told):
+def test_a_wrong_option_is_named(world: World, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(errors.ConfigurationError, match=message):
         world.client.with_options(**options)
 
 

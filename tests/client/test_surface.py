@@ -1,4 +1,4 @@
-"""What users and type checkers see: equal worlds, a cheap import, no foreign types."""
+"""What users and type checkers see: equal variants, a cheap import, no foreign types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from adanalytics_client import (
 )
 from adanalytics_client.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
-WORLDS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
+VARIANTS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
 PURE = [
     "_base.dates",
     "_base.effects",
@@ -92,8 +92,8 @@ def shape(function: Any) -> list[tuple[str, Any, Any]]:
     return [(each.name, each.kind, each.default) for each in found]
 
 
-@pytest.mark.parametrize(("ordinary", "asynchronous"), WORLDS)
-def test_both_worlds_have_the_same_names_and_arguments(ordinary: type, asynchronous: type) -> None:
+@pytest.mark.parametrize(("ordinary", "asynchronous"), VARIANTS)
+def test_variants_have_the_same_names_and_arguments(ordinary: type, asynchronous: type) -> None:
     # asyncio programs close by that name (contextlib.aclosing); `close` does the same.
     assert public(ordinary).keys() == public(asynchronous).keys() - {"aclose"}
     assert shape(ordinary) == shape(asynchronous)
@@ -106,7 +106,7 @@ def test_both_worlds_have_the_same_names_and_arguments(ordinary: type, asynchron
             assert shape(unbound[0]) == shape(unbound[1]), name
 
 
-@pytest.mark.parametrize(("ordinary", "asynchronous"), WORLDS)
+@pytest.mark.parametrize(("ordinary", "asynchronous"), VARIANTS)
 def test_annotations_differ_only_in_the_world(ordinary: type, asynchronous: type) -> None:
     for name, member in public(ordinary).items():
         if inspect.isfunction(member):
@@ -121,10 +121,10 @@ def test_annotations_differ_only_in_the_world(ordinary: type, asynchronous: type
 
 
 def _plain(annotations: dict[str, str]) -> dict[str, str]:
-    worlds = ("aclient", "client"), ("aevents", "events"), ("ajobs", "jobs")
+    variants = ("aclient", "client"), ("aevents", "events"), ("ajobs", "jobs")
     plain: dict[str, str] = {}
     for name, text in annotations.items():
-        for theirs, ours in worlds:
+        for theirs, ours in variants:
             plain[name] = plain.get(name, text).replace(f".{theirs}.", f".{ours}.")
         # Only an ordinary generator names what it returns at its end.
         plain[name] = plain[name].replace(", None, None]", ", None]")

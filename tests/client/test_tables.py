@@ -70,15 +70,15 @@ def outcome(make: Callable[[], pa.RecordBatch]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (b'{"event_id":', "^An event is not JSON: "),
         (b"[1]", r"^An event is \[1\], which is not a JSON object"),
         (b'{"event_id":"a","key_values":[]}', r"^key_values of event a is \[\], which a column of"),
     ],
 )
-def test_a_line_that_is_no_event_is_told(line: bytes, told: str) -> None:
-    with pytest.raises(errors.ProtocolError, match=told):
+def test_a_line_that_is_no_event_is_told(line: bytes, message: str) -> None:
+    with pytest.raises(errors.ProtocolError, match=message):
         jsonl_batch(b'{"event_id":"b","key_values":{}}\n' + line + b"\n")
 
 

@@ -73,7 +73,7 @@ def test_the_same_with_tasks_and_another_dialect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"faults": ["rain"]}, "rain"),
         ({"dialect": "latin"}, "latin"),
@@ -92,12 +92,12 @@ def test_the_same_with_tasks_and_another_dialect() -> None:
         ({"limit": 0}, "limit=0 is not"),
     ],
 )
-def test_what_cannot_be_is_told(wrong: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_is_told(wrong: dict[str, Any], message: str) -> None:
     opened: AbstractContextManager[Any] = reference_client(**wrong)
-    with pytest.raises(errors.ConfigurationError, match=told):
+    with pytest.raises(errors.ConfigurationError, match=message):
         opened.__enter__()
     later = async_reference_client(**wrong)
-    with pytest.raises(errors.ConfigurationError, match=told):
+    with pytest.raises(errors.ConfigurationError, match=message):
         asyncio.run(later.__aenter__())
 
 

@@ -1,4 +1,4 @@
-"""Pages as the text they came as: the same bytes as a file of lines, in both worlds."""
+"""Pages as the text they came as: the same bytes as a file of lines, in both variants."""
 
 import asyncio
 import io

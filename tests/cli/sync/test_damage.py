@@ -46,14 +46,14 @@ def commands_in(stderr: str) -> list[str]:
     return stderr.splitlines()[1].partition(": ")[2].split(" && ")
 
 
-@pytest.mark.parametrize(("harm", "told"), [(delete, "was deleted"), (cut, "has ")])
+@pytest.mark.parametrize(("harm", "message"), [(delete, "was deleted"), (cut, "has ")])
 def test_a_sync_pulls_a_broken_part_again(
-    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None], told: str
+    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None], message: str
 ) -> None:
     harm(dataset / PART)
     result = shop.sync("--to", dataset)
     assert result.exit_code == 0
-    assert f"Damaged, pulled again: {PART} {told}" in result.stderr
+    assert f"Damaged, pulled again: {PART} {message}" in result.stderr
     assert shop.asked()["events"] == 1
     assert held(dataset) == shop.rows()
 
@@ -138,7 +138,7 @@ def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "message"),
     [
         (delete, "was deleted"),
         (cut, "is corrupt (checksum mismatch)"),
@@ -150,12 +150,12 @@ def test_verify_names_a_broken_part_and_mends_it(
     dataset: Path,
     held: Held,
     harm: Callable[[Path], None],
-    told: str,
+    message: str,
 ) -> None:
     harm(dataset / PART)
     result = shop.run("verify", dataset)
     assert result.exit_code == 7
-    assert result.stdout == f"2026-01-15T13  {PART} {told}\n"
+    assert result.stdout == f"2026-01-15T13  {PART} {message}\n"
     *before, command = commands_in(result.stderr)
     assert command == f"adanalytics sync 2026-01-15 2026-01-15 --to {dataset}"
     if before:

@@ -1,4 +1,4 @@
-"""Both worlds behind the same few methods, so that a scenario is written once."""
+"""Both variants behind the same few methods, so that a scenario is written once."""
 
 from __future__ import annotations
 

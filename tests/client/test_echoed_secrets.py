@@ -1,4 +1,4 @@
-"""What a service repeats of the credential is shown nowhere, in both worlds."""
+"""What a service repeats of the credential is shown nowhere, in both variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that are told the time: it stands still while any of them works.
+"""Processes on a frozen clock: it stands still while any of them works.
 
 When all wait, it jumps to the moment at which the first of them wants to go on: hours pass in
 seconds, and no request is on its way during a jump.
@@ -14,10 +14,10 @@ from adanalytics_server.clock import Clock
 
 HOUR = 3_600_000
 
-TOLD = """
+FROZEN = """
 import sys
 
-class Told:
+class Frozen:
     now = 0.0
     def begin(self):
         self.now = float(sys.stdin.readline())
