@@ -7,7 +7,7 @@ import click
 
 
 def can_ask() -> bool:
-    """Whether a person is there to answer; a stream that was closed is None."""
+    """Return whether a person is there to answer; a stream that was closed is None."""
     streams = (sys.stdin, sys.stderr)
     return all(stream is not None and stream.isatty() for stream in streams)
 
@@ -35,7 +35,7 @@ def ask_secret(question: str, *, optional: bool = False) -> str:
 
 
 def secret_from_stdin(what: str) -> str:
-    """The first line of stdin, not shown where a person types it; `what` begins the question.
+    """Read the first line of stdin, not shown where a person types it; `what` begins the question.
 
     Raises click.UsageError when there is none, or none that is text.
     """

@@ -26,24 +26,24 @@ _PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
 
 
 def plain(value: object) -> str:
-    """A value as in CSV, a dash where there is none."""
+    """Write a value as in CSV, a dash where there is none."""
     if value is None:
         return "-"
     return str(value if isinstance(value, date) else csv_cells([value])[0])
 
 
 def count(value: object) -> str:
-    """A whole number with thousands marked."""
+    """Write a whole number with thousands marked."""
     return f"{value:,}" if isinstance(value, int) else plain(value)
 
 
 def cents(value: object) -> str:
-    """An amount to two digits, half to even, with thousands marked."""
+    """Write an amount to two digits, half to even, with thousands marked."""
     return f"{value:z,.2f}" if isinstance(value, Decimal) else plain(value)
 
 
 def percent(value: object) -> str:
-    """A fraction as an exact percentage: 0.012300 is `1.2300 %`."""
+    """Write a fraction as an exact percentage: 0.012300 is `1.2300 %`."""
     if isinstance(value, Decimal):
         return f"{value.scaleb(2):f} %"
     return plain(value)

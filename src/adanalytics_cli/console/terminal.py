@@ -23,7 +23,7 @@ class Terminal:
     encoding: str = "utf-8"
 
     def can_show(self, characters: str) -> bool:
-        """Whether its encoding has all of them."""
+        """Return whether its encoding has all of them."""
         try:
             characters.encode(self.encoding)
         except UnicodeEncodeError:
@@ -31,7 +31,7 @@ class Terminal:
         return True
 
     def encode(self, text: str) -> bytes:
-        """Bytes of `text`, with a question mark for what cannot be shown."""
+        """Encode `text`, with a question mark for what cannot be shown."""
         return text.encode(self.encoding, "replace")
 
 
@@ -58,7 +58,7 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
 
 
 def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
-    """The cells of a line of a terminal, now; COLUMNS wins."""
+    """Return the cells of a line of a terminal, now; COLUMNS wins."""
     columns = environment.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)

@@ -45,21 +45,21 @@ class Story:
         self._color = look_at(sys.stdout, invocation.color, os.environ).color
 
     def step(self, label: str, text: str) -> None:
-        """A label and what was done, wrapped beside it."""
+        """Print a label and what was done, wrapped beside it."""
         lines = textwrap.wrap(text, _WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False)
         self._print(f"{self._bold(f'{label:<{_LABEL}}')}{lines[0]}")
         for line in lines[1:]:
             self._print(f"{'':{_LABEL}}{line}")
 
     def commands(self, label: str, lines: Sequence[str]) -> None:
-        """Lines to copy into a shell, never wrapped."""
+        """Print lines to copy into a shell, never wrapped."""
         self._print("")
         self._print(self._bold(label))
         for line in lines:
             self._print(f"  {line}")
 
     def gap(self) -> None:
-        """An empty line."""
+        """Print an empty line."""
         self._print("")
 
     def _bold(self, text: str) -> str:

@@ -57,7 +57,7 @@ def write_events(
 
 
 def read_events(query: "EventQuery", columns: Sequence[str]) -> list[Row]:
-    """All events of a query whose own limit keeps them small enough for memory."""
+    """Read all events of a query whose own limit keeps them small enough for memory."""
     return list(_select(query.rows(), columns))
 
 
@@ -91,7 +91,7 @@ class _Counted:
 
 
 def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
-    """Rows with `columns` only, or all of a row where none are named.
+    """Yield rows with `columns` only, or all of a row where none are named.
 
     Raises ConfigurationError for a column that is neither documented nor in any event.
     """

@@ -28,7 +28,7 @@ def format_option(
     first: Sequence[Format] = FORMATS,
     summary: str = "Output format; the default depends on the file suffix, terminal or pipe.",
 ) -> click.Option:
-    """`-f FORMAT`; read before everything else, because `json` also shapes error messages."""
+    """Make `-f FORMAT`, read before everything else, because `json` also shapes error messages."""
     return click.Option(
         ["-f", "--format", "chosen_format"],
         type=click.Choice(first),
@@ -47,7 +47,7 @@ def _note_json(
 
 
 def file_format_option(known: Sequence[str], summary: str) -> click.Option:
-    """`-f FORMAT` of the files that a command makes, and `-f json` for its result as one object.
+    """Make `-f FORMAT` for the files of a command, and `-f json` for its result as one object.
 
     Both may be given. The command gets the format of the files; the other sets `as_json` of the
     invocation.
@@ -74,7 +74,7 @@ def _file_format(
 
 
 def columns_option() -> click.Option:
-    """`--columns`; the names, each once."""
+    """Make `--columns`; the names, each once."""
     return click.Option(
         ["--columns"],
         metavar="A,B",
@@ -104,7 +104,7 @@ def is_packed(path: Path) -> bool:
 
 
 def contradiction(option: str, path: Path) -> click.UsageError:
-    """The error for an option that contradicts the suffix of the file name."""
+    """Return the error for an option that contradicts the suffix of the file name."""
     return click.UsageError(
         f"{option} does not match the name '{path.name}'. Leave out the option or change the name."
     )
@@ -119,7 +119,7 @@ def check_not_terminal(what: str, path: Path | None) -> None:
 def pick_format(
     chosen: str | None, path: Path | None, *, piped: Format, known: Sequence[Format] = FORMATS
 ) -> Format:
-    """The format of an output: `-f`, else the file suffix, else by whether stdout is a terminal.
+    """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
     format that would go to a terminal or be compressed again.

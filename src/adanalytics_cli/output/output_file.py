@@ -18,7 +18,7 @@ _GZIP_LEVEL = 6
 
 
 def output_option() -> click.Option:
-    """`-o FILE`; nothing and `-` are stdout."""
+    """Make `-o FILE`; nothing and `-` are stdout."""
     return click.Option(
         ["-o", "--output", "output"],
         type=click.Path(),
@@ -82,5 +82,5 @@ def open_stream(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def is_device(path: Path) -> bool:
-    """Whether `path` is a pipe or a device, which is written directly and never replaced."""
+    """Return whether `path` is a pipe or a device, which is written directly and never replaced."""
     return path.exists() and not path.is_file()

@@ -18,7 +18,7 @@ Record = Mapping[str, Any]
 
 
 def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
-    """The estimate as plain values; `spent` is the requests that it cost."""
+    """Return the estimate as plain values; `spent` is the requests that it cost."""
     found = prices(estimate, quota)
     choice = choose(estimate, found)
     entries = {price.way: _entry(price, estimate) for price in found}
@@ -36,7 +36,7 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
 
 
 def write_plan_table(record: Record, invocation: Invocation) -> None:
-    """A row for each way; below them the events, the quota, the assumptions and the advice."""
+    """Print a row for each way, and below them events, quota, assumptions and advice."""
     columns = [
         Column("via", "via"),
         Column("split", "split"),
@@ -87,7 +87,7 @@ def _known(record: Record) -> str:
 
 
 def quota_line(record: Record) -> str:
-    """The requests that an estimate cost and those left, from `spent_requests` and `quota`."""
+    """Tell the requests that an estimate cost and those left, from `spent_requests` and `quota`."""
     spent, quota = record["spent_requests"], record["quota"]
     requests = counted(spent, "request")
     if quota["remaining"] is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def csv_line(values: Sequence[object]) -> bytes:
-    r"""One line: nothing for None, true and false, compact JSON for an object or a list.
+    r"""Encode one line: nothing for None, true and false, compact JSON for an object or a list.
 
     RFC 4180 ends lines with CR LF, as events are written; short lists, which shells read line
     by line, end with LF alone.

@@ -49,7 +49,7 @@ _MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 def summary_columns(
     group_by: str | None, names: Sequence[str] = (), *, exact: bool = True
 ) -> list[Column]:
-    """The columns `names` of a table; by default the keys of a row and the main metrics."""
+    """Return the columns `names` of a table; by default the keys of a row and the main metrics."""
     usual = [*_KEYS[group_by], *_METRICS]
     known = {column.key: column for column in usual}
     columns = [known.get(name) or _column(name) for name in names] or usual
@@ -63,7 +63,7 @@ def _column(name: str) -> Column:
 
 
 def wire_columns(group_by: str | None) -> list[Column]:
-    """The documented columns in the order of the service, for a file without a single row."""
+    """Return the documented columns in the order of the service, for a file without rows."""
     keys = {column.key for column in _KEYS[group_by]}
     others = {column.key for each in _KEYS.values() for column in each} - keys
     return [Column(name, name) for name in SummaryRow.model_fields if name not in others]
@@ -81,7 +81,7 @@ def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) 
 
 
 def fill_gaps(summary: "Summary", last: date) -> "Summary":
-    """The summary by day, with an empty row for each day without data, from the first with data.
+    """Add to a summary by day an empty row for each day without data after the first with data.
 
     A row of an unknown day may belong to any of them, so then nothing is filled in.
     """
@@ -110,7 +110,7 @@ def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
 
 
 def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
-    """Each row with the fields `names`, by default those that were sent; money as exact text."""
+    """Return each row with the fields `names`, by default those sent; money as exact text."""
     return [_as_sent(row, names) for row in summary.rows]
 
 
@@ -126,12 +126,12 @@ def _on_the_wire(name: str, value: object) -> object:
 
 
 def name_column(group_by: str) -> str:
-    """The field that names a row of this grouping to people."""
+    """Return the field that names a row of this grouping to people."""
     return _KEYS[group_by][0].key
 
 
 def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
-    """The rows of a grouping, with a label for a missing name."""
+    """Return the rows of a grouping, with a label for a missing name."""
     name = name_column(group_by)
     rows = (row.model_dump(exclude_unset=True) for row in summary.rows)
     return [
@@ -143,7 +143,7 @@ def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
 def table_rows(
     summary: "Summary", group_by: str | None, names: Sequence[str] = ()
 ) -> list[Mapping[str, object]]:
-    """The rows for a table; with groups, a last row of totals where the service sent them.
+    """Return the rows for a table; with groups, the totals that the service sent come last.
 
     Columns `names` without the one that would call it the total have no such row.
     """
@@ -157,7 +157,7 @@ def table_rows(
 
 
 def table_note(summary: "Summary", *, exact: bool = True, rows: int = 0) -> str:
-    """The units of the table, and how many of all `rows` are shown."""
+    """Tell the units of the table, and how many of all `rows` are shown."""
     money = f"Money in {summary.currency}, " if summary.currency else ""
     if not exact:
         money = f"{money or 'Money '}rounded (see --exact), "

@@ -95,7 +95,7 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
 
 
 def _write_table(record: Record, invocation: Invocation) -> None:
-    """The hours in runs with a reason each, and below them the price and the command."""
+    """Print the hours in runs with a reason each, and below them the price and the command."""
     for problem in record["damaged"]:
         click.echo(visible(f"Damaged: {problem}"))
     if not record["asked"]:
