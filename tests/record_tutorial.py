@@ -25,10 +25,12 @@ HIDDEN = re.compile(r"(?<=aak_)[\w-]+|(?<=password  )\S+|(?<=/adanalytics-)\w+")
 
 def lines_of(process: "subprocess.Popen[bytes]", terminal: int) -> Iterator[str]:
     """Give the lines that stay on the terminal, without a progress line that was erased."""
-    with open(terminal, encoding="utf-8", newline="") as screen:
+    with open(terminal, encoding="utf-8", newline="\n") as screen:
         try:
             for line in screen:
-                yield line.replace("\r\n", "\n").rpartition("\x1b[2K")[2]
+                # The live line hides the cursor for a moment when it begins.
+                if "\x1b[?25l" not in line:
+                    yield line.replace("\r\n", "\n").rpartition("\x1b[2K")[2]
         except OSError:  # How Linux says that the program has closed its terminal.
             process.wait()
 
