@@ -380,45 +380,20 @@ class DownloadError(AdAnalyticsError):
 
 
 class ChecksumMismatch(DownloadError):
-    """A file arrived with the right length but not with the bytes that the service announced.
-
-    Examples:
-        >>> str(ChecksumMismatch("day.csv has another checksum.", part=None, attempts=2))
-        'day.csv has another checksum. (2 attempts)'
-    """
+    """A file arrived with the right length but not with the bytes that the service announced."""
 
 
 class DatasetError(AdAnalyticsError):
-    """A dataset cannot be read or written, or is a copy of something else.
-
-    Examples:
-        >>> str(DatasetError("There is no dataset at events.", remedy="Make one with a sync."))
-        'There is no dataset at events. Make one with a sync.'
-    """
+    """A dataset cannot be read or written, or is a copy of something else."""
 
 
 class DatasetDamaged(DatasetError):
-    """A dataset does not say what it is a copy of: its identity file is damaged.
-
-    Examples:
-        >>> print(DatasetDamaged("dataset.json is damaged.", remedy="Delete this one file."))
-        dataset.json is damaged. Delete this one file.
-    """
+    """A dataset does not say what it is a copy of: its identity file is damaged."""
 
 
 class DatasetInUse(DatasetError):
-    """Another process works on the dataset.
-
-    Examples:
-        >>> print(DatasetInUse("Another process works on events.", remedy="Wait for its end."))
-        Another process works on events. Wait for its end.
-    """
+    """Another process works on the dataset."""
 
 
 class UnsuitablePlace(DatasetError):
-    """A place that cannot hold a dataset: a file, or a folder with other files in it.
-
-    Examples:
-        >>> print(UnsuitablePlace("events is a file.", remedy="Name a folder."))
-        events is a file. Name a folder.
-    """
+    """A place that cannot hold a dataset: a file, or a folder with other files in it."""

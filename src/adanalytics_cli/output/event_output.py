@@ -50,10 +50,11 @@ def write_events(
         progress.watch(stream)
         if form != "json":
             return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
-        rows = _Counted(_select(query.rows(), columns))
-        for piece in encode_rows(rows, form, columns):
+        written = -1  # The last piece closes the list.
+        for piece in encode_rows(_select(query.rows(), columns), form, columns):
             stream.write(piece)
-        return rows.count
+            written += 1
+        return written
 
 
 def read_events(query: "EventQuery", columns: Sequence[str]) -> list[Row]:
@@ -75,19 +76,6 @@ def write_event_table(
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
-
-
-class _Counted:
-    """Rows that count themselves while they pass."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = rows
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self._rows:
-            self.count += 1
-            yield row
 
 
 def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
