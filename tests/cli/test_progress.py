@@ -13,6 +13,7 @@ from adanalytics_cli.console import progress
 from adanalytics_cli.console.progress import show_progress, show_stages
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
+from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Line
 from adanalytics_server.loading.load import Progress as Stage
 
@@ -81,6 +82,28 @@ def test_a_line_shows_waits_in_place_of_the_warning() -> None:
         with show_progress(Invocation(), live=False):
             warn()
     assert terminal.getvalue() == "pages moved\na long wait\npages moved\n"
+
+
+def test_a_warning_goes_above_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = threading.Event()
+    show = Display.show
+
+    def note(display: Display, line: Line) -> None:
+        show(display, line)
+        drawn.set()
+
+    monkeypatch.setattr(Display, "show", note)
+    with (
+        redirect_stderr(Terminal()) as terminal,
+        show_progress(Invocation(color="never"), live=True) as shown,
+    ):
+        shown.page(PageReceived("2026-01-15 hour 3", 1, 5_012))
+        assert drawn.wait(30)
+        warn()
+        shown.finish()
+        written = terminal.getvalue()
+    assert "5,012 events\x1b[?25h\r\x1b[2Kpages moved\n5,012 events" in written
+    assert written.endswith("\n\x1b[?25h\r\x1b[1A\x1b[2K")
 
 
 @pytest.mark.parametrize(("quiet", "shown"), [(False, True), (True, False)])

@@ -232,6 +232,8 @@ def test_nothing_is_left_on_the_screen() -> None:
     screen = Screen()
     shown, _ = display(screen, 80)
     shown.show(Line("40,000 events", 0.25))
+    # Not even a hidden cursor, if the process is killed now.
+    assert screen.getvalue().endswith("\x1b[?25h")
     shown.close()
     assert screen.getvalue().endswith("\n\x1b[?25h\r\x1b[1A\x1b[2K")
 

@@ -10,8 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-import click
-
 from adanalytics_cli.console.terminal import Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
@@ -111,4 +109,5 @@ class _Warnings(logging.Handler):
 
 
 def _print(text: str) -> None:
-    click.echo(visible(text), err=True)
+    # Not click.echo, which writes around what rich puts in the place of stderr: above the line.
+    sys.stderr.write(f"{visible(text)}\n")
