@@ -87,3 +87,16 @@ def test_one_function_renames_files() -> None:
         if renaming.search(path.read_text())
     ]
     assert found == ["adanalytics_client/_base/files.py"]
+
+
+def test_a_blank_line_is_before_each_section_of_a_docstring() -> None:
+    """Else the reference shows the section as text of the one before it."""
+    section = re.compile(r"\S.*\n *(Args|Attributes|Examples|Raises|Returns|Yields):\n")
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        f"{path.name}: {hit[0]}"
+        for path in SOURCES.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, kinds) and (hit := section.search(ast.get_docstring(node) or ""))
+    ]
+    assert found == []

@@ -26,14 +26,26 @@ if TYPE_CHECKING:
         RetryPlanned,
         WaitStarted,
     )
+    from adanalytics_client._call.config import OnLimit
+    from adanalytics_client._call.operations import GroupBy
     from adanalytics_client._call.retry import RetryPolicy
-    from adanalytics_client._events import Page, Plan, SeenEvents, Slice, Stretch, TextPage
+    from adanalytics_client._events import (
+        DateRange,
+        OnDrift,
+        Page,
+        Plan,
+        SeenEvents,
+        Slice,
+        Split,
+        TextPage,
+    )
     from adanalytics_client._exports.status import (
         ExportFile,
         ExportOrder,
         ExportPhase,
         ExportStatus,
     )
+    from adanalytics_client._outputs.open import Format
     from adanalytics_client._quota.window import QuotaState
     from adanalytics_client.aclient import AsyncClient
     from adanalytics_client.aevents import AsyncEventQuery
@@ -84,6 +96,7 @@ __all__ = [
     "DatasetDamaged",
     "DatasetError",
     "DatasetInUse",
+    "DateRange",
     "DownloadError",
     "Event",
     "EventQuery",
@@ -97,9 +110,13 @@ __all__ = [
     "ExportStatus",
     "ExportTimeout",
     "FieldError",
+    "Format",
+    "GroupBy",
     "InvalidRequest",
     "NotFound",
     "Observer",
+    "OnDrift",
+    "OnLimit",
     "Page",
     "PageDrift",
     "PageReceived",
@@ -120,8 +137,8 @@ __all__ = [
     "SeenEvents",
     "ServerError",
     "Slice",
+    "Split",
     "StatusError",
-    "Stretch",
     "Summary",
     "SummaryRow",
     "TextPage",
@@ -147,11 +164,15 @@ _HOMES = {
         *("BytesReceived", "Observer", "PageDrift", "PageReceived", "PartialAnswer"),
         *("RequestDue", "RequestSent", "RetryPlanned", "WaitStarted"),
     ),
+    "_call.config": ("OnLimit",),
+    "_call.operations": ("GroupBy",),
     "_call.retry": ("RetryPolicy",),
     "_events.dedupe": ("SeenEvents",),
+    "_events.drift": ("OnDrift",),
     "_events.page": ("Page", "TextPage"),
-    "_events.plan": ("Plan", "Slice", "Stretch"),
+    "_events.plan": ("DateRange", "Plan", "Slice", "Split"),
     "_exports.status": ("ExportFile", "ExportOrder", "ExportPhase", "ExportStatus"),
+    "_outputs.open": ("Format",),
     "_quota.window": ("QuotaState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

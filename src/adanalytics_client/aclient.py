@@ -155,3 +155,6 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         with displayed(self.connection.session, progress=progress) as session:
             delivery = Delivery(session, job.order, job.last_status)
             return await self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
+
+
+AsyncClient.__module__ = "adanalytics_client"

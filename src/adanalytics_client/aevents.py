@@ -170,3 +170,6 @@ async def _open_output(
             return open_output(to, wanted, columns, waits=False)
         except NoReader:
             await asyncio.sleep(_PIPE_CHECK)
+
+
+AsyncEventQuery.__module__ = "adanalytics_client"

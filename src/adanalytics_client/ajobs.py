@@ -64,3 +64,6 @@ class AsyncExportJob(SavedJob[AsyncDriver]):
             return await connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._keep(delivery.status)
+
+
+AsyncExportJob.__module__ = "adanalytics_client"

@@ -281,3 +281,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         with displayed(self.connection.session, progress=progress) as session:
             delivery = Delivery(session, job.order, job.last_status)
             return self.connection.driver.run(delivery.run(Path(to), timeout=timeout))
+
+
+Client.__module__ = "adanalytics_client"

@@ -397,3 +397,7 @@ class DatasetInUse(DatasetError):
 
 class UnsuitablePlace(DatasetError):
     """A place that cannot hold a dataset: a file, or a folder with other files in it."""
+
+
+for _each in __all__:
+    globals()[_each].__module__ = "adanalytics_client"

@@ -238,3 +238,6 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield self._scrubbed(partial(convert, ready))
                 if whole is None:
                     run.settle()
+
+
+EventQuery.__module__ = "adanalytics_client"

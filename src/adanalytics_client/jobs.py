@@ -114,3 +114,6 @@ class ExportJob(SavedJob[SyncDriver]):
             return connection.driver.run(delivery.run(Path(path), timeout=ONE_HOUR))
         finally:
             self._keep(delivery.status)
+
+
+ExportJob.__module__ = "adanalytics_client"

@@ -532,3 +532,7 @@ class Summary(OpenModel):
 
 def _in_cell(value: Json) -> str:
     return "" if value is None else escape(_SHORT.repr(value).strip("'"))
+
+
+for _each in (Event, Summary, SummaryRow):
+    _each.__module__ = "adanalytics_client"

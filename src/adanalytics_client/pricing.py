@@ -14,7 +14,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._events import (
     DEEPEST,
     LARGEST_PAGE,
-    Stretch,
+    DateRange,
     day_counts,
     lay_out,
     requests_of,
@@ -159,7 +159,7 @@ def prices(
         [('hourly', 24), ('auto', 1), ('export', 1)]
     """
     pace = pace or Pace()
-    hourly = [Stretch(estimate.start, estimate.end, "hour")]
+    hourly = [DateRange(estimate.start, estimate.end, "hour")]
     counts = estimate.counts or {}
     by_hour = requests_of(hourly, counts, size=LARGEST_PAGE)
     found = [

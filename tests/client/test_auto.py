@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adanalytics_client import AsyncClient, Client, RetryPolicy, Stretch
+from adanalytics_client import AsyncClient, Client, DateRange, RetryPolicy
 from adanalytics_client.errors import AuthenticationError, ConfigurationError
 from adanalytics_client.layout import lay_out, requests_of
 from adanalytics_server.local import LocalServer, Sample
@@ -286,14 +286,14 @@ def test_how_days_are_laid_out() -> None:
     counts = dict(zip(days, [100, 100, 10, 500, 600, 0], strict=True))
     laid = lay_out(days, counts, size=10, hour=None)
     assert laid == [
-        Stretch(days[0], days[1], "whole"),
-        Stretch(days[2], days[2], "whole"),
-        Stretch(days[3], days[4], "hour"),
-        Stretch(days[5], days[5], "whole"),
+        DateRange(days[0], days[1], "whole"),
+        DateRange(days[2], days[2], "whole"),
+        DateRange(days[3], days[4], "hour"),
+        DateRange(days[5], days[5], "whole"),
     ]
     assert requests_of(laid, counts, size=10) == 20 + 1 + 68 + 72 + 1
     assert [each.cut for each in lay_out(days, counts, size=10, hour=3)] == ["whole"] * 5
-    assert requests_of([Stretch(days[0], days[5], "day")], counts, size=10) == 10 + 10 + 1 + 111
+    assert requests_of([DateRange(days[0], days[5], "day")], counts, size=10) == 10 + 10 + 1 + 111
 
 
 def test_a_range_is_refused_by_what_it_comes_to_and_not_by_what_it_might() -> None:

@@ -42,7 +42,8 @@ SHOWN_BY_THE_CLASS: set[type] = {package.Observer, package.Clock, package.Slice,
 
 def things() -> dict[str, Any]:
     """All public classes and functions, by their names."""
-    found = {name: getattr(package, name) for name in package.__all__ if name != "__version__"}
+    public = {name: getattr(package, name) for name in package.__all__}
+    found: dict[str, Any] = {name: each for name, each in public.items() if inspect.isclass(each)}
     for each in MODULES:
         module = importlib.import_module(f"adanalytics_client.{each}")
         found |= {
@@ -177,7 +178,14 @@ def names(
 def test_its_example_runs(name: str, names: dict[str, Any]) -> None:
     kind = "AsyncClient" if name.startswith("Async") else "Client"
     wait = "await " if kind == "AsyncClient" else ""
-    names = vars(sys.modules[DOCUMENTED[name].__module__]) | names
+    thing = DOCUMENTED[name]
+    # A public class names the package as its module; its source has the names that it uses.
+    home = package._HOME_OF.get(name, "errors") if inspect.isclass(thing) else ""
+    if thing.__module__ == package.__name__:
+        thing = importlib.import_module(f"adanalytics_client.{home}")
+    else:
+        thing = sys.modules[thing.__module__]
+    names = vars(thing) | names
     with asyncio.Runner() as loop:
         run(f"opened = client = {kind}.from_env()", names, loop)
         try:

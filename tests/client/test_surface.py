@@ -9,7 +9,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -46,8 +46,10 @@ PURE = [
     "_call.retry",
     "_call.session",
     "_events.auto",
+    "_events.counts",
     "_events.dedupe",
     "_events.drift",
+    "_events.end_check",
     "_events.fanout",
     "_events.page",
     "_events.plan",
@@ -209,6 +211,17 @@ def test_every_public_name_is_in_the_reference() -> None:
     described = set(re.findall(r"^::: adanalytics_client\.(\w+)$", page.read_text(), re.MULTILINE))
     assert "errors" in described
     assert set(package.__all__) - described <= {"__version__", *errors.__all__}
+
+
+@pytest.mark.parametrize("name", sorted({*package.__all__} - {"__version__"}))
+def test_a_public_name_has_one_home(name: str) -> None:
+    """Tracebacks and pickles name the module from which users import a class."""
+    thing = getattr(package, name)
+    if inspect.isclass(thing):
+        assert (thing.__module__, thing.__qualname__) == ("adanalytics_client", name)
+        assert pickle.loads(pickle.dumps(thing)) is thing
+    else:
+        assert get_origin(thing) is Literal
 
 
 def test_no_public_type_is_of_the_http_library() -> None:

@@ -74,3 +74,6 @@ class ClockCheck:
                 "ahead of" if ahead > 0 else "behind",
                 f"{datetime.fromtimestamp(sent_at, tz=UTC):%Y-%m-%d %H:%M}",
             )
+
+
+Clock.__module__ = "adanalytics_client"

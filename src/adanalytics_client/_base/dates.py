@@ -156,3 +156,6 @@ def read_http_date(text: str | None) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+Period.__module__ = "adanalytics_client"

@@ -211,3 +211,10 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
         raise RuntimeError(
             f"The observer raised {type(error).__name__}; catch exceptions in its next()."
         ) from error
+
+
+for _each in (
+    *(BytesReceived, Observer, PageDrift, PageReceived, PartialAnswer),
+    *(RequestDue, RequestSent, RetryPlanned, WaitStarted),
+):
+    _each.__module__ = "adanalytics_client"

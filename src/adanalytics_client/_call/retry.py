@@ -93,3 +93,6 @@ def check_policy(retry: object) -> None:
 def pause_before(poll: int) -> float:
     """Return the seconds before poll number `poll`, from 0: at most about 60 polls an hour."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(poll, 60))
+
+
+RetryPolicy.__module__ = "adanalytics_client"

@@ -10,7 +10,7 @@ from adanalytics_client._events.drift import OnDrift
 from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
 from adanalytics_client._events.page import FetchedPage, Page, TextPage
 from adanalytics_client._events.paging import Cursor, Signals
-from adanalytics_client._events.plan import LARGEST_PAGE, Plan, Slice, Split, Stretch, make_plan
+from adanalytics_client._events.plan import LARGEST_PAGE, DateRange, Plan, Slice, Split, make_plan
 from adanalytics_client._events.query import (
     EventRequest,
     Pull,
@@ -27,6 +27,7 @@ __all__ = [
     "DEEPEST",
     "LARGEST_PAGE",
     "Cursor",
+    "DateRange",
     "EventRequest",
     "Fetched",
     "FetchedPage",
@@ -45,7 +46,6 @@ __all__ = [
     "Signals",
     "Slice",
     "Split",
-    "Stretch",
     "TextPage",
     "Typed",
     "convert_events",

@@ -12,7 +12,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following
-from adanalytics_client._events.plan import Plan, Stretch, check_slices, runs_of, slices_of
+from adanalytics_client._events.plan import DateRange, Plan, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
 
@@ -27,7 +27,7 @@ is one request in twenty.
 
 def lay_out(
     days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None
-) -> list[Stretch]:
+) -> list[DateRange]:
     """Make runs of small days one query each, and days of more than `DEEPEST` pages hourly queries.
 
     Args:
@@ -41,14 +41,14 @@ def lay_out(
         >>> [each.cut for each in lay_out(days, {days[2]: 900_000}, size=10_000, hour=None)]
         ['whole', 'hour']
     """
-    laid: list[Stretch] = []
+    laid: list[DateRange] = []
     for group in _groups(days, counts, DEEPEST * size):
         if counts.get(group[0], 0) <= DEEPEST * size:
-            laid.append(Stretch(group[0], group[-1], "whole"))
+            laid.append(DateRange(group[0], group[-1], "whole"))
         elif hour is None:
-            laid += [Stretch(run[0], run[-1], "hour") for run in runs_of(group)]
+            laid += [DateRange(run[0], run[-1], "hour") for run in runs_of(group)]
         else:
-            laid += [Stretch(day, day, "whole") for day in group]
+            laid += [DateRange(day, day, "whole") for day in group]
     return laid
 
 
@@ -69,7 +69,7 @@ def _groups(days: Iterable[date], counts: DayCounts, most: int) -> Iterator[list
 
 
 def requests_of(
-    stretches: Iterable[Stretch],
+    ranges: Iterable[DateRange],
     counts: DayCounts,
     *,
     size: int,
@@ -78,19 +78,19 @@ def requests_of(
     """Count the pages of a layout, assuming that the hours of a day share its events evenly.
 
     Examples:
-        >>> stretch = Stretch(date(2026, 1, 1), date(2026, 1, 30), "whole")
-        >>> requests_of([stretch], {date(2026, 1, 7): 145_000}, size=10_000)
+        >>> part = DateRange(date(2026, 1, 1), date(2026, 1, 30), "whole")
+        >>> requests_of([part], {date(2026, 1, 7): 145_000}, size=10_000)
         15
     """
     days = sorted(counts)
     total = 0
-    for stretch in stretches:
-        within = days[bisect_left(days, stretch.start) : bisect_right(days, stretch.end)]
+    for part in ranges:
+        within = days[bisect_left(days, part.start) : bisect_right(days, part.end)]
         inside = [counts[day] for day in within]
-        empty = (stretch.end - stretch.start).days + 1 - len(inside)
-        if stretch.cut == "whole":
+        empty = (part.end - part.start).days + 1 - len(inside)
+        if part.cut == "whole":
             total += _pages(sum(inside), size)
-        elif stretch.cut == "hour" and hour is None:
+        elif part.cut == "hour" and hour is None:
             total += 24 * empty + sum(_pages_by_hour(count, size) for count in inside)
         else:
             total += empty + sum(_pages(count, size) for count in inside)
@@ -149,17 +149,17 @@ class Planner:
             return page
         known = yield from self._known(session, page)
         counts = self._estimated(known, page)
-        stretches = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
-        if [each.cut for each in stretches] in ([], ["whole"]):
+        ranges = lay_out(self._days(), counts, size=size, hour=self.plan.hour) if counts else []
+        if [each.cut for each in ranges] in ([], ["whole"]):
             return page
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(known.values())}:
-            stretches = yield from _without_empty(session, stretches, counts)
-        check_slices(stretches, self.plan.hour)
+            ranges = yield from _without_empty(session, ranges, counts)
+        check_slices(ranges, self.plan.hour)
         # The total also counts the events of days that `only_days` left out.
         whole = len(self._days()) == (cursor.slice.end - cursor.slice.start).days + 1
         total = page.signals.total if whole else None
-        return Position(slices_of(stretches, self.plan.hour), tuple(stretches), total=total)
+        return Position(slices_of(ranges, self.plan.hour), tuple(ranges), total=total)
 
     def _days(self) -> list[date]:
         whole = self.plan.slices[0]
@@ -194,18 +194,18 @@ def _total(page: FetchedPage) -> int | None:
 
 
 def _without_empty(
-    session: Session, stretches: list[Stretch], counts: DayCounts
-) -> Operation[list[Stretch]]:
+    session: Session, ranges: list[DateRange], counts: DayCounts
+) -> Operation[list[DateRange]]:
     """Leave out queries for days without data, if `dates` costs fewer requests than they do."""
     empty = [
         each
-        for each in stretches
+        for each in ranges
         if not any(counts.get(day) for day in days_between(each.start, each.end))
     ]
     if len(empty) < 2:
-        return stretches
+        return ranges
     known = yield from optional(dates(session))
     if known is None:
-        return stretches
+        return ranges
     gone = [each for each in empty if {*known}.isdisjoint(days_between(each.start, each.end))]
-    return [each for each in stretches if each not in gone]
+    return [each for each in ranges if each not in gone]

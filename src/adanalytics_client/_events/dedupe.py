@@ -198,3 +198,6 @@ def _digest(event_id: EventId) -> bytes:
     else:
         text = event_id.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=_DIGEST).digest()
+
+
+SeenEvents.__module__ = "adanalytics_client"

@@ -17,7 +17,7 @@ from adanalytics_client._events.plan import Slice
 from adanalytics_client._events.resume import Position
 from adanalytics_client.errors import ProtocolError
 
-_ADVICE = 'Pull it later, or pass on_drift="warn" to accept those that arrived.'
+_REMEDY = 'Pull it later, or pass on_drift="warn" to accept those that arrived.'
 
 _LOG = logging.getLogger("adanalytics_client")
 
@@ -86,7 +86,7 @@ class EndCheck:
                 return tuple(doubtful)
             total = counted(position.total, "event")
             problem = f"The first answer counts {total}, but {self.arrived:,} arrived"
-            return ProtocolError(f"{problem} by days and hours. {_ADVICE}")
+            return ProtocolError(f"{problem} by days and hours.", remedy=_REMEDY)
         if self._counts is None:
             days = [day for each in doubtful.values() for day in (each.start, each.end)]
             return SummaryRequest(min(days), max(days)) if days and self._countable else None
@@ -99,7 +99,7 @@ class EndCheck:
         short = {each: text for each in doubtful if (text := self._missing(doubtful[each]))}
         if not short or not self._repeated:
             return tuple(short) or None
-        return ProtocolError(f"{', '.join(dict.fromkeys(short.values()))}. {_ADVICE}")
+        return ProtocolError(f"{', '.join(dict.fromkeys(short.values()))}.", remedy=_REMEDY)
 
     def take(self, counts: DayCounts | None, position: Position) -> None:
         """Take the events of each day, or None when no summary states them."""

@@ -122,7 +122,7 @@ class PageFanout:
         report: Callable[[PageDrift], None] = lambda _: None,
         leave_out: Callable[[FetchedPage, int | None], FetchedPage] = lambda page, _: page,
     ) -> None:
-        self._position = position or Position(plan.slices, plan.stretches)
+        self._position = position or Position(plan.slices, plan.ranges)
         self._opened = self._position.opened
         self._open = deque(
             _OpenSlice(each, each, SliceHistory(each, on_drift)) for each in self._position.open

@@ -154,3 +154,7 @@ class TextPage:
 
     def __len__(self) -> int:
         return self.events
+
+
+for _each in (Page, TextPage):
+    _each.__module__ = "adanalytics_client"

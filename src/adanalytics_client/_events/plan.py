@@ -11,7 +11,7 @@ from adanalytics_client._base.validation import is_whole
 from adanalytics_client.errors import ConfigurationError
 
 Cut = Literal["hour", "day", "whole"]
-"""How a stretch of days is divided."""
+"""How a range of days is divided."""
 
 MOST_SLICES = 200_000
 """The most slices of a plan, 22 years of hours: a bound on memory, and a guard against typos."""
@@ -36,7 +36,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DateRange:
     """Days from `start` to `end`, both included, that are all divided in the same way.
 
     A plan of years is a few of them, so a resume token carries them.
@@ -47,7 +47,7 @@ class Stretch:
         cut: `hour`, `day`, or `whole` for one query of all its days.
 
     Examples:
-        >>> week = Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour")
+        >>> week = DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour")
         >>> len(list(week.slices(hour=None))), len(list(week.slices(hour=20)))
         (168, 7)
     """
@@ -60,7 +60,7 @@ class Stretch:
         """The number of its queries.
 
         Examples:
-            >>> Stretch(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
+            >>> DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
             168
         """
         if self.cut == "whole":
@@ -72,7 +72,7 @@ class Stretch:
         """Its queries in order; with an hour, only that hour of each day.
 
         Examples:
-            >>> month = Stretch(date(2026, 1, 1), date(2026, 1, 31), "whole")
+            >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
             >>> [str(each) for each in month.slices(hour=None)]
             ['2026-01-01..2026-01-31']
         """
@@ -84,21 +84,21 @@ class Stretch:
             yield from (Slice(day, day, each) for each in hours)
 
 
-def slices_of(stretches: Iterable[Stretch], hour: int | None) -> tuple[Slice, ...]:
-    """List the queries of several stretches in order."""
-    return tuple(each for stretch in stretches for each in stretch.slices(hour))
+def slices_of(ranges: Iterable[DateRange], hour: int | None) -> tuple[Slice, ...]:
+    """List the queries of several ranges in order."""
+    return tuple(each for part in ranges for each in part.slices(hour))
 
 
-def check_slices(stretches: Sequence[Stretch], hour: int | None) -> None:
-    """Refuse stretches of more than `MOST_SLICES` queries.
+def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
+    """Refuse ranges of more than `MOST_SLICES` queries.
 
     Raises:
         ConfigurationError: naming the ways to pull less.
     """
-    queries = sum(each.count(hour) for each in stretches)
+    queries = sum(each.count(hour) for each in ranges)
     if queries > MOST_SLICES:
         raise ConfigurationError(
-            f"{stretches[0].start} to {stretches[-1].end} would take {queries} requests, more than "
+            f"{ranges[0].start} to {ranges[-1].end} would take {queries} requests, more than "
             f"{MOST_SLICES}.",
             remedy="Check the days, pull a shorter range, or choose split='none'.",
         )
@@ -138,7 +138,7 @@ class Plan:
         split: how they are divided.
         per_page: events of a full page.
         slices: the queries, each of one page or more.
-        stretches: the same as runs of days that are divided alike.
+        ranges: the same as runs of days that are divided alike.
         hour: the only hour to pull of each day, or None for all.
         days: the days passed to `only_days`, or None for all.
         max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
@@ -153,7 +153,7 @@ class Plan:
     split: Split
     per_page: int
     slices: tuple[Slice, ...]
-    stretches: tuple[Stretch, ...]
+    ranges: tuple[DateRange, ...]
     hour: int | None = None
     days: frozenset[date] | None = None
     max_events: int | None = None
@@ -208,8 +208,8 @@ class Plan:
         kept = frozenset(each for each in kept if self.start <= each <= self.end)
         if self.days is not None:
             kept &= self.days
-        stretches = tuple(_among(self.stretches, kept))
-        return replace(self, days=kept, stretches=stretches, slices=slices_of(stretches, self.hour))
+        ranges = tuple(_among(self.ranges, kept))
+        return replace(self, days=kept, ranges=ranges, slices=slices_of(ranges, self.hour))
 
     def __str__(self) -> str:
         whole = Slice(self.start, self.end)
@@ -262,19 +262,23 @@ def make_plan(
             f"per_page={per_page!r} is not valid.",
             remedy=f"Pass a whole number from 1 to {LARGEST_PAGE}.",
         )
-    stretches = (Stretch(start, end, _CUTS[split]),)
+    ranges = (DateRange(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.
-    check_slices([Stretch(start, end, "day")] if split == "auto" else stretches, hour)
-    slices = slices_of(stretches, hour)
-    return Plan(start, end, split, size, slices, stretches, hour=hour, max_events=max_events)
+    check_slices([DateRange(start, end, "day")] if split == "auto" else ranges, hour)
+    slices = slices_of(ranges, hour)
+    return Plan(start, end, split, size, slices, ranges, hour=hour, max_events=max_events)
 
 
-def _among(stretches: Iterable[Stretch], days: frozenset[date]) -> Iterator[Stretch]:
-    """Reduce stretches to runs of these days; a gap inside a whole query costs no request."""
-    for stretch in stretches:
-        kept = [day for day in days_between(stretch.start, stretch.end) if day in days]
-        if stretch.cut == "whole":
-            yield from [Stretch(kept[0], kept[-1], "whole")] if kept else []
+def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateRange]:
+    """Reduce ranges to runs of these days; a gap inside a whole query costs no request."""
+    for part in ranges:
+        kept = [day for day in days_between(part.start, part.end) if day in days]
+        if part.cut == "whole":
+            yield from [DateRange(kept[0], kept[-1], "whole")] if kept else []
             continue
         for run in runs_of(kept):
-            yield Stretch(run[0], run[-1], stretch.cut)
+            yield DateRange(run[0], run[-1], part.cut)
+
+
+for _each in (DateRange, Plan, Slice):
+    _each.__module__ = "adanalytics_client"

@@ -280,7 +280,7 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
     position = None if resume is None else position_of(resume, plan, partner)
     if position:
         left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
-        plan = replace(plan, slices=position.left(), stretches=position.stretches, max_events=left)
+        plan = replace(plan, slices=position.left(), ranges=position.ranges, max_events=left)
     # The caller's model is checked now; `Event` costs an import and is prepared when needed.
     typed = None if request.model is None else Typed.of(request.model)
     return Pull(request, partner, plan, position, typed)

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import Plan, Slice, Stretch, slices_of
+from adanalytics_client._events.plan import DateRange, Plan, Slice, slices_of
 from adanalytics_client.errors import ConfigurationError
 
 _PREFIX = "adanalytics-3."
@@ -21,7 +21,7 @@ class Position:
 
     Attributes:
         slices: all slices of the pull, including finished ones.
-        stretches: the same as runs of days.
+        ranges: the same as runs of days.
         opened: how many of the slices were opened.
         open: the next page of each slice that was opened and is not finished.
         passed: the number of yielded events.
@@ -32,7 +32,7 @@ class Position:
     """
 
     slices: tuple[Slice, ...] = field(default=(), repr=False)
-    stretches: tuple[Stretch, ...] = field(default=(), repr=False)
+    ranges: tuple[DateRange, ...] = field(default=(), repr=False)
     opened: int = 0
     open: tuple[Cursor, ...] = ()
     passed: int = 0
@@ -52,7 +52,7 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     # differently.
     content = {
         "query": _query(plan, partner),
-        "stretches": [[str(x.start), str(x.end), x.cut] for x in position.stretches],
+        "ranges": [[str(x.start), str(x.end), x.cut] for x in position.ranges],
         "opened": position.opened,
         "open": [_fields(cursor) for cursor in position.open],
         "passed": position.passed,
@@ -78,13 +78,13 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
             f"resume: this token belongs to {_in_words(theirs)}; this query is {_in_words(ours)}.",
             remedy="Ask for the same days with the same split and page size.",
         )
-    stretches = tuple(
-        Stretch(date.fromisoformat(start), date.fromisoformat(end), cut)
-        for start, end, cut in content["stretches"]
+    ranges = tuple(
+        DateRange(date.fromisoformat(start), date.fromisoformat(end), cut)
+        for start, end, cut in content["ranges"]
     )
     return Position(
-        slices=slices_of(stretches, plan.hour),
-        stretches=stretches,
+        slices=slices_of(ranges, plan.hour),
+        ranges=ranges,
         opened=content["opened"],
         open=tuple(_to_cursor(each) for each in content["open"]),
         passed=content["passed"],

@@ -176,3 +176,7 @@ class ExportOrder:
         if self.compression is not None:
             keys["compression"] = self.compression
         return json.dumps(keys).encode("utf-8")
+
+
+for _each in (ExportFile, ExportOrder, ExportPhase, ExportStatus):
+    _each.__module__ = "adanalytics_client"

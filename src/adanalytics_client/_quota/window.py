@@ -216,3 +216,6 @@ class Quota:
 
 def _moment_in(seconds: float, now: Moment) -> datetime:
     return datetime.fromtimestamp(now.wall, tz=UTC) + timedelta(seconds=seconds)
+
+
+QuotaState.__module__ = "adanalytics_client"
