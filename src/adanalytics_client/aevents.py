@@ -1,6 +1,5 @@
 """A query for events in asyncio programs; `events` describes the names."""
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -29,12 +28,9 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from adanalytics_client._outputs.open import Format, Output
+    from adanalytics_client._outputs.open import Format
 
 T = TypeVar("T")
-
-# Seconds between attempts to open a pipe that has no reader yet.
-_PIPE_CHECK = 0.05
 
 
 class AsyncEventQuery(QueryBase[AsyncDriver, M]):
@@ -123,7 +119,10 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         progress: bool = False,
     ) -> int:
         """As `EventQuery.write`, awaited."""
-        output = await _open_output(to, format, columns)
+        from adanalytics_client._outputs.open import open_output
+
+        # Not in a thread: a cancellation would leave the file open.
+        output = open_output(to, format, columns)
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 run = PullRun(self._pull, session)
@@ -152,24 +151,6 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
                 yield await in_thread(partial(self._scrubbed, partial(convert, ready)))
                 if whole is None:
                     run.settle()
-
-
-async def _open_output(
-    to: str | os.PathLike[str] | BinaryIO, wanted: str | None, columns: Sequence[str] | None
-) -> "Output":
-    """Open an output without blocking the event loop; a pipe once it has a reader.
-
-    A pipe is polled: a thread that opens it would wait for a reader even after its task was
-    cancelled. A file opened in a thread would stay open after a cancellation.
-    """
-    from adanalytics_client._outputs.files import NoReader
-    from adanalytics_client._outputs.open import open_output
-
-    while True:
-        try:
-            return open_output(to, wanted, columns, waits=False)
-        except NoReader:
-            await asyncio.sleep(_PIPE_CHECK)
 
 
 AsyncEventQuery.__module__ = "adanalytics_client"

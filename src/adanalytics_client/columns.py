@@ -103,7 +103,7 @@ class Columns:
             self._missing.difference_update(found)
             if not self._first:
                 self._first = dict.fromkeys((*self._known, *found))
-                self._see_near()
+                self._refuse_typos()
         return self.names
 
     def check(self) -> None:
@@ -125,7 +125,7 @@ class Columns:
                     f"columns: no event of this pull has '{name}'.", remedy=f"Choose from {known}."
                 )
 
-    def _see_near(self) -> None:
+    def _refuse_typos(self) -> None:
         for name in self.names:
             near = difflib.get_close_matches(name, self._first, n=1, cutoff=_NEAR)
             if name in self._missing and near:

@@ -3,6 +3,6 @@
 For programs that plan pulls of their own, as `adanalytics sync` does.
 """
 
-from adanalytics_client._events import DEEPEST, DateRange, lay_out, requests_of
+from adanalytics_client._events import MOST_FULL_PAGES, DateRange, lay_out, requests_of
 
-__all__ = ["DEEPEST", "DateRange", "lay_out", "requests_of"]
+__all__ = ["MOST_FULL_PAGES", "DateRange", "lay_out", "requests_of"]

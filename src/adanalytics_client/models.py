@@ -146,8 +146,8 @@ Text = Annotated[str | None, _OrAsSent(_TEXT)]
 Whole = Annotated[int | None, _OrAsSent(_WHOLE)]
 Flag = Annotated[bool | None, _OrAsSent(core_schema.bool_schema(strict=True))]
 Money = Annotated[Decimal | None, _OrAsSent(_MONEY)]
-Day = Annotated[date | None, _OrAsSent(_DAY)]
-Pairs = Annotated[dict[str, str] | None, _OrAsSent()]
+DateField = Annotated[date | None, _OrAsSent(_DAY)]
+TextMap = Annotated[dict[str, str] | None, _OrAsSent()]
 
 _OF_EVERY_MODEL = frozenset(dir(BaseModel))
 _ANY_FIELDS = Signature([Parameter("fields", Parameter.VAR_KEYWORD, annotation=Any)])
@@ -266,11 +266,11 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         """The fields that fit on two lines; repr(), str() and rich print them."""
-        room = _WIDEST_REPR
+        remaining = _WIDEST_REPR
         for name, value in self._known():
             text = _SHORT.repr(value)
-            room -= len(name) + len(text) + len("=, ")
-            if room < 0:
+            remaining -= len(name) + len(text) + len("=, ")
+            if remaining < 0:
                 yield None, _Verbatim("...")
                 return
             yield name, _Verbatim(text)
@@ -326,7 +326,7 @@ class Event(OpenModel):
 
     event_id: Text = None
     event_time: Text = None
-    event_date: Day = None
+    event_date: DateField = None
     event_hour: Whole = None
     received_at: Text = None
     event_type: Text = None
@@ -349,7 +349,7 @@ class Event(OpenModel):
     app_bundle: Text = None
     error_code: Whole = None
     is_filtered: Flag = None
-    key_values: Pairs = None
+    key_values: TextMap = None
 
     @property
     def time(self) -> datetime | None:
@@ -371,7 +371,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 class SummaryRow(OpenModel):
-    """Metrics of one group, or of everything when not grouped, over events that are not filtered.
+    """Metrics of one group, or the total. Filtered events are not counted.
 
     Counts are numbers of events, money is in units of the summary's currency, and a rate is a
     fraction: 0.25 is 25 %. Quotients have 6 digits and are None when they would divide by zero.
@@ -417,7 +417,7 @@ class SummaryRow(OpenModel):
         *("cost", "ecpm", "ctr", "vcr"),
     )
 
-    date: Day = None
+    date: DateField = None
     campaign_id: Whole = None
     campaign_name: Text = None
     demand_tag_id: Whole = None
@@ -453,7 +453,7 @@ class Summary(OpenModel):
     not the list of rows is `summary["rows_"]`.
 
     Attributes:
-        rows (list[SummaryRow]): a row a group; one row when not grouped.
+        rows (list[SummaryRow]): one per group; one in total if not grouped.
         totals (SummaryRow): the same metrics over all groups.
         group_by (str): day, campaign or demand_tag; None when not grouped.
         start_date (date): the first UTC day, included.
@@ -470,8 +470,8 @@ class Summary(OpenModel):
     rows: list[SummaryRow] = []
     totals: Annotated[SummaryRow | None, _OrAsSent()] = None
     group_by: Text = None
-    start_date: Day = None
-    end_date: Day = None
+    start_date: DateField = None
+    end_date: DateField = None
     currency: Text = None
     timezone: Text = None
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._events import (
-    DEEPEST,
     LARGEST_PAGE,
+    MOST_FULL_PAGES,
     DateRange,
     day_counts,
     lay_out,
@@ -201,7 +201,7 @@ def _auto_requests(estimate: Estimate) -> int:
     days = list(days_between(estimate.start, estimate.end))
     laid = lay_out(days, counts, size=LARGEST_PAGE, hour=None)
     pages = requests_of(laid, counts, size=LARGEST_PAGE)
-    if sum(counts.values()) <= DEEPEST * LARGEST_PAGE:
+    if sum(counts.values()) <= MOST_FULL_PAGES * LARGEST_PAGE:
         return pages
     return pages + (1 if len(days) == 1 else 2)
 

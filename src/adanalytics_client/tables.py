@@ -78,7 +78,7 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
     return batch
 
 
-def pairs_array(texts: "pa.StringArray", behind: str = "") -> "pa.MapArray":
+def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
     """The members of JSON objects as Arrow maps; each distinct text is parsed once.
 
     Values become text as in any text column; null stays null, as a value or in place of an object.
@@ -96,7 +96,7 @@ def pairs_array(texts: "pa.StringArray", behind: str = "") -> "pa.MapArray":
     """
     from adanalytics_client._outputs.lines import map_of_pairs
 
-    return map_of_pairs(texts, behind)
+    return map_of_pairs(texts)
 
 
 def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":

@@ -52,7 +52,7 @@ def test_nothing_is_taken_of_a_page_with_an_event_that_is_not_json(
         lambda: world.all_of(noted(query.text_pages(), handed)),
     ]
     for way in ways:
-        with pytest.raises(ProtocolError, match=f"event {number} of page 1 of {DAY} hour 3") as no:
+        with pytest.raises(ProtocolError, match=r"char \d+|NaN|surrogate") as no:
             way()
         assert no.value.request_id == "r-17"
         assert no.value.url is not None

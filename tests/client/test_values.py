@@ -87,7 +87,7 @@ def test_events_are_decoded_some_at_a_time() -> None:
     texts = [b'{"event_id":"%d","revenue":%d.5}' % (at, at) for at in range(2_500)]
     events = raw_rows(texts)
     assert [len(each) for each in events.parts()] == [PART] * (2_500 // PART)
-    assert [each.before for each in events.first(PART + 1).parts()] == [0, PART]
+    assert [each.offset for each in events.first(PART + 1).parts()] == [0, PART]
     assert list(each_row(events)) == events.rows()
     names = [each.event_id for each in EVENTS.read(events.first(1_100))]
     assert names == [str(each) for each in range(1_100)]

@@ -101,7 +101,7 @@ def get_json(url: str) -> Request:
 def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
     """Return the days, and an error that the response states beside them."""
     # Late, because it imports msgspec, which a client that sends no requests does not need.
-    from adanalytics_client._json.rows import kind_of, outlined, stated_error
+    from adanalytics_client._json.rows import describe, kind_of, stated_error
 
     content = _content(answer)
     listed = content.get("dates") if isinstance(content, dict) else None
@@ -112,7 +112,7 @@ def _read_dates(answer: Answer[Json]) -> tuple[list[date], str]:
         )
     if not isinstance(listed, list):
         seen = isinstance(content, dict) and "dates" in content
-        came = f"dates is {kind_of(listed)}" if seen else f"The answer is {outlined(content)}"
+        came = f"dates is {kind_of(listed)}" if seen else f"The answer is {describe(content)}"
         raise ProtocolError(
             f'{came}, not {{"dates": ["YYYY-MM-DD", ...]}}.',
             remedy="Pass the days as start and end.",

@@ -3,7 +3,7 @@
 Other folders and modules import only the names in `__all__`.
 """
 
-from adanalytics_client._events.auto import DEEPEST, lay_out, requests_of
+from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, requests_of
 from adanalytics_client._events.counts import day_counts
 from adanalytics_client._events.dedupe import SeenEvents
 from adanalytics_client._events.drift import OnDrift
@@ -24,8 +24,8 @@ from adanalytics_client._events.resume import Position, position_of, token_of
 from adanalytics_client._events.typed import M, Typed
 
 __all__ = [
-    "DEEPEST",
     "LARGEST_PAGE",
+    "MOST_FULL_PAGES",
     "Cursor",
     "DateRange",
     "EventRequest",

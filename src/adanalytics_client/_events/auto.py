@@ -16,7 +16,7 @@ from adanalytics_client._events.plan import DateRange, Plan, check_slices, runs_
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
 
-DEEPEST = 20
+MOST_FULL_PAGES = 20
 """The most full pages that auto plans for one query: 200,000 events with pages of 10,000.
 
 The pages of one query are fetched one after the other, and late data move the pages behind them, so
@@ -28,7 +28,7 @@ is one request in twenty.
 def lay_out(
     days: Sequence[date], counts: DayCounts, *, size: int, hour: int | None
 ) -> list[DateRange]:
-    """Make runs of small days one query each, and days of more than `DEEPEST` pages hourly queries.
+    """Make one query of each run of small days, and one per hour of days of too many full pages.
 
     Args:
         days: the days to pull, in order; a run also spans the gaps between them.
@@ -42,8 +42,8 @@ def lay_out(
         ['whole', 'hour']
     """
     laid: list[DateRange] = []
-    for group in _groups(days, counts, DEEPEST * size):
-        if counts.get(group[0], 0) <= DEEPEST * size:
+    for group in _groups(days, counts, MOST_FULL_PAGES * size):
+        if counts.get(group[0], 0) <= MOST_FULL_PAGES * size:
             laid.append(DateRange(group[0], group[-1], "whole"))
         elif hour is None:
             laid += [DateRange(run[0], run[-1], "hour") for run in runs_of(group)]
@@ -145,7 +145,7 @@ class Planner:
             if not len(beyond):
                 return replace(page, signals=Signals(more=False))
         bounds = [each for each in (_total(page), self.plan.max_events) if each is not None]
-        if bounds and min(bounds) <= DEEPEST * size:
+        if bounds and min(bounds) <= MOST_FULL_PAGES * size:
             return page
         known = yield from self._known(session, page)
         counts = self._estimated(known, page)

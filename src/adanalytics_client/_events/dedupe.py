@@ -137,12 +137,13 @@ class Deduplicator:
         self._fresh = SeenEvents(most=seen.most) if seen is not None else None
         self._warned = False
 
-    def filter(self, page: FetchedPage, room: int | None) -> FetchedPage:
+    def filter(self, page: FetchedPage, remaining: int | None) -> FetchedPage:
         """Leave out events that were seen; called in the order of yielding.
 
         Args:
             page: the page.
-            room: events that may still be yielded, or None for all; the others are not collected.
+            remaining: how many events may still be yielded, or None for all; the ids of others are
+                not collected.
         """
         if self._seen is None or self._fresh is None:
             return page
@@ -155,7 +156,7 @@ class Deduplicator:
             known.append(gone)
             if gone:
                 self._fresh.repeated += 1
-            elif room is None or passed < room:
+            elif remaining is None or passed < remaining:
                 passed += 1
                 self._fresh.add([each] if each is not None else [])
         return page.without(known)
@@ -173,7 +174,7 @@ class Deduplicator:
         _LOG.warning(
             "seen=: no event of %s has an event_id that is text or a whole number, so none of them "
             "can be left out. The first one has: %s.",
-            page.rows.origin.page,
+            page.rows.source.page,
             ", ".join([*page.rows.first(1).rows()[0]][:_NAMES]) or "nothing",
         )
 

@@ -129,7 +129,7 @@ class SliceHistory:
         """Return for each event whether it arrived before, and remember the others."""
         if self.mark in self._marks:
             before = cursor.number - 1 - [*reversed(self._marks)].index(self.mark)
-            raise page.rows.origin.sign(
+            raise page.rows.source.sign(
                 ProtocolError(
                     f"Pages {before} and {cursor.number} of {cursor.slice} are the same: the "
                     "service ignores the page number, or a full page of new events arrived in "
@@ -144,7 +144,7 @@ class SliceHistory:
         self._stale = self._stale + 1 if all(stale) else 0
         if self._stale == MOST_STALE:
             first = cursor.number - MOST_STALE + 1
-            raise page.rows.origin.sign(
+            raise page.rows.source.sign(
                 ProtocolError(
                     f"Pages {first} to {cursor.number} of {cursor.slice} contain no new events: "
                     "the service repeats its pages.",

@@ -213,7 +213,7 @@ class PageFanout:
         history = opened.history
         both = contradiction(cursor, len(page), page.signals)
         if both and self._on_drift == "raise":
-            raise page.rows.origin.sign(_contradicted(cursor, both))
+            raise page.rows.source.sign(_contradicted(cursor, both))
         ahead = following(cursor, len(page), page.signals)
         kept, drift = history.compare(cursor, page, last=ahead is None)
         if ahead is not None:
@@ -237,7 +237,7 @@ class PageFanout:
                 # The drift advises pulling the slice again, which happens now.
                 drift = None
             else:
-                error = page.rows.origin.sign(_short(cursor, history))
+                error = page.rows.source.sign(_short(cursor, history))
         last = opened.cursor is None
         opened.waiting.append(ReadyPage(cursor, kept, last, drift, page, resume))
         if error is not None:

@@ -117,7 +117,8 @@ def runs_of(days: Iterable[date]) -> Iterator[list[date]]:
 
 
 Split = Literal["hourly", "daily", "none", "auto"]
-"""How a range is divided: a query an hour, a day, one for all, or the fewest requests."""
+"""How a range is divided: one query per hour, per day, one for all, or as few requests as
+possible."""
 
 LARGEST_PAGE = 10_000
 """The most events that a page may hold; the service's own bound on `per_page`."""
@@ -160,7 +161,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """Requests if every slice fits on one page and says so; each further page costs one more.
+        """The number of requests if each query has one page. Every further page adds one.
 
         A pull that stops at `max_events` may need fewer.
         """

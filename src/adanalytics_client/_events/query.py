@@ -245,18 +245,18 @@ def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
             are not valid UTF-8 in an output that requires it.
     """
     events = ready.page.rows
-    origin = events.origin
+    source = events.source
     try:
         return convert(events)
     except ProtocolError as error:
-        raise origin.sign(error) from None
+        raise source.sign(error) from None
     except RecursionError:
-        problem = f"An event of {origin.page} is nested too deeply for this format."
+        problem = f"An event of {source.page} is nested too deeply for this format."
     except UnicodeEncodeError as error:
         text = ascii(error.object[error.start : error.end])
-        problem = f"An event of {origin.page} holds {text}, which UTF-8 cannot encode."
+        problem = f"An event of {source.page} holds {text}, which UTF-8 cannot encode."
     remedy = "Write jsonl without columns=, which keeps it."
-    raise origin.sign(ProtocolError(problem, remedy=remedy))
+    raise source.sign(ProtocolError(problem, remedy=remedy))
 
 
 def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:

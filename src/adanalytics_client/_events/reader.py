@@ -15,8 +15,8 @@ from adanalytics_client._call.operations import exchange_of, get_json, report_pa
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following, page_count, signals
-from adanalytics_client._json.exact import Json, NotJson
-from adanalytics_client._json.raw import LEVELS, BrokenEvent, Origin, RawRows, read_page
+from adanalytics_client._json.exact import Json
+from adanalytics_client._json.raw import LEVELS, PageSource, RawRows, read_page
 from adanalytics_client._json.rows import Found, find_rows
 from adanalytics_client.errors import ProtocolError
 
@@ -80,9 +80,9 @@ class PageReader:
                 answer, read = yield from self._try(session, cursor, _CLOSE)
         if read.other:
             answer.checked(session.credentials, partial(_refuse, cursor, read.other))
-        origin = Origin(str(cursor), *exchange_of(session, answer))
+        source = PageSource(str(cursor), *exchange_of(session, answer))
         page = FetchedPage(
-            replace(read.rows, origin=origin),
+            replace(read.rows, source=source),
             read.signals,
             partial=report_partial(session, answer, read.error),
             has_body=not _is_empty(answer.reply),
@@ -105,19 +105,16 @@ class PageReader:
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
         rules = Rules(patient=self.begun)
-        answer = yield from call(session, request, partial(self._parse, cursor), rules)
+        answer = yield from call(session, request, self._parse, rules)
         if _is_empty(answer.reply):
-            answer = yield from call(session, request, partial(self._parse, cursor), rules)
+            answer = yield from call(session, request, self._parse, rules)
         self.begun = True
         return answer, answer.checked(session.credentials, partial(self._read, answer, cursor))
 
-    def _parse(self, cursor: Cursor, reply: Reply) -> Json:
+    def _parse(self, reply: Reply) -> Json:
         if _is_empty(reply):
             return None
-        try:
-            return read_page(reply.body, max(LEVELS, 1 + (self.rows_key or "").count(".")))
-        except BrokenEvent as error:
-            raise NotJson(f"event {error.number} of {cursor}: {error}") from None
+        return read_page(reply.body, max(LEVELS, 1 + (self.rows_key or "").count(".")))
 
     def _read(self, answer: Answer[Json], cursor: Cursor) -> _Read:
         if _is_empty(answer.reply):

@@ -91,15 +91,15 @@ class Typed(Generic[M]):
             if not self.own:
                 raise
             # `Event` accepts every value, but pydantic accepts no name that is not UTF-8.
-            raise events.origin.sign(_unfit(error, events)) from None
+            raise events.source.sign(_unfit(error, events)) from None
 
 
 def _unfit(error: "ValidationError", events: RawRows) -> ProtocolError:
     index, *_ = error.errors()[0]["loc"]
-    event = events.before + int(index) + 1
+    event = events.offset + int(index) + 1
     shown = ascii(error.errors()[0]["input"])
     return ProtocolError(
-        f"Event {event} of {events.origin.page} has {shown}, which no model can hold.",
+        f"Event {event} of {events.source.page} has {shown}, which no model can hold.",
         remedy="Use rows().",
     )
 

@@ -6,14 +6,13 @@ Other folders import the names below; the modules behind them belong to this fol
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from adanalytics_client._json.exact import DEEPEST, Json, NotJson, parse, parse_text
+from adanalytics_client._json.exact import MOST_LEVELS, Json, NotJson, parse, parse_text
 
 if TYPE_CHECKING:
     from adanalytics_client._json.raw import (
         LEVELS,
         PART,
-        BrokenEvent,
-        Origin,
+        PageSource,
         RawRows,
         raw_rows,
         read_page,
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
     from adanalytics_client._json.rows import Found, find_rows, fold
 
 __all__ = [
-    "DEEPEST",
     "LEVELS",
+    "MOST_LEVELS",
     "PART",
-    "BrokenEvent",
     "Found",
     "Json",
     "NotJson",
-    "Origin",
+    "PageSource",
     "RawRows",
     "find_rows",
     "fold",

@@ -12,7 +12,7 @@ Json = Any
 
 _TOO_DEEP = "it is nested too deeply"
 
-DEEPEST = 200
+MOST_LEVELS = 200
 """The deepest allowed nesting of objects and lists in a document.
 
 The decoder itself accepts about as many levels as the stack has frames left, and then functions
@@ -42,7 +42,7 @@ def parse(body: bytes | bytearray) -> Json:
     """Parse a complete document; numbers with a fraction or exponent become Decimal.
 
     Raises:
-        NotJson: for anything but one valid document in UTF-8 with at most `DEEPEST` levels.
+        NotJson: for anything but one valid document in UTF-8 with at most `MOST_LEVELS` levels.
 
     Examples:
         >>> parse(b'{"revenue": 0.1}')
@@ -53,14 +53,14 @@ def parse(body: bytes | bytearray) -> Json:
     except UnicodeDecodeError as error:
         raise NotJson(f"byte {error.start} is not UTF-8") from None
     value = parse_text(text)
-    if text.count("{") + text.count("[") > DEEPEST and _is_deep(value):
+    if text.count("{") + text.count("[") > MOST_LEVELS and _is_deep(value):
         raise NotJson(_TOO_DEEP)
     return value
 
 
 def _is_deep(value: Json) -> bool:
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MOST_LEVELS):
         level = [
             inner
             for each in level

@@ -5,7 +5,6 @@ msgspec checks the complete grammar of RFC 8259 while it finds the end of each o
 inside strings, so that is checked first, and it keeps the last of several members with one name.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from typing import AnyStr
 
 import msgspec
 
-from adanalytics_client._json.exact import DECODER, Json, NotJson, parse, parse_text, refusing
+from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
 from adanalytics_client.errors import ProtocolError
 
 LEVELS = 2
@@ -34,13 +33,11 @@ _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _NAME = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _AFTER_MEMBER = re.compile(rb"\s*[,}]")
-_SPACE = re.compile(r"[ \t\n\r]*")
-_STRING_OR_LIST = re.compile(r'"(?:[^"\\]|\\.)*"|\[[ \t\n\r]*(?=\{)')
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of events, for errors about them.
+class PageSource:
+    """The source of events, for errors about them.
 
     Attributes:
         page: its number and query.
@@ -65,13 +62,13 @@ class RawRows:
 
     Attributes:
         texts: the text of each event.
-        origin: their page.
-        before: the number of events in front of these on that page.
+        source: their page.
+        offset: index of the first event on its page.
     """
 
     texts: Sequence[msgspec.Raw] = field(default=(), repr=False)
-    origin: Origin = Origin()
-    before: int = 0
+    source: PageSource = PageSource()
+    offset: int = 0
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -80,22 +77,17 @@ class RawRows:
         """The first `most` events, or all of them."""
         return self if most is None or most >= len(self) else replace(self, texts=self.texts[:most])
 
-    def last(self, most: int) -> "RawRows":
-        """The last `most` events."""
-        gone = max(0, len(self) - most)
-        return replace(self, texts=self.texts[gone:], before=self.before + gone)
-
     def without(self, gone: Sequence[bool]) -> "RawRows":
         """The events that are not marked as gone."""
         kept = [not each for each in gone]
         in_front = next((at for at, each in enumerate(kept) if each), len(kept))
         texts = [*compress(self.texts, kept)]
-        return replace(self, texts=texts, before=self.before + in_front)
+        return replace(self, texts=texts, offset=self.offset + in_front)
 
     def parts(self, most: int = PART) -> Iterator["RawRows"]:
         """The same events in parts of up to `most`."""
         for at in range(0, len(self), most):
-            yield replace(self, texts=self.texts[at : at + most], before=self.before + at)
+            yield replace(self, texts=self.texts[at : at + most], offset=self.offset + at)
 
     def jsonl(self) -> bytes:
         """The events, each on its own line."""
@@ -122,14 +114,14 @@ class RawRows:
         return rows
 
     def _unreadable(self, error: NotJson) -> ProtocolError:
-        event = f"An event of {self.origin.page}"
-        for number, text in enumerate(self.texts, self.before + 1):
+        event = f"An event of {self.source.page}"
+        for number, text in enumerate(self.texts, self.offset + 1):
             try:
                 parse_text(bytes(text).decode())
             except NotJson as reason:
-                event, error = f"Event {number} of {self.origin.page}", reason
+                event, error = f"Event {number} of {self.source.page}", reason
                 break
-        return self.origin.sign(
+        return self.source.sign(
             ProtocolError(
                 f"{event} cannot be read: {error}.",
                 remedy="Write jsonl without columns=, which keeps it.",
@@ -147,18 +139,6 @@ def raw_rows(texts: Iterable[bytes]) -> RawRows:
     return RawRows([*map(msgspec.Raw, texts)])
 
 
-class BrokenEvent(NotJson):
-    """An event is not JSON.
-
-    Attributes:
-        number: its place in the list of events, from 1.
-    """
-
-    def __init__(self, number: int, reason: str) -> None:
-        super().__init__(reason)
-        self.number = number
-
-
 def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     """Read a document like `parse`, but leave lists of objects as `RawRows`.
 
@@ -170,7 +150,6 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
     line break inside a string is not JSON (RFC 8259, sections 2 and 7).
 
     Raises:
-        BrokenEvent: when an object in a list is not JSON.
         NotJson: for anything but one valid document in UTF-8.
         ProtocolError: when an object around the events has two members with one name.
 
@@ -186,10 +165,10 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
             text.decode()
         found = _page_of_one_list(text, levels)
         return _value(bytes(text.rstrip(_SPACES)), levels) if found is None else found
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        _find_broken_event(text.decode("utf-8", "surrogateescape"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         parse(text)
-        raise NotJson(str(error)) from None
+        # msgspec refuses nothing else that Python's decoder accepts.
+        raise NotJson("it holds a lone surrogate escape") from None
 
 
 def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
@@ -274,46 +253,3 @@ def _end_of(pattern: "re.Pattern[AnyStr]", text: AnyStr, at: int) -> int:
 
 def _on_one_line(text: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(bytes(text).replace(b"\n", b" ").replace(b"\r", b" "))
-
-
-def _find_broken_event(text: str) -> None:
-    """Read the objects of each list, one by one.
-
-    Raises:
-        BrokenEvent: for the first that is not JSON, or is not separated from the next by a comma.
-    """
-    at = 0
-    while found := _STRING_OR_LIST.search(text, at):
-        at, number = found.end(), 0
-        while found[0][0] == "[":
-            number += 1
-            at = _end_of(_SPACE, text, _end_of_event(text, at, number))
-            if text[at : at + 1] == "]":
-                break
-            if text[at : at + 1] != ",":
-                raise BrokenEvent(number, "a comma is missing after it")
-            at = _end_of(_SPACE, text, at + 1)
-
-
-def _end_of_event(text: str, at: int, number: int) -> int:
-    try:
-        with refusing():
-            end = _decoded_to(text, at)
-        event = text[at:end].encode("utf-8", "surrogateescape")
-        event.decode()
-        _ELEMENTS.decode(b"[%b]" % event)
-    except UnicodeDecodeError as error:
-        raise BrokenEvent(number, f"its byte {error.start} is not UTF-8") from None
-    except msgspec.DecodeError:
-        # msgspec refuses nothing else that Python's decoder accepts.
-        raise BrokenEvent(number, "it holds a lone surrogate escape") from None
-    except NotJson as error:
-        raise BrokenEvent(number, str(error)) from None
-    return end
-
-
-def _decoded_to(text: str, at: int) -> int:
-    try:
-        return DECODER.raw_decode(text, at)[1]
-    except json.JSONDecodeError as error:
-        raise NotJson(f"{error.msg} at character {error.pos - at + 1}") from None

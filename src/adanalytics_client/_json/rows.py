@@ -19,7 +19,7 @@ def fold(name: str) -> str:
     return "".join(each for each in name.lower() if each.isalnum())
 
 
-_DEEPEST = 8
+_MOST_LEVELS = 8
 _MOST_NAMES = 20
 
 
@@ -49,7 +49,7 @@ def kind_of(value: Json) -> str:
     return "a text" if isinstance(value, str) else "a number"
 
 
-def outlined(value: Json) -> str:
+def describe(value: Json) -> str:
     """Name the kind of a value, with the keys of an object."""
     if isinstance(value, dict):
         return f"an object with the keys {_keys(value)}" if value else "an empty object"
@@ -73,16 +73,16 @@ def _unclear(
         rows_key: the caller's name of the list.
         settable: whether the caller can pass `rows_key`.
     """
-    paths = {path: each for path, each in _members(content, _DEEPEST) if _is_rows(each)}
+    paths = {path: each for path, each in _members(content, _MOST_LEVELS) if _is_rows(each)}
     wanted = f"objects is named {rows_key!r}" if rows_key else "records was found"
     if fitting:
         likely = [path for path, each in paths.items() if any(each is one for one in fitting)]
         text = f"More than one list of {wanted}: {_joined(likely)}"
     else:
-        wrong = _wrong(content, names, paths)
-        likely = [path for path, each in paths.items() if len(each) or not wrong]
+        misfits = _misfits(content, names, paths)
+        likely = [path for path, each in paths.items() if len(each) or not misfits]
         text = f"No list of {wanted}"
-        text += f": {wrong}, not a list of objects" if wrong else ""
+        text += f": {misfits}, not a list of objects" if misfits else ""
     remedy = "Report it to us with these keys."
     if likely and settable:
         best = max(likely, key=lambda path: len(paths[path]))
@@ -92,7 +92,7 @@ def _unclear(
     return ProtocolError(f"{text}. Keys seen: {_keys(content)}.", remedy=remedy)
 
 
-def _wrong(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
+def _misfits(content: dict[str, Json], names: Collection[str], lists: Iterable[str]) -> str:
     """List the members with a suitable name that neither are nor contain a list of objects."""
     return _joined(
         f"{path} is {kind_of(each)}"

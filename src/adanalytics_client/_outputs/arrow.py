@@ -62,7 +62,7 @@ class ArrowOutput:
         self._target.commit()
 
     def abort(self) -> None:
-        """Abort without the footer, which would make a stream look complete."""
+        """Discard the output, without the footer that would make a stream look complete."""
         self._sink.cut = True
         if self._writer is not None:
             self._writer.close()

@@ -55,7 +55,7 @@ class CsvOutput:
         self._target.commit()
 
     def abort(self) -> None:
-        """Give up."""
+        """Discard the output."""
         self._target.abort()
 
     def _write_header(self) -> None:

@@ -144,19 +144,11 @@ class _WholeWrites:
         self._raw.flush()
 
 
-class NoReader(Exception):
-    """No reader has opened the pipe yet."""
-
-
 class Device(Stream):
-    """A named pipe or device, such as `/dev/null`; opened here, and so closed here.
+    """A device, such as `/dev/null`, or a named pipe, whose opening waits for a reader."""
 
-    Raises:
-        NoReader: for a pipe without a reader, unless it `waits` for one.
-    """
-
-    def __init__(self, path: Path, *, waits: bool = True) -> None:
-        super().__init__(path.open("wb") if waits else _open_at_once(path))
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.open("wb"))
 
     def commit(self) -> None:
         """Flush and close."""
@@ -166,18 +158,6 @@ class Device(Stream):
         """Close; nothing can be taken back."""
         with suppress(OSError):
             self.file.close()
-
-
-def _open_at_once(path: Path) -> BinaryIO:
-    try:
-        opened = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno == errno.ENXIO and path.is_fifo():
-            raise NoReader from None
-        raise
-    # From now on writes block again, until the reader has taken the data.
-    os.set_blocking(opened, True)
-    return os.fdopen(opened, "wb")
 
 
 class GzipTarget:

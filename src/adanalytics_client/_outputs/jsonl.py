@@ -39,5 +39,5 @@ class JsonlOutput:
         self._target.commit()
 
     def abort(self) -> None:
-        """Abort."""
+        """Discard the output."""
         self._target.abort()

@@ -23,7 +23,7 @@ else:
     pc = import_extra("pyarrow.compute", extra="arrow")
     pj = import_extra("pyarrow.json", extra="arrow")
 
-# A quotation mark after a comma cannot be inside a string.
+# Inside a JSON string a quotation mark is escaped, so `,"` is always outside.
 _PAIRS = b',"key_values":'
 
 
@@ -48,7 +48,7 @@ def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Reco
     if table.num_rows != len(parted):
         raise ValueError("a line is not one event")
     # Parsed even if the column is not chosen: text that is not JSON is an error.
-    pairs = map_of_pairs(_text_array([text for _, _, text in parted]), behind="}")
+    pairs = map_of_pairs(_text_array([text for _, _, text in parted]), suffix="}")
     arrays = [
         pairs if EVENT_KINDS[field.name] is Kind.PAIRS else _cast(table[field.name], field)
         for field in schema
@@ -83,17 +83,17 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
     return texts.cast(field.type) if kind in TEXT_FIRST else texts
 
 
-def map_of_pairs(texts: pa.StringArray, behind: str = "") -> pa.MapArray:
+def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
     """The members of JSON objects as maps; see `tables.pairs_array`."""
     encoded = texts.dictionary_encode()
-    sets = [_read_pairs(text, behind) for text in encoded.dictionary.to_pylist()]
+    sets = [_read_pairs(text, suffix) for text in encoded.dictionary.to_pylist()]
     return _map_array(sets).take(encoded.indices)
 
 
-def _read_pairs(text: str, behind: str) -> Pairs | None:
-    if not text.endswith(behind):
+def _read_pairs(text: str, suffix: str) -> Pairs | None:
+    if not text.endswith(suffix):
         raise ValueError(text)
-    value = parse_text(text.removesuffix(behind))
+    value = parse_text(text.removesuffix(suffix))
     return None if value is None else pairs_of(value)
 
 

@@ -30,22 +30,19 @@ class Output(Protocol):
         """Finish and make the file visible."""
 
     def abort(self) -> None:
-        """Abort; an existing file stays unchanged."""
+        """Discard the output; an existing file stays unchanged."""
 
 
 def open_output(
     to: str | os.PathLike[str] | BinaryIO,
     wanted: str | None,
     columns: Sequence[str] | None = None,
-    *,
-    waits: bool = True,
 ) -> Output:
     """An output for a path or a binary stream; by default the suffix decides the format.
 
     Raises:
         ConfigurationError: for an unknown format, a path that cannot be a file, or a library that
             is not installed.
-        NoReader: for a pipe without a reader, unless it `waits` for one.
         OSError: when the folder cannot be written.
     """
     if not isinstance(to, str | os.PathLike):
@@ -62,7 +59,7 @@ def open_output(
     make = _maker(form, columns)
     check_name(path)
     special = path.exists() and not path.is_file() and not path.is_dir()
-    target: Target = Device(path, waits=waits) if special else AtomicFile(path)
+    target: Target = Device(path) if special else AtomicFile(path)
     return make(GzipTarget(target) if packed else target)
 
 
@@ -99,7 +96,9 @@ def _path(to: str | os.PathLike[str]) -> Path:
             "The path is empty.", remedy="Pass a path, or a file opened for bytes."
         )
     if os.fspath(to).endswith(os.sep) and not Path(to).is_dir():
-        raise ConfigurationError(f"{os.fspath(to)!r} ends like a folder.", remedy="Name a file.")
+        raise ConfigurationError(
+            f"{os.fspath(to)!r} ends with a slash, so it names a folder.", remedy="Name a file."
+        )
     return Path(to)
 
 

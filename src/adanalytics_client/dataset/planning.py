@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._quota import QuotaState
 from adanalytics_client.dataset.layout import Hour
-from adanalytics_client.layout import DEEPEST, lay_out
+from adanalytics_client.layout import MOST_FULL_PAGES, lay_out
 from adanalytics_client.pricing import Estimate, choose, prices
 
 Via = Literal["auto", "pages", "export"]
@@ -180,7 +180,7 @@ def _of_some_hours(hours: tuple[Hour, ...], expected: ExpectedCounts) -> Iterato
     count = expected.counts.get(day, 0)
     by_hour = len(hours) * max(1, -(-count // (24 * expected.page)))
     pages = max(1, -(-count // expected.page))
-    if count and pages < by_hour and pages <= DEEPEST:
+    if count and pages < by_hour and pages <= MOST_FULL_PAGES:
         yield Query("pages", day, day, None, hours)
     else:
         yield from map(Query.of_hour, hours)
