@@ -45,7 +45,7 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     """
 
     async def __aiter__(self) -> AsyncGenerator[M, None]:
-        """Events as models, as an `EventQuery` yields them."""
+        """Yield events as models, as an `EventQuery` yields them."""
         async with aclosing(self._converted(self._pull.models())) as pages:
             async for events in pages:
                 for event in self._each_scrubbed(events):

@@ -87,7 +87,7 @@ class Columns:
         self._first: dict[str, None] = {}
 
     def choose(self, rows: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
-        """The chosen names, after a check that none is a near miss of a name in the first rows.
+        """Return the chosen names, unless one is a near miss of a name in the first rows.
 
         Raises:
             ConfigurationError: for a name that is neither documented nor in the first rows, but is
@@ -137,7 +137,7 @@ class Columns:
 
 
 def _names(chosen: object) -> list[str]:
-    """The names as a list; a string is not a list of letters."""
+    """Return the names as a list; a string is not a list of letters."""
     if isinstance(chosen, Iterable) and not isinstance(chosen, str):
         names = list(chosen)
         if not names:

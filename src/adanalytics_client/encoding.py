@@ -18,7 +18,7 @@ _PLAIN = frozenset({str, int, type(None)})
 
 
 def json_text(value: object, *, sort_keys: bool = False) -> str:
-    """Compact JSON on one line, in which a Decimal is a number with all its digits.
+    """Return compact JSON on one line, in which a Decimal is a number with all its digits.
 
     Args:
         value: None, bool, int, Decimal, str, and mappings and lists of them.
@@ -41,7 +41,7 @@ def json_text(value: object, *, sort_keys: bool = False) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Values ready for `csv.writer`: true and false, all digits, compact JSON.
+    """Return values ready for `csv.writer`: true and false, all digits, compact JSON.
 
     None, which becomes an empty cell, text and whole numbers are unchanged.
 
@@ -53,7 +53,7 @@ def csv_cells(values: Iterable[object]) -> list[object]:
 
 
 def digits(value: Decimal) -> str:
-    """A Decimal in plain notation, unless its exponent would make that absurdly long.
+    """Return a Decimal in plain notation, unless its exponent would make that absurdly long.
 
     Examples:
         >>> digits(Decimal("0E-9"))

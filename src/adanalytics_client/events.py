@@ -48,7 +48,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     """
 
     def __iter__(self) -> Generator[M, None, None]:
-        """Events as models, in the order of the plan unless `ordered=False`.
+        """Yield events as models, in the order of the plan unless `ordered=False`.
 
         Raises:
             AdAnalyticsError: when a page cannot be fetched; the events before it were yielded.
@@ -58,7 +58,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield from self._each_scrubbed(events)
 
     def rows(self) -> Generator[dict[str, Json], None, None]:
-        """Events as plain dicts: JSON numbers with a fraction become Decimal, strings stay strings.
+        """Yield events as dicts: JSON numbers with a fraction become Decimal, strings stay strings.
 
         Examples:
             >>> [row["os"] for row in client.events("2026-01-15", max_events=2).rows()]
@@ -69,7 +69,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
                 yield from self._each_scrubbed(rows)
 
     def pages(self) -> Generator[Page, None, None]:
-        """Events page by page, as they were fetched.
+        """Yield events page by page, as they were fetched.
 
         Examples:
             >>> query = client.events("2026-01-15", split="none", per_page=200)
@@ -79,7 +79,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
         return self._each(self._pull.page)
 
     def text_pages(self) -> Generator[TextPage, None, None]:
-        """The text of each page as received, for callers that store or parse it themselves.
+        """Yield the text of each page as received, for callers that store or parse it themselves.
 
         Examples:
             >>> query = client.events("2026-01-15", split="none")
@@ -91,7 +91,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_arrow(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pa.Table":
-        """All events as one Arrow table.
+        """Return all events as one Arrow table.
 
         Known columns come first, in the order of `Event`, and are always present; money is
         `decimal128(18, 9)`, or `decimal128(38, 9)` where an amount needs it; times are
@@ -125,7 +125,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_arrow_batches(
         self, *, columns: Sequence[str] | None = None
     ) -> Generator["pa.RecordBatch", None, None]:
-        """All events as Arrow batches, one for each page; otherwise as `to_arrow`.
+        """Yield all events as Arrow batches, one for each page; otherwise as `to_arrow`.
 
         There is at least one batch. Memory holds `2 * concurrency` pages and a batch. An unknown
         column that first appears in a later page comes last from then on, and a money column that
@@ -150,7 +150,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_pandas(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pd.DataFrame":
-        """All events as a pandas frame with Arrow's own types; see `to_arrow`.
+        """Return all events as a pandas frame with Arrow's own types; see `to_arrow`.
 
         Examples:
             >>> frame = client.events("2026-01-15").to_pandas(columns=["revenue"])
@@ -163,7 +163,7 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def to_polars(
         self, *, columns: Sequence[str] | None = None, progress: bool = False
     ) -> "pl.DataFrame":
-        """All events as a polars frame; see `to_arrow`.
+        """Return all events as a polars frame; see `to_arrow`.
 
         Examples:
             >>> frame = client.events("2026-01-15").to_polars(columns=["event_type", "os"])

@@ -62,7 +62,7 @@ def _holds_float(value: Json) -> bool:
 
 
 def _plain_digits(value: Json) -> Json:
-    """The value with Decimals as text: str() of a zero may be "0E-9", which nobody expects."""
+    """Return the value with Decimals as text; str() of a zero may be "0E-9"."""
     if isinstance(value, Decimal):
         return digits(value)
     if isinstance(value, dict):
@@ -210,7 +210,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The schema with the descriptions from the docstrings."""
+        """Return the schema with the descriptions from the docstrings."""
         made = handler(schema)
         own = handler.resolve_ref_schema(made)
         if "description" in own:
@@ -228,7 +228,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         strict: bool | None = None,
         context: object = None,
     ) -> Self:
-        """The record from a JSON text; a number with a fraction becomes an exact Decimal.
+        """Return the record from a JSON text; a number with a fraction becomes an exact Decimal.
 
         Raises:
             pydantic.ValidationError: for a text that is not JSON, or not an object.
@@ -249,7 +249,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         return cls.model_validate(content, strict=strict, context=context)
 
     def __getitem__(self, name: str) -> Json:
-        """A field by its name on the wire; a known field that was not sent is None.
+        """Return a field by its name on the wire; a known field that was not sent is None.
 
         Raises:
             KeyError: when the field is neither known nor sent.
@@ -259,13 +259,13 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
         return (self.model_extra or {})[name]
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
-        """The fields that are not None, the most useful ones first."""
+        """Return the fields that are not None, the most useful ones first."""
         fields = dict(self)
         names = dict.fromkeys((*self._first, *fields))
         return ((name, fields[name]) for name in names if fields[name] is not None)
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
-        """The fields that fit on two lines; repr(), str() and rich print them."""
+        """Yield the fields that fit on two lines; repr(), str() and rich print them."""
         remaining = _WIDEST_REPR
         for name, value in self._known():
             text = _SHORT.repr(value)
@@ -353,17 +353,17 @@ class Event(OpenModel):
 
     @property
     def time(self) -> datetime | None:
-        """`event_time` in UTC; None when it was not sent or is not an ISO 8601 time."""
+        """Return `event_time` in UTC; None when it was not sent or is not an ISO 8601 time."""
         return _moment(self.event_time)
 
     @property
     def received(self) -> datetime | None:
-        """`received_at` in UTC; None when it was not sent or is not an ISO 8601 time."""
+        """Return `received_at` in UTC; None when it was not sent or is not an ISO 8601 time."""
         return _moment(self.received_at)
 
 
 def _moment(text: str | None) -> datetime | None:
-    """A time as an aware datetime; one without a zone is UTC."""
+    """Return a time as an aware datetime; one without a zone is UTC."""
     with suppress(ValueError, TypeError, OverflowError):
         found = datetime.fromisoformat(text or "")
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
@@ -476,7 +476,7 @@ class Summary(OpenModel):
     timezone: Text = None
 
     def to_arrow(self) -> "pa.Table":
-        """The rows as an Arrow table: the columns of `SummaryRow`, then others as text.
+        """Return the rows as an Arrow table: the columns of `SummaryRow`, then others as text.
 
         Raises:
             ConfigurationError: when pyarrow is not installed.
@@ -492,7 +492,7 @@ class Summary(OpenModel):
         return summary_table([row.model_dump(mode="json") for row in self.rows])
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The rows as a pandas frame with Arrow's own types; see `to_arrow`.
+        """Return the rows as a pandas frame with Arrow's own types; see `to_arrow`.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
@@ -503,7 +503,7 @@ class Summary(OpenModel):
         return pandas_frames()(self.to_arrow())
 
     def to_polars(self) -> "pl.DataFrame":
-        """The rows as a polars frame; see `to_arrow`.
+        """Return the rows as a polars frame; see `to_arrow`.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="day").to_polars()["impressions"].sum()
@@ -521,7 +521,7 @@ class Summary(OpenModel):
         yield from super().__repr_args__()
 
     def _repr_html_(self) -> str:
-        """The first rows and columns, as notebooks show them."""
+        """Return the first rows and columns, as notebooks show them."""
         rows = [dict(row._known()) for row in self.rows[:_MOST_ROWS]]  # noqa: SLF001  # our own
         names = list(islice(dict.fromkeys(name for row in rows for name in row), _MOST_COLUMNS))
         lines = [[_in_cell(row.get(name)) for name in names] for row in rows]

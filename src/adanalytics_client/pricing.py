@@ -90,12 +90,12 @@ class Estimate:
 
     @property
     def events(self) -> int | None:
-        """All events, at least: the summary leaves filtered ones out."""
+        """Return the number of events, at least: a summary leaves filtered ones out."""
         return None if self.counts is None else sum(self.counts.values())
 
     @property
     def days(self) -> int | None:
-        """Days that have data."""
+        """Return the number of days that have data."""
         if self.counts is not None:
             return sum(count > 0 for count in self.counts.values())
         return None if self.known_days is None else len(self.known_days)
@@ -144,7 +144,7 @@ class Choice:
 def prices(
     estimate: Estimate, quota: QuotaState, *, concurrency: int = 4, pace: Pace | None = None
 ) -> list[Price]:
-    """The price of each way, hourly pages first, a bulk export last.
+    """Return the price of each way, hourly pages first, a bulk export last.
 
     Args:
         estimate: the events of the range.
@@ -170,7 +170,7 @@ def prices(
 
 
 def choose(estimate: Estimate, found: Iterable[Price]) -> Choice:
-    """The way with the fewest requests, or an export if their waits exceed its time.
+    """Return the way with the fewest requests, or an export if their waits exceed its time.
 
     Examples:
         >>> day = date(2026, 1, 15)

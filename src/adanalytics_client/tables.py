@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def event_schema() -> "pa.Schema":
-    """The documented columns of an event and their types, as `event_batch` makes them.
+    """Return the documented columns of an event and their types, as `event_batch` makes them.
 
     They are the same for all events, so files written on different days have one schema. `to_arrow`
     gives money 18 digits where they are enough, for calculations.
@@ -30,7 +30,7 @@ def event_schema() -> "pa.Schema":
 def event_batch(
     rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None
 ) -> "pa.RecordBatch":
-    """Events as one batch of the documented types.
+    """Return events as one batch of the documented types.
 
     Known columns come first, in the order of `Event`, and are always present; money is
     `decimal128(38, 9)`, times are `timestamp[ms, UTC]`, days `date32`. Others follow as text.
@@ -79,7 +79,7 @@ def jsonl_batch(lines: bytes, columns: Sequence[str] | None = None) -> "pa.Recor
 
 
 def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
-    """The members of JSON objects as Arrow maps; each distinct text is parsed once.
+    """Return the members of JSON objects as Arrow maps; each distinct text is parsed once.
 
     Values become text as in any text column; null stays null, as a value or in place of an object.
 
@@ -100,7 +100,7 @@ def pairs_array(texts: "pa.StringArray") -> "pa.MapArray":
 
 
 def summary_table(rows: Sequence[Mapping[str, Json]]) -> "pa.Table":
-    """The rows of a summary as a table: counts are `int64`, days `date32`, amounts decimal.
+    """Return the rows of a summary as a table: counts are `int64`, days `date32`, amounts decimal.
 
     Money, fractions and prices are `decimal128(18, 9)`; where a value needs more digits, money is
     `decimal128(38, 9)` and the others are `decimal128(38, 18)`. Unknown columns follow as

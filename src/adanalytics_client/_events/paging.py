@@ -65,7 +65,7 @@ class Cursor:
         return f"page {self.number} of {self.slice}"
 
     def parameters(self, per_page: int) -> dict[str, str]:
-        """The query parameters of this page, all of them documented."""
+        """Return the query parameters of this page, all of them documented."""
         return {**self.slice.parameters(), "page": str(self.number), "per_page": str(per_page)}
 
 

@@ -57,7 +57,7 @@ class DateRange:
     cut: Cut
 
     def count(self, hour: int | None) -> int:
-        """The number of its queries.
+        """Return the number of its queries.
 
         Examples:
             >>> DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour").count(hour=None)
@@ -69,7 +69,7 @@ class DateRange:
         return days * 24 if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
-        """Its queries in order; with an hour, only that hour of each day.
+        """Yield its queries in order; with an hour, only that hour of each day.
 
         Examples:
             >>> month = DateRange(date(2026, 1, 1), date(2026, 1, 31), "whole")
@@ -161,7 +161,7 @@ class Plan:
 
     @property
     def least_requests(self) -> int:
-        """The number of requests if each query has one page. Every further page adds one.
+        """Return the number of requests if each query has one page. Every further page adds one.
 
         A pull that stops at `max_events` may need fewer.
         """
@@ -171,7 +171,7 @@ class Plan:
 
     @property
     def most_requests(self) -> int | None:
-        """The most requests, without retries after errors, or None without a bound.
+        """Return the most requests, without retries after errors, or None without a bound.
 
         Only `max_events` and a plan without slices set a bound. It assumes that the service fills
         its pages, and includes one more page of each slice, which ends slices without metadata.

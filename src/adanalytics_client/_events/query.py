@@ -192,11 +192,11 @@ class QueryBase(Generic[D, M]):
 
     @property
     def plan(self) -> Plan:
-        """The requests of this pull; reading the plan costs nothing."""
+        """Return the requests of this pull; reading the plan costs nothing."""
         return self._pull.plan
 
     def only_days(self, days: Iterable[Day]) -> Self:
-        """The same pull without requests for days that are not among `days`.
+        """Return the same pull without requests for days that are not among `days`.
 
         It saves requests but filters no events: if one query spans several days, with `none` and
         `auto`, it also returns the events of the days between.
@@ -212,14 +212,14 @@ class QueryBase(Generic[D, M]):
         return type(self)(self._pull.only_days(days), self._connection)
 
     def _scrubbed(self, work: Callable[[], T]) -> T:
-        """The result of `work` on events, which may echo the credential; its errors do not."""
+        """Return the result of `work` on events that may echo the credential; its errors do not."""
         try:
             return work()
         except AdAnalyticsError as error:
             raise self._clean(error) from None
 
     def _each_scrubbed(self, events: Iterable[T]) -> Iterator[T]:
-        """Events that are converted while they are taken; errors as of `_scrubbed`."""
+        """Yield events that are converted while they are taken; errors as of `_scrubbed`."""
         try:
             yield from events
         except AdAnalyticsError as error:

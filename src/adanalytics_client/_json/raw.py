@@ -74,31 +74,31 @@ class RawRows:
         return len(self.texts)
 
     def first(self, most: int | None) -> "RawRows":
-        """The first `most` events, or all of them."""
+        """Return the first `most` events, or all of them."""
         return self if most is None or most >= len(self) else replace(self, texts=self.texts[:most])
 
     def without(self, gone: Sequence[bool]) -> "RawRows":
-        """The events that are not marked as gone."""
+        """Return the events that are not marked as gone."""
         kept = [not each for each in gone]
         in_front = next((at for at, each in enumerate(kept) if each), len(kept))
         texts = [*compress(self.texts, kept)]
         return replace(self, texts=texts, offset=self.offset + in_front)
 
     def parts(self, most: int = PART) -> Iterator["RawRows"]:
-        """The same events in parts of up to `most`."""
+        """Yield the same events in parts of up to `most`."""
         for at in range(0, len(self), most):
             yield replace(self, texts=self.texts[at : at + most], offset=self.offset + at)
 
     def jsonl(self) -> bytes:
-        """The events, each on its own line."""
+        """Return the events, each on its own line."""
         return b"\n".join([*self.texts, b""])
 
     def array(self) -> bytes:
-        """The events as one JSON list."""
+        """Return the events as one JSON list."""
         return b"[%b]" % b",".join(self.texts)
 
     def rows(self) -> list[dict[str, Json]]:
-        """The events as dicts; amounts and numbers with a fraction are Decimal.
+        """Return the events as dicts; amounts and numbers with a fraction are Decimal.
 
         Raises:
             ProtocolError: for a number that Python cannot hold.
@@ -130,7 +130,7 @@ class RawRows:
 
 
 def raw_rows(texts: Iterable[bytes]) -> RawRows:
-    """Events from the texts of valid objects without line breaks.
+    """Return events from the texts of valid objects without line breaks.
 
     Examples:
         >>> raw_rows([b'{"id":1}', b'{"id":2}']).jsonl()
@@ -172,7 +172,7 @@ def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:
 
 
 def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
-    """A document with brackets around its events only, read in one pass; None for any other.
+    """Return a document with brackets around its events only, read in one pass; None for any other.
 
     The text around the events is a document if an empty list replaces them. Its only bracket opens
     that list, or is part of a string, and then no list is found.
@@ -193,7 +193,7 @@ def _page_of_one_list(text: bytes | bytearray, levels: int) -> Json:
 
 
 def _with_events(value: Json, events: RawRows, levels: int) -> Json:
-    """A document with `events` in place of its only list, which is empty; None without one."""
+    """Return a document with `events` in place of its only list, an empty one; else None."""
     if value == []:
         return events
     if isinstance(value, dict) and levels:
@@ -204,7 +204,7 @@ def _with_events(value: Json, events: RawRows, levels: int) -> Json:
 
 
 def _rows_of(elements: list[msgspec.Raw]) -> RawRows | None:
-    """The events of a list, or None for a list that is empty or contains anything else."""
+    """Return the events of a list, or None for a list that is empty or contains anything else."""
     # In C: a Python loop over all events costs a third of the time to read them.
     begin = set(map(_FIRST_BYTE.unpack_from, elements))
     return RawRows(elements) if begin == {(b"{",)} else None

@@ -106,7 +106,7 @@ class ArrowOutput:
             self._put(self._rows.table(group.to_batches()))
 
     def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
-        """The groups of a file, one at a time."""
+        """Yield the groups of a file, one at a time."""
         if self._form == "parquet":
             stored = pq.ParquetFile(file)
             yield from map(stored.read_row_group, range(stored.num_row_groups))

@@ -47,7 +47,7 @@ class ArrowRows:
         self.schema = arrow_schema(self._names, kinds, self._wide)
 
     def page(self, events: RawRows) -> pa.RecordBatch:
-        """A batch of the events of a page.
+        """Return a batch of the events of a page.
 
         Raises:
             ProtocolError: for a value that its column cannot hold exactly.
@@ -57,7 +57,7 @@ class ArrowRows:
         return self.batch(events.rows()) if found is None else found
 
     def jsonl(self, lines: bytes) -> pa.RecordBatch:
-        """A batch of the events in JSON lines, each with its line break; see `page`.
+        """Return a batch of the events in JSON lines, each with its line break; see `page`.
 
         Raises:
             ProtocolError: also for a line that is not a JSON object.
@@ -66,7 +66,7 @@ class ArrowRows:
         return self.batch([*map(_row, lines.split(b"\n")[:-1])]) if found is None else found
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
-        """The rows as a batch of the current schema; see `page`."""
+        """Return the rows as a batch of the current schema; see `page`."""
         if not rows:
             return self.widened(pa.RecordBatch.from_arrays([], names=[]))
         self._learn(rows)
@@ -75,7 +75,7 @@ class ArrowRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def widened(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """An earlier batch with the current width of amounts, and later columns, all null."""
+        """Return an earlier batch with the current width of amounts, and null in later columns."""
         arrays = [
             batch.column(index).cast(field.type)
             if index < batch.num_columns
@@ -107,7 +107,7 @@ class ArrowRows:
             self._chosen.check()
 
     def _read_lines(self, lines: bytes) -> pa.RecordBatch | None:
-        """The batch read by Arrow itself, if that is exact and keeps the schema."""
+        """Return the batch read by Arrow itself, if that is exact and keeps the schema."""
         if not (lines and self._documented):
             return None
         # Columns that appeared later are not known; an event with one is not read here.
@@ -154,6 +154,6 @@ def _row(line: bytes) -> Row:
 
 
 def _shown(value: Json) -> str:
-    """A value for an error: JSON; none that is long, because a cut could halve a secret."""
+    """Return a value for an error: JSON; none that is long, because a cut could halve a secret."""
     text = json.dumps(value) if isinstance(value, str) else json_text(value, sort_keys=True)
     return text if len(text) <= 60 else f"{len(text)} characters"

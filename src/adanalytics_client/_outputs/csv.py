@@ -80,7 +80,7 @@ class CsvOutput:
             )
 
     def _widened(self, file: BinaryIO) -> Iterator[bytes]:
-        """The records of `file` with the full header, each padded to its length."""
+        """Yield the records of `file` with the full header, each padded to its length."""
         records = _split(file)
         next(records)
         yield _records([self._columns])
@@ -95,7 +95,7 @@ def _records(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _split(file: BinaryIO) -> Iterator[bytes]:
-    """Records with their line ends; csv.reader would refuse long fields."""
+    """Yield records with their line ends; csv.reader would refuse long fields."""
     record = b""
     for line in file:
         record += line
@@ -105,5 +105,5 @@ def _split(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _width(record: bytes) -> int:
-    """The number of fields of a record: separators outside quotes, plus one."""
+    """Return the number of fields of a record: separators outside quotes, plus one."""
     return sum(part.count(b",") for part in record.split(b'"')[::2]) + 1

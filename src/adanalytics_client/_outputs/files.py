@@ -30,11 +30,11 @@ class Target(Protocol):
 
     @property
     def file(self) -> BinaryIO:
-        """The file to write to."""
+        """Return the file to write to."""
 
     @property
     def rewritable(self) -> bool:
-        """Whether its content can still be replaced."""
+        """Return whether its content can still be replaced."""
 
     def rewrite(self, change: Rewrite) -> None:
         """Replace the content of a rewritable target; `file` is at its end afterwards."""

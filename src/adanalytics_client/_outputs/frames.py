@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def pandas_frames() -> "Callable[[pa.Table], pd.DataFrame]":
-    """A function that makes pandas frames with Arrow's types, so that no amount is a float."""
+    """Return a function that makes pandas frames with Arrow's types: no amount is a float."""
     pandas = import_extra("pandas", extra="pandas")
     return lambda table: table.to_pandas(types_mapper=pandas.ArrowDtype)
 
 
 def polars_frames() -> "Callable[[pa.Table], pl.DataFrame]":
-    """A function that makes polars frames with decimals, UTC times and dates."""
+    """Return a function that makes polars frames with decimals, UTC times and dates."""
     frames: Callable[[pa.Table], pl.DataFrame] = import_extra("polars", extra="polars").from_arrow
     return frames

@@ -28,7 +28,7 @@ _PAIRS = b',"key_values":'
 
 
 def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.RecordBatch:
-    """Known columns of events, parsed directly from their text.
+    """Return known columns of events, parsed directly from their text.
 
     Arrow's reader is given the type of every column, so it refuses numbers in place of text, text
     in place of numbers, fractions in place of whole numbers, and repeated names.
@@ -57,7 +57,7 @@ def read_lines(lines: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Reco
 
 
 def _read(text: bytes, schema: pa.Schema, *, skip_others: bool) -> pa.Table:
-    """All columns but the pairs; columns that Arrow casts from text stay text."""
+    """Return all columns but the pairs; columns that Arrow casts from text stay text."""
     fields = [
         field.with_type(pa.string()) if EVENT_KINDS[field.name] in TEXT_FIRST else field
         for field in schema
@@ -84,7 +84,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
 
 
 def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
-    """The members of JSON objects as maps; see `tables.pairs_array`."""
+    """Return the members of JSON objects as maps; see `tables.pairs_array`."""
     encoded = texts.dictionary_encode()
     sets = [_read_pairs(text, suffix) for text in encoded.dictionary.to_pylist()]
     return _map_array(sets).take(encoded.indices)
@@ -109,7 +109,7 @@ def _map_array(sets: Sequence[Pairs | None]) -> pa.MapArray:
 
 
 def _text_array(texts: Sequence[bytes]) -> pa.StringArray:
-    """An array of text from UTF-8 that is not checked here.
+    """Return an array of text from UTF-8 that is not checked here.
 
     `pyarrow.array` would import pandas if that is installed: 40 MB and a third of a second.
 
@@ -121,5 +121,5 @@ def _text_array(texts: Sequence[bytes]) -> pa.StringArray:
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Buffer:
-    """The starts of pieces with these lengths, and the end of the last."""
+    """Return the starts of pieces with these lengths, and the end of the last."""
     return pa.py_buffer(array("i", accumulate(lengths, initial=0)))

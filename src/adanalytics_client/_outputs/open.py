@@ -38,7 +38,7 @@ def open_output(
     wanted: str | None,
     columns: Sequence[str] | None = None,
 ) -> Output:
-    """An output for a path or a binary stream; by default the suffix decides the format.
+    """Return an output for a path or a binary stream; by default the suffix decides the format.
 
     Raises:
         ConfigurationError: for an unknown format, a path that cannot be a file, or a library that
@@ -79,7 +79,7 @@ def _described(path: Path, suffix: str) -> str:
 
 
 def _maker(form: Format, columns: Sequence[str] | None) -> Callable[[Target], Output]:
-    """A function that makes the output of a format; all checks without a target happen here."""
+    """Return a function that makes the output of a format; check all but the target."""
     if form in {"parquet", "arrow"}:
         from adanalytics_client._outputs.arrow import ArrowOutput
         from adanalytics_client._outputs.batches import ArrowRows
@@ -103,7 +103,7 @@ def _path(to: str | os.PathLike[str]) -> Path:
 
 
 def _binary(to: object) -> BinaryIO:
-    """A stream that accepts bytes; a caller's own class needs only `write`."""
+    """Return a stream that accepts bytes; a caller's own class needs only `write`."""
     if getattr(to, "closed", False) is True:
         raise ConfigurationError(
             "The file is closed.", remedy="Pass a path, or a file that is still open."

@@ -72,14 +72,14 @@ _TYPES = {
 
 
 def arrow_type(kind: Kind, *, wide: bool = False) -> pa.DataType:
-    """The Arrow type of a kind; kinds of amounts have two."""
+    """Return the Arrow type of a kind; kinds of amounts have two."""
     return pa.decimal128(*DECIMALS[kind][wide]) if kind in DECIMALS else _TYPES[kind]
 
 
 def arrow_schema(
     names: Iterable[str], kinds: Mapping[str, Kind], wide: Collection[str] = ()
 ) -> pa.Schema:
-    """The schema of columns in this order; unknown columns are text.
+    """Return the schema of columns in this order; unknown columns are text.
 
     Args:
         names: the columns.

@@ -46,7 +46,7 @@ class UnfitValue(ValueError):
 
 
 def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Array:
-    """An array of the kind's type.
+    """Return an array of the kind's type.
 
     Text accepts every value: a string unchanged, anything else as its JSON text. Whole numbers may
     also be text. Amounts may be text or numbers. A time without a zone is UTC.
@@ -81,7 +81,7 @@ def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Ar
 
 
 def text_of(value: Json) -> str:
-    """A string unchanged, anything else as its JSON text."""
+    """Return a string unchanged, anything else as its JSON text."""
     return value if isinstance(value, str) else json_text(value, sort_keys=True)
 
 
@@ -106,7 +106,7 @@ def _date(value: Json) -> str:
 
 
 def _time(value: Json) -> str:
-    """RFC 3339 text as Arrow reads it: at most three decimals of a second, and a zone."""
+    """Return RFC 3339 text as Arrow reads it: at most three decimals of a second, and a zone."""
     found = _TIME_TEXT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(value)
@@ -116,7 +116,7 @@ def _time(value: Json) -> str:
 
 
 def pairs_of(value: Json) -> Pairs:
-    """The members of an object, with their values as text.
+    """Return the members of an object, with their values as text.
 
     Raises:
         ValueError: for anything but an object.
@@ -127,7 +127,7 @@ def pairs_of(value: Json) -> Pairs:
 
 
 def amount_pattern(kind: Kind, *, wide: bool) -> str:
-    """A regular expression for plain amounts that the type of a column holds exactly.
+    """Return a regular expression for plain amounts that the type of a column holds exactly.
 
     Arrow's own cast of text must see no other amounts: it ends the process for some exponents, and
     returns 0 for others (seen with pyarrow 26: "0.1e-99999999", "1e-1000").
@@ -137,7 +137,7 @@ def amount_pattern(kind: Kind, *, wide: bool) -> str:
 
 
 def _amounts(kind: Kind, *, wide: bool) -> Callable[[Json], str]:
-    """A function that writes amounts in plain digits that the type holds exactly."""
+    """Return a function that writes amounts in plain digits that the type holds exactly."""
     fits = re.compile(amount_pattern(kind, wide=wide), re.ASCII).fullmatch
 
     def prepare(value: Json) -> str:
@@ -150,7 +150,7 @@ def _amounts(kind: Kind, *, wide: bool) -> Callable[[Json], str]:
 
 
 def _plain(value: Json) -> str:
-    """An amount without an exponent or trailing zeros; refuses absurdly long ones."""
+    """Return an amount without an exponent or trailing zeros; refuses absurdly long ones."""
     text = str(value) if type(value) in (int, Decimal) else value
     if not (isinstance(text, str) and _AMOUNT_TEXT.fullmatch(text)):
         raise ValueError(value)
