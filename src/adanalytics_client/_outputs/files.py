@@ -3,7 +3,6 @@
 import errno
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
