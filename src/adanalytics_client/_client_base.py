@@ -53,7 +53,7 @@ def _from_environment(name: str, choices: tuple[Choice, ...]) -> Choice:
 
 
 class ClientBase(ABC, Generic[Http, Driving]):
-    """The arguments of both clients, checked, and the methods that need no request."""
+    """Checks the arguments of both clients, and has the methods that need no request."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         clock: Clock | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> Self:
-        """A client from `environ`, by default the process's own environment.
+        """Return a client from `environ`, by default the process's own environment.
 
         Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
         `ADANALYTICS_EMAIL` with `ADANALYTICS_PASSWORD`. The keywords are those of the constructor
@@ -189,7 +189,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         max_wait: float | None = None,
         observer: Observer | None = None,
     ) -> Self:
-        """A client with other options on the same connections, login and quota.
+        """Return a client with other options on the same connections, login and quota.
 
         An omitted option keeps its value. The connections belong to the client that opened them:
         closing it closes all clients that share them, and closing one of those closes nothing.
@@ -215,7 +215,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         return self._sharing(self.connection.session.with_config(config, observer))
 
     def for_partner(self, partner: str) -> Self:
-        """A client for another partner on the same connections, login and quota.
+        """Return a client for another partner on the same connections, login and quota.
 
         Closing it closes nothing, as with a client from `with_options`.
 
@@ -250,4 +250,4 @@ class ClientBase(ABC, Generic[Http, Driving]):
 
     @abstractmethod
     def _drive(self, session: Session, http: Http | None) -> Driving:
-        """The driver of this client, with the HTTP client of the caller or its own."""
+        """Make the driver of this client, with the HTTP client of the caller or its own."""

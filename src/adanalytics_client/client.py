@@ -26,14 +26,14 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
     Args:
         base_url: where the service is, such as `https://stats.example`, with any path prefix.
-        api_key: an API key; or
-        email: an account, logged in when first needed and again when its token expires, with
-        password: its password; or
-        token: a token from an earlier login. Exactly one of the three.
+        api_key: an API key.
+        email: an account, logged in when first needed and again when its token expires.
+        password: the password of the account.
+        token: a token from an earlier login.
         partner: whose data to read; needed by every method.
         timeout: seconds without a byte after which a request fails; by default as in `http`, or 60.
         retry: how often and how long to try; see `RetryPolicy`.
-        limit: requests an hour that the service allows this key, or None for no limit.
+        limit: requests per hour that the service allows this key, or None for no limit.
         reserve: requests of the limit to leave for people and programs that use the same key.
         on_limit: `wait` until requests are free again, or `raise` QuotaExceeded or RateLimited. By
             default as in the variable `ADANALYTICS_ON_LIMIT`, or `wait`.
@@ -53,6 +53,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
 
     Raises:
         ConfigurationError: naming the argument that is missing or wrong; nothing is sent yet.
+            Pass exactly one of `api_key`, `token`, or `email` with `password`.
 
     Examples:
         >>> with Client("https://stats.example", api_key="...", partner="acme") as client:
@@ -97,7 +98,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         return self.connection.driver.run(_operations.log_in(self.connection.session))
 
     def dates(self) -> list[date]:
-        """The days that have data.
+        """Return the days that have data.
 
         Raises:
             AdAnalyticsError: when the service cannot be reached, refuses, or sends something else.
@@ -111,7 +112,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
     def summary(
         self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
     ) -> "Summary":
-        """Aggregated metrics of the days from `start` to `end`, both included.
+        """Return aggregated metrics of the days from `start` to `end`, both included.
 
         Args:
             start: as for `events`.
@@ -146,7 +147,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
     ) -> "EventQuery[M]":
-        """Log-level events of the days from `start` to `end`, both included; fetched lazily.
+        """Return a query for the log-level events from `start` to `end`, both included.
+
+        Nothing is sent until the query is read.
 
         Args:
             start: a date, `YYYY-MM-DD`, `today`, `yesterday`, a month such as `2026-01`, or a

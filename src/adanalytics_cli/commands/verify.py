@@ -68,7 +68,7 @@ def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
     changed = [problem.changed for problem in report.problems if problem.changed]
     if "://" not in location and 0 < len(changed) <= _MOST_RUNS:
         lines.append(shlex.join(["rm", *(f"{location.rstrip('/')}/{name}" for name in changed)]))
-        seen = [replace(each, cure="sync") if each.changed else each for each in report.problems]
+        seen = [replace(each, remedy="sync") if each.changed else each for each in report.problems]
         report = replace(report, problems=seen)
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
         few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
@@ -78,7 +78,7 @@ def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
             lines.append(shlex.join(words))
     if not lines:
         return "Delete the files named above."
-    foreign = any(problem.cure == "delete" for problem in report.problems)
+    foreign = any(problem.remedy == "delete" for problem in report.problems)
     return (
         f"{'Delete the files that do not belong. ' if foreign else ''}To fix: {' && '.join(lines)}"
     )

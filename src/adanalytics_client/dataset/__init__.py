@@ -11,22 +11,22 @@ from adanalytics_client.dataset.dataset import Dataset, Holdings
 from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.planning import Via
 from adanalytics_client.dataset.report import (
-    Cure,
     FailedQuery,
     Problem,
+    Remedy,
     SyncPlan,
     SyncReport,
     VerifyReport,
 )
 
 __all__ = [
-    "Cure",
     "Dataset",
     "FailedQuery",
     "Holdings",
     "Hour",
     "PartFormat",
     "Problem",
+    "Remedy",
     "SyncPlan",
     "SyncReport",
     "VerifyReport",

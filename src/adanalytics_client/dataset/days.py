@@ -1,4 +1,4 @@
-"""What the service says about the days of a range (two requests)."""
+"""What the service says about days; two requests per range."""
 
 import hashlib
 from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from adanalytics_client.dataset.layout import Hour
 
-Cure = Literal["sync", "repull", "delete"]
+Remedy = Literal["sync", "repull", "delete"]
 """The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""
 
 
@@ -96,7 +96,7 @@ class Problem:
         day: the day to pull again; None for a file that no sync would replace.
         what: the problem.
         hour: the hour, if the problem concerns one.
-        cure: `sync` if a sync of the day finds the problem itself and requests no more than
+        remedy: `sync` if a sync of the day finds the problem itself and requests no more than
             necessary, `repull` if it would not find it, `delete` for a file.
         missing: whether the service has something that was never pulled; otherwise something that
             was pulled is wrong.
@@ -107,7 +107,7 @@ class Problem:
     day: date | None
     what: str
     hour: int | None = None
-    cure: Cure = "repull"
+    remedy: Remedy = "repull"
     missing: bool = False
     changed: str = ""
 
@@ -141,7 +141,7 @@ class VerifyReport:
         """Return the first and last day of each run of days that a sync repairs by itself.
 
         Examples:
-            >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", cure="sync")
+            >>> missing = Problem(date(2026, 1, 15), "3 of 24 hours are missing", remedy="sync")
             >>> [str(first) for first, last in VerifyReport(21, 300, [missing]).days_to_sync()]
             ['2026-01-15']
         """
@@ -157,8 +157,8 @@ class VerifyReport:
         """
         return runs_of_days(self._days("repull"))
 
-    def _days(self, cure: Cure) -> set[date]:
-        return {each.day for each in self.problems if each.day and each.cure == cure}
+    def _days(self, remedy: Remedy) -> set[date]:
+        return {each.day for each in self.problems if each.day and each.remedy == remedy}
 
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:

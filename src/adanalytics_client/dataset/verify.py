@@ -71,7 +71,7 @@ class Verification:
             hours = self._manifest.day(day).hours
             if day in self._manifest.damaged:
                 what = f"its manifest is damaged: {self._manifest.damaged[day]}"
-                yield Problem(day, what, cure="sync")
+                yield Problem(day, what, remedy="sync")
             self._totals[day] = Totals()
             for number, record in hours.items():
                 hour = Hour(day, number)
@@ -97,9 +97,9 @@ class Verification:
         what = f"{name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
         if size == record.size:
             # A sync compares names and sizes, not bytes.
-            yield Problem(hour.day, what, hour.hour, cure="repull", changed=name)
+            yield Problem(hour.day, what, hour.hour, remedy="repull", changed=name)
         else:
-            yield Problem(hour.day, what, hour.hour, cure="sync")
+            yield Problem(hour.day, what, hour.hour, remedy="sync")
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
         rows, totals, strange = 0, self._totals[hour.day], 0
@@ -142,7 +142,7 @@ class Verification:
                 more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
                 what = f"its totals differ from the summary: {wrong[0]}{more}"
                 agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
-                yield Problem(day, what, cure="repull" if agreed else "sync")
+                yield Problem(day, what, remedy="repull" if agreed else "sync")
 
     def _is_expected(self, record: DayRecord, begun: bool) -> bool:
         if self._until:
@@ -161,10 +161,10 @@ class Verification:
         early = sum(hour.hour in record.hours for hour in due)
         if missing := len(due) - early:
             what = f"{missing} of {over} hours {'is' if missing == 1 else 'are'} missing"
-            yield Problem(record.day, what, cure="sync", missing=True)
+            yield Problem(record.day, what, remedy="sync", missing=True)
         if early:
             what = f"{early} of {over} hours {'was' if early == 1 else 'were'} open when pulled"
-            yield Problem(record.day, what, cure="sync", missing=True)
+            yield Problem(record.day, what, remedy="sync", missing=True)
 
     def _compare_with_exports(
         self, client: "Client", broken: Iterable[date | None]
@@ -257,8 +257,10 @@ def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[P
             hours = {}
         hour = hours.get(name)
         if hour is not None and hour.is_over(now):
-            yield Problem(hour.day, f"{name} was never committed", cure="sync")
+            yield Problem(hour.day, f"{name} was never committed", remedy="sync")
         elif hour is not None:
-            yield Problem(None, f"{name} is of an hour that is not over; delete it", cure="delete")
+            yield Problem(
+                None, f"{name} is of an hour that is not over; delete it", remedy="delete"
+            )
         else:
-            yield Problem(None, f"{name} does not belong here; delete it", cure="delete")
+            yield Problem(None, f"{name} does not belong here; delete it", remedy="delete")

@@ -261,7 +261,7 @@ def test_the_result_as_json(shop: Shop, folder: Path, monkeypatch: pytest.Monkey
             "day": FIRST,
             "what": "data/date=2026-01-15/hour=13/part-0.jsonl was deleted",
             "hour": 13,
-            "cure": "sync",
+            "remedy": "sync",
             "missing": False,
             "changed": "",
         }

@@ -33,7 +33,7 @@ def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     assert report.hours[Hour(date(2026, 1, 15), 13)] > 0
     assert dataset.verify(client, until="2026-01-15").is_whole
     (problem,) = dataset.verify(client).problems
-    assert (problem.day, problem.missing, problem.cure) == (date(2026, 1, 16), True, "sync")
+    assert (problem.day, problem.missing, problem.remedy) == (date(2026, 1, 16), True, "sync")
     with pytest.raises(ConfigurationError):
         dataset.verify(client, until="2026-01-32")
     assert dataset.sync(client, "2026-01").events == 300
