@@ -1,0 +1,131 @@
+"""The third stage alone: hours that replace events wait until their day adds up."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adanalytics_client.dataset.contents import Contents
+from adanalytics_client.dataset.days import DayState
+from adanalytics_client.dataset.fetch import Pulled
+from adanalytics_client.dataset.layout import Hour, hours_of
+from adanalytics_client.dataset.manifest import UNCONFIRMED
+from adanalytics_client.dataset.parts import FinishedHour
+from adanalytics_client.dataset.planning import Query
+from adanalytics_client.dataset.spool import Spool, started_queries
+from adanalytics_client.dataset.staging import Staging
+from adanalytics_client.dataset.store import open_store
+from adanalytics_client.dataset.totals import Totals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adanalytics_client.dataset.days import ServiceDays
+
+DAY = date(2026, 1, 15)
+HOURS = [*hours_of(DAY)]
+NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+
+class Summary:
+    """What the service says about the day: how many clicks it has."""
+
+    def __init__(self, clicks: int) -> None:
+        self._state = DayState(DAY, f"{clicks} clicks", {"clicks": clicks})
+
+    def state(self, _day: date) -> DayState:
+        return self._state
+
+
+def says(clicks: int) -> ServiceDays:
+    return Summary(clicks)  # type: ignore[return-value]
+
+
+class Bench:
+    """A dataset of text files, and results of queries for it that nobody sent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = open_store(str(folder / "dataset"))
+        self.contents = Contents(self.store, "jsonl")
+        self._folder = folder
+
+    def pulled(self, clicks: int, *hours: Hour) -> Pulled:
+        """Make the result of a query whose hours have this many clicks each."""
+        query = Query("pages", DAY, DAY, None, hours)
+        spool = Spool(self.store, query, "basis")
+        spool.begin(NOW)
+        finished = []
+        for hour in hours:
+            path = self._folder / str(hour)
+            path.write_text("x" * clicks)
+            totals = Totals({"clicks": clicks})
+            finished.append(FinishedHour(hour, clicks, path, clicks, "sha256", totals))
+        return Pulled(finished, NOW, spool)
+
+    def held(self) -> set[int]:
+        """Return the different numbers of events in the hours that are in place."""
+        return {record.rows for record in self.contents.manifest.day(DAY).hours.values()}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path)
+    first = Staging(made.contents, says(48), {})
+    first.expect(HOURS)
+    first.add(made.pulled(2, *HOURS))
+    assert (made.held(), first.differing) == ({2}, {})
+    return made
+
+
+def test_hours_that_replace_nothing_are_committed_at_once(tmp_path: Path) -> None:
+    bench, committed = Bench(tmp_path), dict[Hour, int]()
+    staging = Staging(bench.contents, says(48), committed)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(2, *HOURS[:3]))
+    assert committed == dict.fromkeys(HOURS[:3], 2)
+    records = bench.contents.manifest.day(DAY).hours.values()
+    assert {record.fingerprint for record in records} == {UNCONFIRMED}
+    staging.add(bench.pulled(2, *HOURS[3:]))
+    records = bench.contents.manifest.day(DAY).hours.values()
+    assert {record.fingerprint for record in records} == {"48 clicks"}
+
+
+def test_hours_that_replace_events_wait_for_their_day(bench: Bench) -> None:
+    committed: dict[Hour, int] = {}
+    staging = Staging(bench.contents, says(72), committed)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS[:23]))
+    assert (bench.held(), committed) == ({2}, {})
+    # What is kept of a query stays until its hours are in place.
+    assert len(started_queries(bench.store, lambda _start: True)) == 1
+    staging.add(bench.pulled(3, HOURS[23]))
+    assert (bench.held(), len(committed), staging.differing) == ({3}, 24, {})
+    assert not started_queries(bench.store, lambda _start: True)
+
+
+def test_a_day_that_never_adds_up_is_rejected(bench: Bench) -> None:
+    committed: dict[Hour, int] = {}
+    staging = Staging(bench.contents, says(72), committed)
+    staging.expect(HOURS)
+    staging.add(bench.pulled(1, *HOURS))
+    assert staging.differing == {DAY: "clicks 24 instead of 72"}
+    assert staging.compare_again(says(73), set()) == HOURS
+    # A day that was pulled twice already is not pulled another time.
+    assert staging.compare_again(says(73), {DAY}) == []
+    (failed,) = staging.reject()
+    assert (failed.query, len(failed.hours), failed.kind) == ("2026-01-15", 24, "ProtocolError")
+    assert (bench.held(), committed) == ({2}, {})
+    assert {each.fingerprint for each in bench.contents.manifest.day(DAY).hours.values()} == {
+        UNCONFIRMED
+    }
+
+
+def test_a_new_summary_may_explain_a_difference(bench: Bench) -> None:
+    staging = Staging(bench.contents, says(48), {})
+    staging.expect(HOURS)
+    staging.add(bench.pulled(3, *HOURS))
+    assert (bench.held(), len(staging.differing)) == ({2}, 1)
+    assert staging.compare_again(says(72), set()) == []
+    assert (bench.held(), staging.differing) == ({3}, {})
