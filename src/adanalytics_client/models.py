@@ -27,8 +27,8 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
-from adanalytics_client.encoding import digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,6 +23,8 @@ INTERNALS = (
     "adanalytics_client._base.files",
     "adanalytics_client._base.quantities",
     "adanalytics_client._base.urls",
+    "adanalytics_client._json.columns",
+    "adanalytics_client._json.encoding",
     "adanalytics_client._progress",
 )
 FOUND = list(imports_of(PACKAGE))

@@ -21,7 +21,7 @@ import pytest
 
 from adanalytics_client import Client, Event, errors
 from adanalytics_client._json import RawRows
-from adanalytics_client.columns import EVENT_COLUMNS
+from adanalytics_client._json.columns import EVENT_COLUMNS
 from adanalytics_client.tables import event_schema
 
 if TYPE_CHECKING:

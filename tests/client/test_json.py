@@ -19,7 +19,7 @@ from adanalytics_client._json import (
     raw_rows,
     read_page,
 )
-from adanalytics_client.encoding import csv_cells, json_text, utf8
+from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 from adanalytics_client.errors import ProtocolError
 
 VALUES = st.recursive(

@@ -27,7 +27,7 @@ from adanalytics_client import (
     SummaryRow,
     errors,
 )
-from adanalytics_client.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
 VARIANTS = [(Client, AsyncClient), (EventQuery, AsyncEventQuery), (ExportJob, AsyncExportJob)]
 PURE = [
@@ -67,6 +67,8 @@ PURE = [
     "_exports.saved",
     "_exports.status",
     "_exports.transfer",
+    "_json.columns",
+    "_json.encoding",
     "_json.exact",
     "_json.raw",
     "_json.rows",
@@ -75,10 +77,7 @@ PURE = [
     "_outputs.schema",
     "_outputs.values",
     "_quota.headers",
-    "columns",
-    "encoding",
     "errors",
-    "layout",
     "tables",
 ]
 

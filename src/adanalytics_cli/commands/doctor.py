@@ -26,7 +26,7 @@ from adanalytics_cli.core.settings import (
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.encoding import json_text
+from adanalytics_client._json.encoding import json_text
 
 Result = Literal["ok", "warn", "fail"]
 

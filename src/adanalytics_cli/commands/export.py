@@ -29,7 +29,7 @@ from adanalytics_cli.output.formats import (
 )
 from adanalytics_cli.output.output_file import is_device, open_stream, output_option
 from adanalytics_client import Period
-from adanalytics_client.encoding import json_text
+from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, ExportJob, ExportOrder

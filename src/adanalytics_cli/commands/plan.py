@@ -34,7 +34,7 @@ def run(
     if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):
         write_plan_table(record, current_invocation(context))
     else:
-        from adanalytics_client.encoding import json_text
+        from adanalytics_client._json.encoding import json_text
 
         click.echo(json_text(record))
 

@@ -28,7 +28,7 @@ from adanalytics_cli.output.formats import Format, format_option, pick_format
 from adanalytics_cli.output.row_output import csv_line
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.encoding import json_text
+from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client import QuotaState

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_client._base.escaping import visible
-from adanalytics_client.encoding import csv_cells
+from adanalytics_client._json.encoding import csv_cells
 
 Row = Mapping[str, object]
 # One cell is the padding, the other the column line of the box, drawn as a space.

@@ -10,7 +10,7 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
-from adanalytics_client.columns import Columns
+from adanalytics_client._json.columns import Columns
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery

@@ -12,7 +12,7 @@ from adanalytics_cli.console.terminal import NOWHERE, look_at
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Format, pick_format
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_client.encoding import csv_cells, json_text, utf8
+from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
 if TYPE_CHECKING:
     from adanalytics_cli.console.table_view import Column

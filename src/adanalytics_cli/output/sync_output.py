@@ -16,7 +16,7 @@ from adanalytics_cli.output.plan_output import quota_line
 from adanalytics_client import QuotaState
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
-from adanalytics_client.encoding import json_text
+from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress

@@ -19,8 +19,8 @@ from adanalytics_client._base.effects import (
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
 from adanalytics_client._call.config import Bearer, Credential, Login, bearer_secret
+from adanalytics_client._json.encoding import utf8
 from adanalytics_client._json.exact import Json
-from adanalytics_client.encoding import utf8
 from adanalytics_client.errors import (
     AdAnalyticsError,
     ConfigurationError,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from adanalytics_client._base.effects import Operation
 from adanalytics_client._call.operations import summary
 from adanalytics_client._call.session import Session
-from adanalytics_client.columns import count_events
+from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import (
     AuthenticationError,
     ProtocolError,

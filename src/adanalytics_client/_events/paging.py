@@ -14,9 +14,9 @@ from math import ceil
 from typing import TypeVar
 
 from adanalytics_client._events.plan import Slice
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.rows import Found, fold
-from adanalytics_client.encoding import json_text
 
 T = TypeVar("T")
 

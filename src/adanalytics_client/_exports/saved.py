@@ -8,8 +8,8 @@ from adanalytics_client._base.urls import Address
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
+from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client.encoding import json_text, utf8
 from adanalytics_client.errors import ConfigurationError
 
 D = TypeVar("D")

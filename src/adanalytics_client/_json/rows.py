@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client.encoding import json_text
 from adanalytics_client.errors import ProtocolError
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.columns import Columns
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.lines import read_lines
 from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_schema
 from adanalytics_client._outputs.values import REFUSALS, UnfitValue, to_array
-from adanalytics_client.columns import Columns
-from adanalytics_client.encoding import json_text
 from adanalytics_client.errors import ProtocolError
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Events as JSON lines: the texts as the service sent them, or chosen columns of them."""
 
+from adanalytics_client._json.columns import Columns
+from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.files import Target
-from adanalytics_client.columns import Columns
-from adanalytics_client.encoding import json_text, utf8
 
 _WRITTEN_AT_ONCE = 1000
 

@@ -9,11 +9,11 @@ from typing import BinaryIO, Literal, Protocol, cast, get_args
 
 from adanalytics_client._base.files import check_name
 from adanalytics_client._base.formats import SUFFIXES, suffix_of
+from adanalytics_client._json.columns import Columns
 from adanalytics_client._json.raw import RawRows
 from adanalytics_client._outputs.csv import CsvOutput
 from adanalytics_client._outputs.files import AtomicFile, Device, GzipTarget, Stream, Target
 from adanalytics_client._outputs.jsonl import JsonlOutput
-from adanalytics_client.columns import Columns
 from adanalytics_client.errors import ConfigurationError
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client._outputs.schema import DECIMALS, Kind, arrow_type
-from adanalytics_client.encoding import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

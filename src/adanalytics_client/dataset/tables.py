@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from adanalytics_client._base.compression import GZIP_MAGIC
-from adanalytics_client.columns import COLUMN_OF_TYPE
+from adanalytics_client._json.columns import COLUMN_OF_TYPE
+from adanalytics_client._json.encoding import json_text, utf8
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.totals import Totals
-from adanalytics_client.encoding import json_text, utf8
 from adanalytics_client.errors import ProtocolError
 from adanalytics_client.tables import event_schema, jsonl_batch, pairs_array
 

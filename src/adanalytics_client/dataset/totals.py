@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Self
 
-from adanalytics_client.columns import COLUMN_OF_TYPE, count_events
+from adanalytics_client._json.columns import COLUMN_OF_TYPE, count_events
 
 Figures = Mapping[str, int | Decimal]
 """Counts and money by the name of their summary column."""
