@@ -11,6 +11,7 @@ import pytest
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults import Entry, Fault, Faults
+from adanalytics_server.faults.layer import MOST_REQUESTS
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"
@@ -289,10 +290,12 @@ def test_per_hour_counts_by_the_clock_of_the_server(clock: Clock) -> None:
     assert struck(faults, *"///") == [True, True, False]
 
 
-def test_per_request_counts_each_address(clock: Clock) -> None:
+def test_per_request_counts_each_address_and_remembers_so_many(clock: Clock) -> None:
     faults = Faults(clock)
     faults.add("503 once per request")
     assert struck(faults, "/a", "/a", "/b", "/b", "/a") == [True, False, True, False, False]
+    struck(faults, *(f"/{number}" for number in range(MOST_REQUESTS - 1)))
+    assert struck(faults, "/b", "/a") == [False, True]
 
 
 def test_the_same_seed_strikes_the_same_requests(clock: Clock) -> None:

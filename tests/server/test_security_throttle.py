@@ -1,7 +1,9 @@
 """Guessing passwords: five wrong ones close an account for a while, by either way in."""
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,9 +12,14 @@ from adanalytics_server import admin
 from adanalytics_server.accounts import (
     MOST_WRONG,
     SIGN_IN_WINDOW_SECONDS,
+    Accounts,
+    SignIns,
+    TooManyAttempts,
+    auth,
 )
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
+from adanalytics_server.storage.state import open_state
 
 PASSWORD = "a good password"
 Attempt = Callable[[str, str], httpx.Response]
@@ -92,3 +99,24 @@ def test_right_passwords_at_the_same_time_are_all_good(
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: attempt(server.email, server.password), range(8)))
     assert {answer.status_code for answer in answers} <= {200, 303}
+
+
+def test_the_memory_is_bounded_and_the_oldest_are_forgotten(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "MOST_ACCOUNTS", 3)
+
+    async def attempts() -> None:
+        async with open_state(tmp_path) as state:
+            await push_out_the_first(SignIns(Accounts(state, clock), clock))
+
+    async def push_out_the_first(sign_ins: SignIns) -> None:
+        for email in ["a"] * MOST_WRONG + ["b", "c"]:
+            await sign_ins.sign_in(email, "wrong")
+        with pytest.raises(TooManyAttempts):
+            await sign_ins.sign_in("a", "wrong")
+        for email in ["d", "e", "f"]:
+            await sign_ins.sign_in(email, "wrong")
+        await sign_ins.sign_in("a", "wrong")
+
+    asyncio.run(attempts())

@@ -20,6 +20,8 @@ from adanalytics_server.storage.state import State
 
 MOST_WRONG = 5
 SIGN_IN_WINDOW_SECONDS = 15 * 60
+# Accounts remembered. To evict one, an attacker must wait for this many password hashes.
+MOST_ACCOUNTS = 10_000
 _WINDOW = SIGN_IN_WINDOW_SECONDS * 1000
 # A key's "last used" is for people, so it is written at most once a minute.
 _LAST_USED_RESOLUTION = 60_000
@@ -139,8 +141,11 @@ class SignIns:
                 return await self._one_at_a_time(attempts, email, password)
         finally:
             attempts.in_progress -= 1
-            if not attempts.in_progress and not attempts.wrong:
-                self._attempts.pop(account, None)
+            self._attempts.pop(account, None)
+            if attempts.in_progress or attempts.wrong:
+                self._attempts[account] = attempts
+            if len(self._attempts) > MOST_ACCOUNTS:
+                self._attempts.pop(next(iter(self._attempts)))
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
         """Return the current state for ``restore``."""

@@ -19,6 +19,8 @@ from adanalytics_server.faults.effects import Exchange, apply_fault
 from adanalytics_server.faults.fault import Fault, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 
+# Distinct requests that a fault "per request" remembers; the oldest goes first.
+MOST_REQUESTS = 10_000
 CONTROL_PREFIX = "/_control/"
 
 
@@ -49,6 +51,8 @@ class _Armed:
         self.struck += 1
         self.began = now if self.began is None else self.began
         self.strikes[name] += 1
+        if len(self.strikes) > MOST_REQUESTS:
+            self.strikes.pop(next(iter(self.strikes)))
         return True
 
 
