@@ -74,7 +74,7 @@ def test_an_export_that_echoes_it(open_world: OpenWorld, stand_in: StandIn, say:
     file = {"url": "/f.csv", "name": f"{KEY}.csv"}
     stand_in.says(say({"export_id": KEY, "status": KEY, "files": [file], KEY: 1}))
     job = open_world(api_key=KEY).call("start_export", "2026-01-15")
-    assert job.export_id == job.last_status.word == "***"
+    assert job.export_id == job.last_status.status_text == "***"
     assert KEY not in repr(job)
     assert KEY not in repr(job.last_status.files)
 

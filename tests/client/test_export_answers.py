@@ -178,7 +178,7 @@ def test_words_for_a_state(world: World, stand_in: StandIn, word: str, phase: st
     for name in ("status", "state", "exportStatus"):
         stand_in.says(Say({name: word, "status_url": "/st", "download_url": "/f"}))
         status = world.call("start_export", "2026-01-01").last_status
-        assert (status.word, status.phase.value) == (word, phase)
+        assert (status.status_text, status.phase.value) == (word, phase)
 
 
 @pytest.mark.parametrize(

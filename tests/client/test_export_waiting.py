@@ -255,7 +255,7 @@ def test_a_page_that_stays_is_raised_at_the_end_of_the_wait(
     with pytest.raises(errors.ProtocolError, match="is an HTML page"):
         world.on(job, "wait", timeout=60)
     assert 59 < clock.now - started < 62
-    assert job.last_status.word == "running"
+    assert job.last_status.status_text == "running"
 
 
 def test_a_pause_that_was_asked_for_is_over_when_its_time_has_passed(
@@ -308,7 +308,7 @@ def test_the_last_status_of_a_wait_is_kept(
     arguments = [tmp_path / "out.csv"] if way == "download" else []
     with pytest.raises(errors.ExportTimeout):
         world.on(job, way, *arguments)
-    assert (job.last_status.word, job.export_id) == ("rendering", "e1")
+    assert (job.last_status.status_text, job.export_id) == ("rendering", "e1")
     assert f"{stand_in.url}/st" in job.to_json()
     with pytest.raises(errors.ExportTimeout):
         world.on(job, "wait", timeout=10)
@@ -402,7 +402,7 @@ def test_an_address_that_has_answered_is_gone_at_once(
         st=[Say({"status": "running"}, 202), Say(status=status)],
     )
     job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").word == "running"
+    assert world.on(job, "status").status_text == "running"
     later = type(job).from_json(world.client, job.to_json())
     for each in (job, later):
         with pytest.raises(errors.ExportExpired, match=r"no export e7 .*Start it again") as caught:
@@ -451,8 +451,8 @@ def test_a_status_is_read_however_it_is_sent(
         f_csv=[Say(FILE, headers=CSV)],
     )
     job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").word == "processing"
-    assert world.on(job, "wait", timeout=600).word == "completed"
+    assert world.on(job, "status").status_text == "processing"
+    assert world.on(job, "wait", timeout=600).status_text == "completed"
     assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
     assert [asked.path for asked in stand_in.asked] == [PATH, "/st", "/st", "/st", "/f.csv"]
 
@@ -514,7 +514,7 @@ def test_an_answer_that_says_nothing_leaves_the_status_as_it_is(
     job = world.call("start_export", "2026-01-01")
     with pytest.raises((errors.ExportTimeout, errors.ProtocolError)):
         world.on(job, "wait", timeout=2)
-    assert (job.last_status.word, job.export_id) == ("queued", "e1")
+    assert (job.last_status.status_text, job.export_id) == ("queued", "e1")
     assert world.on(job, "download", tmp_path / "out.csv").read_bytes() == FILE
 
 
@@ -525,7 +525,7 @@ def test_a_packed_status_is_read(world: World, stand_in: StandIn) -> None:
         st=[Say(packed, headers={"Content-Encoding": "gzip"}, chunked=True)],
     )
     job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").word == "processing"
+    assert world.on(job, "status").status_text == "processing"
 
 
 def test_a_file_is_not_read_while_it_is_waited_for(
@@ -585,7 +585,7 @@ def test_an_address_at_home_is_asked_both_ways(
 
     stand_in.script = script
     job = world.call("start_export", "2026-01-01")
-    assert world.on(job, "status").word == "running"
+    assert world.on(job, "status").status_text == "running"
     assert ["authorization" in asked.headers for asked in stand_in.asked] == kept
 
 

@@ -398,7 +398,7 @@ def export_job(
     status = bench.done(job.wait(timeout=PATIENCE))
     assert bench.done(job.download(path)) == path
     assert [each.name for each in bench.folder.iterdir()] == [name]
-    known = [status.phase.value, status.word, status.row_count, len(status.files)]
+    known = [status.phase.value, status.status_text, status.row_count, len(status.files)]
     return as_json(known) + of_file(path)
 
 

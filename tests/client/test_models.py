@@ -176,7 +176,7 @@ def test_times_are_aware_beside_the_text_as_sent(sent: Any, time: datetime | Non
         (Summary(rows=[SummaryRow()]), "Summary(1 row)"),
         (
             ExportStatus(ExportPhase.DONE, "ready", "x-1", (ExportFile("u"),), row_count=5),
-            "ExportStatus(done, word='ready', export_id='x-1', files=1, row_count=5)",
+            "ExportStatus(done, status_text='ready', export_id='x-1', files=1, row_count=5)",
         ),
     ],
 )

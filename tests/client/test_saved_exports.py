@@ -78,7 +78,7 @@ def test_a_text_of_an_earlier_version_knows_no_pause(world: World, stand_in: Sta
     for name in ("retry_after", "answered_at"):
         del said["status"][name]
     status = again(world, job, json.dumps(said)).last_status
-    assert (status.retry_after, status.answered_at, status.word) == (None, None, "queued")
+    assert (status.retry_after, status.answered_at, status.status_text) == (None, None, "queued")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from adanalytics_client._exports.download import Delivery, check_delivery
 from adanalytics_client._exports.names import named_format
+from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.part import Part
-from adanalytics_client._exports.poll import ask_status, polls_within, start_export, wait_for
 from adanalytics_client._exports.saved import SavedExport, SavedJob, read_saved
 from adanalytics_client._exports.status import (
     ONE_HOUR,
@@ -12,6 +12,7 @@ from adanalytics_client._exports.status import (
     ExportPhase,
     ExportStatus,
 )
+from adanalytics_client._exports.wait import ask_status, polls_within, wait_for
 
 __all__ = [
     "ONE_HOUR",

@@ -5,15 +5,21 @@ are those of docs/how-to/export-and-download.md; nothing beyond them is guessed.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from urllib.parse import urldefrag
 
-from adanalytics_client._base.effects import ResponseHead
+from adanalytics_client._base.effects import Reply, ResponseHead
 from adanalytics_client._base.urls import Address, absolute_url, origin_of
 from adanalytics_client._base.validation import is_whole
+from adanalytics_client._call import retry_after
+from adanalytics_client._call.attempts import NO_CONTENT, Answer
+from adanalytics_client._call.exchange import moment_in
+from adanalytics_client._call.operations import report_partial
+from adanalytics_client._call.session import Session
+from adanalytics_client._exports.checks import is_answer, is_json_format
 from adanalytics_client._exports.status import ExportFile, ExportPhase, ExportStatus
-from adanalytics_client._json.exact import Json
+from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._json.rows import fold
 from adanalytics_client.errors import ProtocolError
 
@@ -38,6 +44,12 @@ _REASONS = ("error", "reason", "message", "detail")
 _ENDED_BADLY = (ExportPhase.FAILED, ExportPhase.EXPIRED)
 _SHA256 = re.compile(r"(?:sha-?256[:=])?([0-9a-f]{64})")
 
+# The first bytes of JSON, HTML and XML.
+_MARKS = (b"{", b"[", b"<")
+_LOOSE_KINDS = frozenset({"", "text/plain", "text/xml", "application/xml"})
+# Bytes of a response without the media type of JSON: a list of many signed addresses fits.
+_LARGEST_UNTYPED = 16 * 1024 * 1024
+
 Fields = dict[str, Json]
 """An object's members by folded name."""
 
@@ -45,7 +57,92 @@ Files = tuple[ExportFile | None, ...]
 """The files under one name; None for an entry without an address."""
 
 
-def read_status(
+class StatusSink:
+    """Collects a response about an export, but leaves a file, which may be large, unread.
+
+    The head distinguishes them, or else the first byte of the body.
+    """
+
+    def __init__(self, form: str, *, of_file: bool) -> None:
+        self._form, self._of_file = form, of_file
+        self._body, self._file = bytearray(), False
+
+    def accept(self, head: ResponseHead) -> bool | None:
+        """Refuse a file, have a response collected, and inspect a body that may be either."""
+        self._body, self._file = bytearray(), False
+        if head.status != 200 or is_answer(head, self._form):
+            return False
+        attached = "attachment" in (head.get("content-disposition") or "").lower()
+        lines = "jsonl" in head.media_type or "ndjson" in head.media_type
+        self._file = attached or lines or (self._of_file and is_json_format(self._form))
+        if self._file:
+            return None
+        loose = head.media_type in _LOOSE_KINDS or is_json_format(self._form)
+        return self._of_file or not loose
+
+    def write(self, piece: bytes) -> bool:
+        """Collect a body that begins like JSON or an HTML page; any other is the file."""
+        self._body += piece
+        beginning = self._body.lstrip()
+        self._file = bool(beginning) and not beginning.startswith(_MARKS)
+        self._file |= len(self._body) > _LARGEST_UNTYPED
+        return not self._file
+
+    def read(self, reply: Reply) -> Json:
+        """Return the JSON of the response, empty when it had none, or None when the file came."""
+        if self._file:
+            return None
+        if reply.status != 200:
+            return read_body(reply) or {}
+        body = self._body or reply.body
+        try:
+            return (parse(body) or {}) if body.strip() else {}
+        except NotJson as error:
+            error.size = len(body)
+            raise
+
+
+def read_body(reply: Reply) -> Json:
+    """Return JSON, or None for a success that only its head describes."""
+    readable = reply.status != NO_CONTENT and reply.body.lstrip().startswith(_MARKS)
+    return parse(reply.body) if readable else None
+
+
+def status_from(session: Session, answer: Answer[Json]) -> ExportStatus:
+    """Return the status in a response, without any secret that the response may echo.
+
+    An error beside a finished export goes to the observer and the log.
+    """
+    head = answer.reply.head
+    asked = retry_after(head, session.clock.time()) if head.get("retry-after") else None
+    found = answer.checked(
+        session.credentials,
+        lambda: _read_status(answer.value, head, url=answer.url, retry_after=asked),
+    )
+    report_partial(session, answer, (found.done and found.reason) or "")
+    redact, shown = session.credentials.redact, session.credentials.shown
+    return replace(
+        found,
+        status_text=shown(found.status_text) if found.status_text else None,
+        export_id=shown(found.export_id) if found.export_id else None,
+        files=tuple(replace(file, name=redact(file.name or "") or None) for file in found.files),
+        reason=shown(found.reason) if found.reason else None,
+        answered_at=moment_in(session, 0.0),
+        request_id=session.credentials.request_id(head),
+        keys=tuple(map(shown, found.keys)),
+        answer=_redacted(found.answer, redact),
+    )
+
+
+def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
+    if isinstance(value, dict):
+        return {redact(key): _redacted(each, redact) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_redacted(each, redact) for each in value]
+    return redact(value) if isinstance(value, str) else value
+
+
+def _read_status(
     content: Json, head: ResponseHead, *, url: str, retry_after: float | None
 ) -> ExportStatus:
     """Read a response about an export; relative addresses are resolved against its own, `url`."""
@@ -53,13 +150,13 @@ def read_status(
     answer = content if isinstance(content, dict) else listed_only
     levels = _levels(answer)
     fields = {name: value for level in levels for name, value in level.items()}
-    word = next(filter(None, map(_word, reversed(levels))), None)
+    status_text = next(filter(None, map(_status_text, reversed(levels))), None)
     specific, generic = _named(fields, _SPECIFIC, url), _named(fields, _GENERIC, url)
     listed = _entries(fields.get("files"), url)
     header = _address(url, head.get("location"))
     poll = next(filter(None, (_address(url, each) for each in _poll_addresses(fields))), None)
     named = bool(specific or generic or listed)
-    phase = _phase(word, fields, head, named=named, polled=bool(poll or header))
+    phase = _phase(status_text, fields, head, named=named, polled=bool(poll or header))
     files: tuple[ExportFile, ...] = ()
     if phase is ExportPhase.DONE:
         candidates = specific or generic
@@ -74,7 +171,7 @@ def read_status(
         poll = Address(job.url) if job else header
     return ExportStatus(
         phase=phase,
-        word=word,
+        status_text=status_text,
         export_id=_text(fields, "exportid", "jobid", "id"),
         files=_measured(files, fields),
         reason=_reason(fields, _REASONS if phase in _ENDED_BADLY else ("error",)),
@@ -93,8 +190,8 @@ def _levels(content: dict[str, Json]) -> list[Fields]:
     return [folded, *(level for each in inner for level in _levels(each))]
 
 
-def _word(level: Fields) -> str | None:
-    """Return the word for the state; an address in its place does not count."""
+def _status_text(level: Fields) -> str | None:
+    """Return the service's own word for the state; an address in its place does not count."""
     names = ["status", "state", *(name for name in level if name.endswith("status"))]
     words = (level[name] for name in names if isinstance(level.get(name), str))
     return next((each for each in words if each and not _is_address(each)), None)
@@ -107,18 +204,18 @@ def _poll_addresses(fields: Fields) -> list[Json]:
 
 
 def _phase(
-    word: str | None, fields: Fields, head: ResponseHead, *, named: bool, polled: bool
+    status_text: str | None, fields: Fields, head: ResponseHead, *, named: bool, polled: bool
 ) -> ExportPhase:
     """Return the phase; a response without a word that names a file is of a finished export."""
-    folded = fold(word or "")
+    folded = fold(status_text or "")
     if folded in _DONE:
         return ExportPhase.DONE
     if folded == "expired":
         return ExportPhase.EXPIRED
-    no_export = word is None and not (named or polled)
+    no_export = status_text is None and not (named or polled)
     if folded in _FAILED or (no_export and _reason(fields, ("error",))):
         return ExportPhase.FAILED
-    working = word or head.status == 202 or (polled and not named)
+    working = status_text or head.status == 202 or (polled and not named)
     return ExportPhase.WORKING if working else ExportPhase.DONE
 
 

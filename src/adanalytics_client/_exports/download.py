@@ -29,18 +29,13 @@ from adanalytics_client._call.failures import (
     status_problem,
 )
 from adanalytics_client._call.session import Session
+from adanalytics_client._exports.answer import status_from
 from adanalytics_client._exports.names import name_of, paths_in
+from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.part import check_arrival, source_of
-from adanalytics_client._exports.poll import (
-    ask_address,
-    described,
-    is_signed,
-    order_export,
-    status_from,
-    wait_for,
-)
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client._exports.transfer import Expected, Transfer
+from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client.errors import (
     AuthenticationError,
     ChecksumMismatch,
@@ -224,7 +219,7 @@ class Delivery:
         if transfer.received or (status.address_exists and status.poll_url is None):
             return False
         missing = reply.status == 404 or (
-            reply.status == 403 and status.word is None and is_signed(self._session, url)
+            reply.status == 403 and status.status_text is None and is_signed(self._session, url)
         )
         return missing and now - answered_at < timeout
 

@@ -53,7 +53,7 @@ class ExportStatus:
 
     Attributes:
         phase: working, done, failed or expired.
-        word: the service's own word, or None without one.
+        status_text: the service's own word for its state, if it has one.
         export_id: the service's id, if it has one.
         files: the files to download; until it is done, files that are announced.
         reason: why it failed or is not ready, or what a finished one lacks; the service's own words
@@ -71,12 +71,12 @@ class ExportStatus:
 
     Examples:
         >>> status = job.status()
-        >>> status.done, status.word, status.row_count, status.answer["format"]
+        >>> status.done, status.status_text, status.row_count, status.answer["format"]
         (True, 'completed', 300, 'csv')
     """
 
     phase: ExportPhase
-    word: str | None = None
+    status_text: str | None = None
     export_id: str | None = None
     files: tuple[ExportFile, ...] = ()
     reason: str | None = None
@@ -92,7 +92,7 @@ class ExportStatus:
 
     def __repr__(self) -> str:
         facts = {
-            "word": self.word,
+            "status_text": self.status_text,
             "export_id": self.export_id,
             "files": len(self.files),
             "row_count": self.row_count,

@@ -1,0 +1,60 @@
+"""Order a bulk export, once or again."""
+
+from dataclasses import replace
+
+from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.effects import Operation, Request
+from adanalytics_client._base.urls import redact_url
+from adanalytics_client._call.attempts import Rules, call
+from adanalytics_client._call.credentials import JSON_BODY
+from adanalytics_client._call.session import Session
+from adanalytics_client._exports.answer import read_body, status_from
+from adanalytics_client._exports.saved import SavedExport
+from adanalytics_client._exports.status import ExportOrder, ExportPhase, ExportStatus
+from adanalytics_client.errors import ExportFailed, ProtocolError
+
+
+def start_export(
+    session: Session, start: Day, end: Day | None, *, file_format: str, compression: str | None
+) -> Operation[SavedExport]:
+    """Order an export once."""
+    days = to_range(start, end, today=session.today())
+    order = ExportOrder.make(*days, file_format=file_format, compression=compression)
+    status = yield from order_export(session, order)
+    config = session.config
+    return SavedExport(config.base.text, config.partner or "", order, status)
+
+
+def order_export(
+    session: Session, order: ExportOrder, *, again: bool = False
+) -> Operation[ExportStatus]:
+    """Order an export; a repeated order may also be retried."""
+    url = session.address("bulk-export")
+    headers = (JSON_BODY, ("accept", "application/json"))
+    request = Request("POST", url, headers, order.body())
+    answer = yield from call(session, request, read_body, Rules(repeatable=again))
+    status = status_from(session, answer)
+    if status.phase is ExportPhase.FAILED and status.status_text is None:
+        raise ExportFailed(
+            f"The service refused the export: {(status.reason or 'no reason given').rstrip('.')}.",
+            remedy="Ask for less, or try later.",
+            request_id=session.credentials.request_id(answer.reply.head),
+            url=redact_url(answer.url),
+        )
+    return status
+
+
+def repeat_order(
+    session: Session, order: ExportOrder, known: ExportStatus
+) -> Operation[ExportStatus]:
+    fresh = yield from order_export(session, order, again=True)
+    named = None not in (fresh.export_id, known.export_id)
+    same = named and fresh.export_id == known.export_id
+    if named and not same and fresh.phase is ExportPhase.WORKING:
+        raise ProtocolError(
+            f"The repeated order started another export ({fresh.export_id} beside "
+            f"{known.export_id}), and no answer gives the address of the first one.",
+            remedy="Ask the service for its address, or ask for fewer days at once.",
+            url=redact_url(session.address("bulk-export")),
+        )
+    return replace(fresh, order_is_idempotent=same).after(known)
