@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from adanalytics_server.app import create_app
-from adanalytics_server.serving import listen, serve, url_of
+from adanalytics_server.serving.running import listen, serve, url_of
 from adanalytics_server.settings import Settings
 
 

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from adanalytics_server.exports import write_export
+from adanalytics_server.exports.files import write_export
 from adanalytics_server.seed.generate import generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange

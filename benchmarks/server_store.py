@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adanalytics_server.api import read_summary
+from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.seed.generate import generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from adanalytics_server.accounts import Accounts, ApiKey, ApiKeys, Partner, Role, User
+from adanalytics_server.accounts.api_keys import ApiKey, ApiKeys
+from adanalytics_server.accounts.people import Accounts, Partner, Role, User
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State, open_state
 

@@ -12,7 +12,7 @@ from typing import Literal, cast
 from starlette.requests import Request
 from starlette.types import Scope
 
-from adanalytics_server.accounts import WINDOW_SECONDS, Allowance
+from adanalytics_server.accounts.ratelimit import WINDOW_SECONDS, Allowance
 from adanalytics_server.errors import bad_parameter
 
 MOST_PER_PAGE = 10_000

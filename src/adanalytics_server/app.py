@@ -7,22 +7,24 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from adanalytics_server.accounts import (
-    Accounts,
-    ApiKeys,
-    Authenticator,
-    RateLimiter,
-    SignIns,
-    Tokens,
-)
-from adanalytics_server.api import DocumentedApp, answer_bad_parameters, partner_router, router
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.auth import Authenticator, SignIns
+from adanalytics_server.accounts.credentials import Tokens
+from adanalytics_server.accounts.people import Accounts
+from adanalytics_server.accounts.ratelimit import RateLimiter
+from adanalytics_server.api.openapi import DocumentedApp
+from adanalytics_server.api.requests import answer_bad_parameters
+from adanalytics_server.api.routes import partner_router, router
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
-from adanalytics_server.control import Controls, control_router
+from adanalytics_server.control.api import control_router
+from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import ApiError, answer_api_error
-from adanalytics_server.exports import Exports, Signer
+from adanalytics_server.exports.jobs import Exports
+from adanalytics_server.exports.signing import Signer
 from adanalytics_server.faults import FaultLayer
-from adanalytics_server.serving import HostCheck, RequestLayer, monitoring_router
+from adanalytics_server.serving.middleware import HostCheck, RequestLayer
+from adanalytics_server.serving.monitoring import monitoring_router
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import folder_lock, open_state
 from adanalytics_server.storage.store import Stores

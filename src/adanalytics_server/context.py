@@ -6,16 +6,14 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import Request
 
-from adanalytics_server.accounts import (
-    Accounts,
-    ApiKeys,
-    Authenticator,
-    RateLimiter,
-    SignIns,
-    Tokens,
-)
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.auth import Authenticator, SignIns
+from adanalytics_server.accounts.credentials import Tokens
+from adanalytics_server.accounts.people import Accounts
+from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports import Exports, Signer
+from adanalytics_server.exports.jobs import Exports
+from adanalytics_server.exports.signing import Signer
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.store import Stores
 

@@ -19,12 +19,13 @@ try:
 except ModuleNotFoundError as error:
     text = f"{error.name} is missing: pip install 'adanalytics[server]'"
     raise ModuleNotFoundError(text, name=error.name) from error
-from adanalytics_server.accounts import AccountError, Accounts, ApiKeys, Partner
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.people import AccountError, Accounts, Partner
 from adanalytics_server.clock import Clock
-from adanalytics_server.control import Controls
+from adanalytics_server.control.controls import Controls
 from adanalytics_server.faults import Fault, Faults, Journal, dialect_of
 from adanalytics_server.seed.generate import generate
-from adanalytics_server.serving import LocalServerError, ServerThread
+from adanalytics_server.serving.running import LocalServerError, ServerThread
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import open_state
 from adanalytics_server.storage.store import Stores

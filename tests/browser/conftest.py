@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from playwright.sync_api import sync_playwright as start_playwright
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import LONGEST_KEY_NAME
+from adanalytics_server.accounts.api_keys import LONGEST_KEY_NAME
 from adanalytics_server.local import LocalServer, Sample
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adanalytics_server.app import create_app
 from adanalytics_server.exports import files as exportfiles
-from adanalytics_server.serving import listen, serve, url_of
+from adanalytics_server.serving.running import listen, serve, url_of
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.pages import Span, read_in_parts
 from adanalytics_server.storage.store import PartnerStore

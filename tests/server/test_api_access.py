@@ -12,7 +12,8 @@ import jwt
 import pytest
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import TOKEN_LIFETIME, AccountError
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.accounts.people import AccountError
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports import ExportedFile, write_export
+from adanalytics_server.exports.files import ExportedFile, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, Record

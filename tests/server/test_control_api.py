@@ -7,14 +7,14 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.accounts import TOKEN_LIFETIME
-from adanalytics_server.api import OPERATIONS, operation_of
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.api.routes import OPERATIONS, operation_of
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
 from adanalytics_server.faults import CONTROL_PREFIX, Journal
 from adanalytics_server.faults.journal import MOST_ENTRIES
 from adanalytics_server.local import LocalServer
-from adanalytics_server.serving import ServerThread
+from adanalytics_server.serving.running import ServerThread
 from adanalytics_server.settings import Settings
 
 DATES = "/api/partners/acme/ad-analytics/dates"

@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import RateLimiter
+from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.context import Context
-from adanalytics_server.control import CannotRestore, ControlError
-from adanalytics_server.control.controls import MOST_SNAPSHOTS
+from adanalytics_server.control.controls import MOST_SNAPSHOTS, ControlError
+from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.damage import DiskFull
 from adanalytics_server.storage.events import Record

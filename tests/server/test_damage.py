@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 import httpx
 import pytest
 
-from adanalytics_server.accounts import RateLimiter, ratelimit
+from adanalytics_server.accounts import ratelimit
+from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.damage import DiskFull

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adanalytics_server.exports import ExportedFile, ExportStopped, write_export
+from adanalytics_server.exports.files import ExportedFile, ExportStopped, write_export
 from adanalytics_server.local import LocalServer, Sample
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.store import Stores

@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from adanalytics_server.api import routes as api
-from adanalytics_server.exports import write_export
-from adanalytics_server.exports.files import PART_ROWS
+from adanalytics_server.exports.files import PART_ROWS, write_export
 from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.loading.load import load_file
 from adanalytics_server.loading.mapping import Mapping

@@ -13,7 +13,8 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
 
-from adanalytics_server.exports import ExportJob, download_answer
+from adanalytics_server.exports.download import download_answer
+from adanalytics_server.exports.table import ExportJob
 from adanalytics_server.local import LocalServer
 
 API = "/api/partners/acme/ad-analytics"

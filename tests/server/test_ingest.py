@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.api import read_dates, read_summary
+from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.storage.chunks import CHUNK_ROWS, append_rows, split_pieces
 from adanalytics_server.storage.damage import DamagedFile, DiskFull
 from adanalytics_server.storage.days import DayRange

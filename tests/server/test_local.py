@@ -11,9 +11,9 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 from starlette.types import Receive, Scope, Send
 
-from adanalytics_server.accounts import hash_password
+from adanalytics_server.accounts.credentials import hash_password
 from adanalytics_server.clock import Clock
-from adanalytics_server.control import ControlError
+from adanalytics_server.control.controls import ControlError
 from adanalytics_server.faults import FaultError
 from adanalytics_server.local import (
     ADMIN_HASH,
@@ -22,7 +22,8 @@ from adanalytics_server.local import (
     LocalServerError,
     Sample,
 )
-from adanalytics_server.serving import ServerThread, running
+from adanalytics_server.serving import running
+from adanalytics_server.serving.running import ServerThread
 
 DATES = "/api/partners/acme/ad-analytics/dates"
 

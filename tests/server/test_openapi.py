@@ -12,7 +12,8 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from adanalytics_server.api import OPERATIONS, document_text
+from adanalytics_server.api.openapi import document_text
+from adanalytics_server.api.routes import OPERATIONS
 from adanalytics_server.app import create_app
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer, Sample

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import RateLimiter
+from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
 

@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from adanalytics_server import admin
-from adanalytics_server.accounts import (
+from adanalytics_server.accounts import auth
+from adanalytics_server.accounts.auth import (
     MOST_WRONG,
     SIGN_IN_WINDOW_SECONDS,
-    Accounts,
     SignIns,
     TooManyAttempts,
-    auth,
 )
+from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
 from adanalytics_server.storage.state import open_state

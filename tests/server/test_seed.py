@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.api import read_dates, read_summary
+from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.loading.load import Progress
 from adanalytics_server.loading.values import parse_timestamp
 from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate

@@ -14,7 +14,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.local import LocalServer
-from adanalytics_server.serving import Server, listen
+from adanalytics_server.serving.running import Server, listen
 
 TIMEOUT = 20
 ASKING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adanalytics_server.api import read_summary
+from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_TYPES, LogEvent, Record, decode_event

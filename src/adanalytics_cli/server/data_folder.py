@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.core.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from adanalytics_server.accounts import Partner
+    from adanalytics_server.accounts.people import Partner
     from adanalytics_server.storage.store import PartnerStore
 
 

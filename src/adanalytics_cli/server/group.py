@@ -75,7 +75,7 @@ health = ExampleCommand(
 def run_openapi() -> None:
     """Print the document; needs no server and no data folder."""
     with server_extra():
-        from adanalytics_server.api import document_text
+        from adanalytics_server.api.openapi import document_text
         from adanalytics_server.app import create_app
         from adanalytics_server.settings import Settings
     click.echo(document_text(create_app(Settings(data=Path()))), nl=False)

@@ -45,7 +45,7 @@ def run(
         from adanalytics_server.app import create_app
         from adanalytics_server.faults import dialect_of
         from adanalytics_server.logs import set_up_logs
-        from adanalytics_server.serving import listen, serve, url_of
+        from adanalytics_server.serving.running import listen, serve, url_of
         from adanalytics_server.settings import Settings
         from adanalytics_server.storage.state import folder_lock
     invocation = current_invocation(context)

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from adanalytics_server.accounts import Partner, TooManyAttempts
+from adanalytics_server.accounts.auth import TooManyAttempts
+from adanalytics_server.accounts.people import Partner
 from adanalytics_server.answers import add_headers, answers_of, note_credential
 from adanalytics_server.api.openapi import (
     DATES,
@@ -41,7 +42,9 @@ from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.errors import ApiError, bad_parameter, unauthorized
-from adanalytics_server.exports import ExportJob, download_answer, parquet_is_available
+from adanalytics_server.exports.download import download_answer
+from adanalytics_server.exports.parquet import parquet_is_available
+from adanalytics_server.exports.table import ExportJob
 from adanalytics_server.storage.pages import read_page
 
 RETRY_SECONDS = 1

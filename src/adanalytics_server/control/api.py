@@ -9,13 +9,13 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.api import read_body
+from adanalytics_server.api.requests import read_body
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.control.files import CannotRestore
 from adanalytics_server.errors import ApiError, bad_parameter
 from adanalytics_server.faults import Fault, parse_fault
-from adanalytics_server.serving import comes_from_elsewhere
+from adanalytics_server.serving.middleware import comes_from_elsewhere
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Leaves a year for times computed from now, such as the expiry of a token.

@@ -11,7 +11,7 @@ from email.utils import formatdate
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from adanalytics_server.accounts import Allowance
+from adanalytics_server.accounts.ratelimit import Allowance
 from adanalytics_server.answers import MOST_PER_PAGE, Answers, Headers
 
 Envelope = Literal["events", "data", "results", "items", "array", "nested"]

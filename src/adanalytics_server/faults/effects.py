@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adanalytics_server.answers import Answers, answer_with
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.faults.fault import Fault
-from adanalytics_server.serving import CONNECTION
+from adanalytics_server.serving.protocol import CONNECTION
 
 _HTML = (
     "<!DOCTYPE html>\n<html lang=en><title>One moment</title>"

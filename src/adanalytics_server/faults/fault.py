@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict
 
-from adanalytics_server.api import OPERATIONS
+from adanalytics_server.api.routes import OPERATIONS
 from adanalytics_server.faults.journal import Entry
 
 Effect = Literal[

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from adanalytics_server.accounts import hide_credentials
+from adanalytics_server.accounts.credentials import hide_credentials
 from adanalytics_server.answers import request_id_of
-from adanalytics_server.api import operation_of
+from adanalytics_server.api.routes import operation_of
 from adanalytics_server.clock import Clock
 
 # Entries kept; the oldest go first.
@@ -43,7 +43,7 @@ class Entry:
         method: the HTTP method.
         path: the path without the query, percent-decoded.
         query: the parameters in order; ``***`` replaces signatures and credentials.
-        operation: one of ``adanalytics_server.api.OPERATIONS``, or ``None``.
+        operation: one of ``adanalytics_server.api.routes.OPERATIONS``, or ``None``.
         key: the last four characters of the bearer credential, or ``None``.
         headers: the request headers in ``KEPT_HEADERS``.
         status: the status of the response; ``None`` if the connection was closed instead.

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.accounts import hide_credentials
+from adanalytics_server.accounts.credentials import hide_credentials
 from adanalytics_server.answers import CREDENTIAL, HEADERS, request_id_of
 from adanalytics_server.clock import Clock
 from adanalytics_server.errors import ApiError, error_response

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from adanalytics_server.accounts import User
+from adanalytics_server.accounts.people import User
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.web import format as web_format
 

@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from adanalytics_server.accounts import User
+from adanalytics_server.accounts.people import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
 from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
-from adanalytics_server.serving import is_cross_origin, log_failure
+from adanalytics_server.serving.middleware import is_cross_origin, log_failure
 from adanalytics_server.web.pages import PAGE_HEADERS, PageError, error_page
 from adanalytics_server.web.session import COOKIE, sessions_of
 

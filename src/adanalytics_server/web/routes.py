@@ -9,17 +9,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts import (
-    LONGEST_KEY_NAME,
-    AccountError,
-    Allowance,
-    ApiKey,
-    Partner,
-    TooManyAttempts,
-    User,
-)
+from adanalytics_server.accounts.api_keys import LONGEST_KEY_NAME, ApiKey
+from adanalytics_server.accounts.auth import TooManyAttempts
+from adanalytics_server.accounts.people import AccountError, Partner, User
+from adanalytics_server.accounts.ratelimit import Allowance
 from adanalytics_server.context import Context, ContextDep
-from adanalytics_server.exports import ExportJob
+from adanalytics_server.exports.table import ExportJob
 from adanalytics_server.web.format import duration
 from adanalytics_server.web.month import parse_month, read_month
 from adanalytics_server.web.pages import PageError, page, static

@@ -14,7 +14,8 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.accounts import TOKEN_LIFETIME, User
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
+from adanalytics_server.accounts.people import User
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
 

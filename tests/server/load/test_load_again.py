@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import date
 
-from adanalytics_server.api import read_summary
+from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.loading.load import LoadReport
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.storage.days import DayRange

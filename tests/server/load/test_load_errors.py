@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_server.api import read_dates
+from adanalytics_server.api.summaries import read_dates
 from adanalytics_server.loading.errors import LoadError
 from adanalytics_server.loading.load import LoadReport, load_file
 from adanalytics_server.loading.mapping import Mapping
