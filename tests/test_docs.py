@@ -77,6 +77,9 @@ def test_the_tests_on_a_page_pass(
     page: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    # The tests of this project set them, and the plugin sets none that is set.
+    monkeypatch.delenv("ADANALYTICS_QUOTA_LOG")
+    monkeypatch.delenv("ADANALYTICS_ON_LIMIT")
     pytester.makepyfile("\n\n".join(code_of(page, tests=True)))
     plugins = [word for name in PLUGINS for word in ("-p", name)]
     done = pytester.runpytest_inprocess(*plugins, "--assert=plain", "-W", "error")
