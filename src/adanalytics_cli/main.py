@@ -10,10 +10,10 @@ import click
 from adanalytics_cli.console.streams import discard_stdout, drop_unwritable, prepare_streams
 from adanalytics_cli.core.command import (
     COMPLETION_VARIABLE,
+    CONNECTION_OPTIONS,
+    OUTPUT_OPTIONS,
+    CommandGroup,
     Entry,
-    LazyGroup,
-    connection_options,
-    output_options,
 )
 from adanalytics_cli.core.errors import ExitCode, Terminated
 from adanalytics_cli.core.invocation import Invocation
@@ -83,7 +83,7 @@ EXAMPLES = (
 )
 
 
-class Root(LazyGroup):
+class Root(CommandGroup):
     """The top of the command tree; ends the process with the documented exit codes."""
 
     def main(
@@ -126,8 +126,8 @@ cli = Root(
         "the keyring or a private file."
     ),
     params=[
-        *connection_options(hidden=False),
-        *output_options(hidden=False),
+        *CONNECTION_OPTIONS,
+        *OUTPUT_OPTIONS,
         click.Option(
             ["-V", "--version"],
             is_flag=True,

@@ -1,4 +1,4 @@
-"""The static lines of the help and the commands themselves say the same."""
+"""The catalogue of commands, and names that are not in it."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from adanalytics_cli.server.group import server
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *(f"server {name}" for name in server.entries)])
-def test_summary_is_the_command_s_own(name: str) -> None:
+def test_an_entry_is_the_command_of_its_name(name: str) -> None:
     group, _, inner = name.partition(" ")
     entry: Entry = server.entries[inner] if inner else COMMANDS[group]
     command = entry.load()

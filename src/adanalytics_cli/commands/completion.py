@@ -27,7 +27,6 @@ completion = ExampleCommand(
     "completion",
     callback=run,
     params=[click.Argument(["shell"], type=click.Choice(SHELLS))],
-    summary="Print the completion script for a shell.",
     details="Add the line for your shell to its start-up file.",
     examples=[
         'eval "$(adanalytics completion bash)"      # in ~/.bashrc; bash 4.4 or newer',

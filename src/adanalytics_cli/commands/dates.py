@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
+from adanalytics_cli.output.chart_output import check_chart, write_chart
 from adanalytics_cli.output.formats import format_option, pick_format
 from adanalytics_cli.output.held_coverage import held_coverage
 from adanalytics_cli.output.output_file import output_option
@@ -84,9 +84,8 @@ dates = ExampleCommand(
         *period_arguments(required=False),
         output_option(),
         format_option(),
-        chart_option("Draw a calendar of the days with data, or of the hours of a dataset."),
+        flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
-    summary="List the days that have data.",
     details=(
         f"Without START it lists all days. {PERIOD_HELP} In the folder of a dataset, --chart draws "
         "the hours of the dataset and sends no request."

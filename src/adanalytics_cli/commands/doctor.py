@@ -160,7 +160,6 @@ doctor = ExampleCommand(
     "doctor",
     callback=run,
     params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
-    summary="Check the settings, this machine and the service.",
     details=(
         "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
         "for a warning."

@@ -10,7 +10,7 @@ from adanalytics_cli.account.connection import announce_end, connect
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
-from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import (
     BINARY,
@@ -98,16 +98,9 @@ events = ExampleCommand(
         *period_arguments(required=True),
         output_option(),
         format_option(_FORMATS),
-        click.Option(
-            ["--hour"],
-            type=WholeNumber(0, 23),
-            metavar="H",
-            help="Pull only this hour of each day.",
-        ),
+        number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
         columns_option(),
-        click.Option(
-            ["--limit"], type=WholeNumber(1), metavar="N", help="Stop after this many events."
-        ),
+        number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
         click.Option(
             ["--split"],
             type=click.Choice(get_args(Split)),
@@ -116,22 +109,16 @@ events = ExampleCommand(
                 "Default: hourly, or auto with --limit or for a table."
             ),
         ),
-        click.Option(
-            ["--per-page"],
-            type=WholeNumber(1, LARGEST_PAGE),
-            metavar="N",
-            help=f"Events per request (default and maximum: {LARGEST_PAGE}).",
+        number_option(
+            "--per-page",
+            WholeNumber(1, LARGEST_PAGE),
+            "N",
+            f"Events per request (default and maximum: {LARGEST_PAGE}).",
         ),
-        click.Option(
-            ["--concurrency"],
-            type=WholeNumber(1, 64),
-            metavar="N",
-            default=4,
-            show_default=True,
-            help="Number of requests sent at the same time.",
+        number_option(
+            "--concurrency", WholeNumber(1, 64), "N", "Number of requests sent at the same time.", 4
         ),
     ],
-    summary="Pull the events of a period.",
     details=(
         f"{PERIOD_HELP} A day takes 24 requests, or fewer with --split auto. A terminal shows the "
         f"first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON lines."

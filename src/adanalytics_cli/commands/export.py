@@ -14,11 +14,11 @@ import click
 from click.core import ParameterSource
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import current_invocation, remark
-from adanalytics_cli.core.numbers import Number
+from adanalytics_cli.core.numbers import Number, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import (
     check_not_terminal,
@@ -290,22 +290,19 @@ export = ExampleCommand(
             type=click.Choice(["none", "gzip"]),
             help="File compression; the default follows the file suffix.",
         ),
-        click.Option(
-            ["--no-wait"],
-            is_flag=True,
-            help="Start the export and exit; save it to --job FILE, else to stdout, for later.",
+        flag(
+            "--no-wait",
+            "Start the export and exit; save it to --job FILE, else to stdout, for later.",
         ),
         job_option(),
-        click.Option(
-            ["--timeout"],
-            type=Number(min=0, min_open=True),
-            metavar="S",
-            default=3600,
-            show_default=True,
-            help="Seconds to wait for the service to finish.",
+        number_option(
+            "--timeout",
+            Number(min=0, min_open=True),
+            "S",
+            "Seconds to wait for the service to finish.",
+            3600,
         ),
     ],
-    summary="Download a period as one file from the service.",
     details=(
         "Sends a few requests, however many events there are. Run the command again to resume a "
         f"broken download. {PERIOD_HELP} With the --job FILE of a running export, leave out START."

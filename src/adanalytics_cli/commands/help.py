@@ -18,6 +18,5 @@ help_command = ExampleCommand(
     "help",
     callback=run,
     params=[click.Argument(["words"], nargs=-1, metavar="[COMMAND]...")],
-    summary="Show the help of a command.",
     examples=["adanalytics help", "adanalytics help events", "adanalytics help server key create"],
 )

@@ -19,7 +19,7 @@ from adanalytics_cli.account.keyring_access import delete_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.settings import (
@@ -200,16 +200,15 @@ login = ExampleCommand(
             metavar="E",
             help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]",
         ),
-        click.Option(["--password-stdin"], is_flag=True, help="Read the password from stdin."),
-        click.Option(["--api-key-stdin"], is_flag=True, help="Read an API key from stdin."),
+        flag("--password-stdin", "Read the password from stdin."),
+        flag("--api-key-stdin", "Read an API key from stdin."),
         click.Option(
             ["--store"],
             type=click.Choice(["keyring", "file"]),
             help="Where to store it; by default the keyring, or a private file if there is none.",
         ),
-        click.Option(["--no-verify"], is_flag=True, help="Store the credential without trying it."),
+        flag("--no-verify", "Store the credential without trying it."),
     ],
-    summary="Sign in and store the credential for later commands.",
     details=(
         "Takes ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, from the "
         "environment, and asks for missing settings. The address, the partner and the e-mail go to "
@@ -313,7 +312,6 @@ logout = ExampleCommand(
     "logout",
     callback=run_logout,
     params=[],
-    summary="Remove the stored credential.",
     details="The profile keeps its settings, and the service keeps the API key.",
     examples=["adanalytics logout", "adanalytics logout --profile night"],
     connects=True,

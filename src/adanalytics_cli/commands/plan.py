@@ -71,7 +71,6 @@ plan = ExampleCommand(
         *period_arguments(required=True),
         format_option(("table", "json"), "Output format; a pipe gets JSON by default."),
     ],
-    summary="Show what a pull costs in requests, bytes and time.",
     details=(
         "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "
         "Sends one request, or two when the summary has no counts, and never waits for quota. "

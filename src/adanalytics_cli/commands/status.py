@@ -150,7 +150,6 @@ status = ExampleCommand(
     "status",
     callback=run,
     params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
-    summary="Show the settings, the sign-in and the remaining quota.",
     details=(
         "Sends no request and never waits. The quota is what this machine has counted. To try the "
         "credential, run adanalytics doctor. Exit status 4 when it is missing or has expired."

@@ -7,11 +7,11 @@ from typing import Literal
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.chart_output import chart_option, check_chart, write_chart
+from adanalytics_cli.output.chart_output import check_chart, write_chart
 from adanalytics_cli.output.formats import (
     FORMATS,
     Format,
@@ -120,20 +120,17 @@ summary = ExampleCommand(
             metavar="COLUMN",
             help="Sort by this column: numbers descending, names and days ascending.",
         ),
-        click.Option(
-            ["--top"],
-            type=WholeNumber(1),
-            metavar="N",
-            help="Keep the first N rows by --sort, by default those with the most revenue.",
+        number_option(
+            "--top",
+            WholeNumber(1),
+            "N",
+            "Keep the first N rows by --sort, by default those with the most revenue.",
         ),
-        click.Option(
-            ["--exact"],
-            is_flag=True,
-            help="Show every digit of money on a terminal; files and pipes always have them.",
+        flag(
+            "--exact", "Show every digit of money on a terminal; files and pipes always have them."
         ),
-        chart_option("Draw bars of the total, or of impressions and revenue by group."),
+        flag("--chart", "Draw bars of the total, or of impressions and revenue by group."),
     ],
-    summary="Show metrics of a period, in total or by group.",
     details=f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic.",
     examples=[
         "adanalytics summary yesterday",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import announce_end, connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
-from adanalytics_cli.core.numbers import Number, WholeNumber
+from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
 from adanalytics_client import Period
@@ -157,23 +157,19 @@ sync = ExampleCommand(
         file_format_option(
             ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
         ),
-        click.Option(
-            ["--dry-run"],
-            is_flag=True,
-            help="Show what a sync would pull and what it would cost; write nothing.",
-        ),
+        flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
         click.Option(
             ["--repull"],
             type=WholeNumber(min=0),
             metavar="DAYS",
             default=0,
+            show_default=False,
             help="Pull the last DAYS days again, even if the service has not changed them.",
         ),
         click.Option(
             ["--via"],
             type=click.Choice(["auto", "pages", "export"]),
             default="auto",
-            show_default=True,
             help="Pull pages or bulk exports; auto picks the cheaper.",
         ),
         click.Option(
@@ -181,20 +177,13 @@ sync = ExampleCommand(
             metavar="URL",
             help="The former address of the service, if it has moved since the last sync.",
         ),
-        click.Option(
-            ["--max-requests"],
-            type=WholeNumber(min=1),
-            metavar="N",
-            help="Send at most N requests in this run.",
+        number_option(
+            "--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."
         ),
-        click.Option(
-            ["--deadline"],
-            type=Number(min=0, min_open=True),
-            metavar="S",
-            help="Send no request after S seconds.",
+        number_option(
+            "--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."
         ),
     ],
-    summary="Keep a folder of hourly files equal to the service.",
     details=(
         f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "
         "syncs every day of the service. Pulls hours that are missing, that were not over when "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import read_period
@@ -99,7 +99,7 @@ verify = ExampleCommand(
     params=[
         click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
         format_option(("json",), "Print the result as one object."),
-        click.Option(["--deep"], is_flag=True, help="Also compare every event with a bulk export."),
+        flag("--deep", "Also compare every event with a bulk export."),
         click.Option(
             ["--until"],
             metavar="DATE",
@@ -107,7 +107,6 @@ verify = ExampleCommand(
             help="Last day that the dataset must hold; by default the last day that is over.",
         ),
     ],
-    summary="Check a dataset against its own records and the service.",
     details=(
         "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
         "the service has and the dataset lacks, and compares the totals of each day with the "

@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,15 +23,19 @@ if TYPE_CHECKING:
 # The script of `adanalytics completion` asks for completions through this variable.
 COMPLETION_VARIABLE = "_ADANALYTICS_COMPLETE"
 # On a wider terminal than click's 80 columns most options fit one line; longer prose tires the eye.
-HELP_SETTINGS: dict[str, object] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+HELP_SETTINGS: dict[str, object] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+    "show_default": True,
+}
 _DAYS_AGO = re.compile(r"-\d+d")
 
 
 class ExampleCommand(click.Command):
     """A click command whose help shows examples before options.
 
-    `examples` are complete command lines. `connects` says that the command talks to the
-    service, so that `--base-url` and the like may also follow the command.
+    Its summary comes from its `Entry`. `examples` are complete command lines. `connects` says that
+    the command talks to the service, so that `--base-url` and the like may also follow the command.
     """
 
     def __init__(
@@ -38,25 +44,20 @@ class ExampleCommand(click.Command):
         *,
         callback: Callable[..., object],
         params: Sequence[click.Parameter],
-        summary: str,
         examples: Sequence[str],
         details: str = "",
         connects: bool = False,
     ) -> None:
-        run_options = output_options(hidden=True)
-        if connects:
-            run_options += connection_options(hidden=True)
+        shared = OUTPUT_OPTIONS + (CONNECTION_OPTIONS if connects else ())
+        self.run_options = tuple(map(_hidden, shared))
         super().__init__(
             name,
             context_settings=HELP_SETTINGS,
             callback=callback,
-            params=[*params, *run_options],
-            help=summary,
-            short_help=summary,
+            params=[*params, *self.run_options],
         )
         self.examples = tuple(examples)
         self.details = details
-        self.run_options = tuple(run_options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; raises click.UsageError for a single-value option given twice.
@@ -118,41 +119,52 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
             formatter.write_text(details)
 
 
-class ExampleGroup(click.Group):
-    """A group of commands whose help shows examples before the commands."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command lives, as `module:attribute`, its summary and its section in the help.
+
+    The summary is here, because reading it from the command would import the command with
+    everything that it needs, which would slow down `--help`.
+    """
+
+    target: str
+    summary: str
+    section: str = "Commands"
+
+    def load(self) -> click.Command:
+        """Import the command and give it its summary."""
+        module, _, attribute = self.target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command.help = command.short_help = self.summary
+        return command
+
+
+class CommandGroup(click.Group):
+    """A catalogue of commands; its help shows examples first and imports none of the commands."""
 
     def __init__(
         self,
         name: str,
         *,
-        summary: str,
+        entries: Mapping[str, Entry],
         examples: Sequence[str],
+        summary: str = "",
         details: str = "",
-        commands: Sequence[click.Command] = (),
         params: Sequence[click.Parameter] = (),
     ) -> None:
-        super().__init__(
-            name,
-            commands=commands,
-            context_settings=HELP_SETTINGS,
-            params=list(params),
-            help=summary,
-            short_help=summary,
-        )
+        super().__init__(name, context_settings=HELP_SETTINGS, params=list(params), help=summary)
+        self.entries = entries
         self.examples = tuple(examples)
         self.details = details
 
-    def summaries(self) -> Mapping[str, str]:
-        """Return name and one-line summary of each command, in the order of the help."""
-        return {name: each.get_short_help_str() for name, each in self.commands.items()}
-
-    def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the summaries below the headings of the help."""
-        return {"Commands": self.summaries()}
-
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names in the order of the help."""
-        return list(self.summaries())
+        return list(self.entries)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name, or None."""
+        entry = self.entries.get(cmd_name)
+        return entry.load() if entry else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options before the command."""
@@ -164,78 +176,10 @@ class ExampleGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest a similar one."""
         word = args[0]
-        names = list(self.summaries())
-        if word in names or word.startswith("-"):
+        if word in self.entries or word.startswith("-"):
             return super().resolve_command(ctx, args)
-        hint = near_or_known(word, names, "commands")
+        hint = near_or_known(word, list(self.entries), "commands")
         raise click.UsageError(f"Unknown command '{word}'. {hint}", ctx)
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write usage, summary, examples, commands, options, epilog."""
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        write_examples(formatter, self.examples, self.details)
-        sections = self.sections()
-        width = max(len(name) for names in sections.values() for name in names)
-        for title, names in sections.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", line) for name, line in names.items()])
-        click.Command.format_options(self, ctx, formatter)
-        self.format_epilog(ctx, formatter)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a command lives, as `module:attribute`, its summary and its section in the help.
-
-    The summary is repeated here, because reading it from the command would import the
-    command with everything that it needs, which would slow down `--help`.
-    """
-
-    target: str
-    summary: str
-    section: str = "Commands"
-
-    def load(self) -> click.Command:
-        """Import the command."""
-        module, _, attribute = self.target.partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{self.target} is not a click command")
-        return command
-
-
-class LazyGroup(ExampleGroup):
-    """A group over a catalogue of commands; its help imports none of them."""
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        entries: Mapping[str, Entry],
-        summary: str,
-        examples: Sequence[str],
-        details: str = "",
-        params: Sequence[click.Parameter] = (),
-    ) -> None:
-        super().__init__(name, summary=summary, examples=examples, details=details, params=params)
-        self.entries = entries
-
-    def summaries(self) -> Mapping[str, str]:
-        """Return name and summary as the catalogue has them."""
-        return {name: entry.summary for name, entry in self.entries.items()}
-
-    def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the sections in the order of the catalogue."""
-        found: dict[str, dict[str, str]] = {}
-        for name, entry in self.entries.items():
-            found.setdefault(entry.section, {})[name] = entry.summary
-        return found
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name, or None."""
-        entry = self.entries.get(cmd_name)
-        return entry.load() if entry else super().get_command(ctx, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """Complete names and options; click itself would import every command for this."""
@@ -248,92 +192,22 @@ class LazyGroup(ExampleGroup):
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write usage, summary, examples, commands by section, options, epilog."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        write_examples(formatter, self.examples, self.details)
+        width = max(map(len, self.entries))
+        for title, group in groupby(self.entries.items(), lambda item: item[1].section):
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", entry.summary) for name, entry in group])
+        click.Command.format_options(self, ctx, formatter)
+        self.format_epilog(ctx, formatter)
+
 
 def _gather(context: click.Context, parameter: click.Parameter, value: object) -> None:
     if value is not None and parameter.name:
         setattr(current_invocation(context), parameter.name, value)
-
-
-def connection_options(*, hidden: bool) -> list[click.Parameter]:
-    """Make `--profile`, `--base-url`, `--partner` and `--max-wait`."""
-    return [
-        _option(
-            "--profile",
-            metavar="P",
-            hidden=hidden,
-            summary="Profile to use.  [env: ADANALYTICS_PROFILE]",
-            complete=_profile_names,
-        ),
-        _option(
-            "--base-url",
-            metavar="URL",
-            hidden=hidden,
-            summary="Service address.  [env: ADANALYTICS_BASE_URL]",
-        ),
-        _option(
-            "--partner",
-            metavar="ID",
-            hidden=hidden,
-            summary="Partner to read.  [env: ADANALYTICS_PARTNER]",
-        ),
-        _option(
-            "--max-wait",
-            metavar="SECONDS",
-            kind=Number(min=0),
-            hidden=hidden,
-            summary="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
-        ),
-    ]
-
-
-def output_options(*, hidden: bool) -> list[click.Parameter]:
-    """Make `-q`, `-v`, `--debug` and `--color`."""
-    return [
-        _flag("-q", "--quiet", hidden=hidden, summary="Print no progress and no notices."),
-        _flag("-v", "--verbose", hidden=hidden, summary="Print a line on stderr for each step."),
-        _flag("--debug", hidden=hidden, summary="Show the traceback of an error, without secrets."),
-        _option(
-            "--color",
-            kind=click.Choice(["auto", "always", "never"]),
-            hidden=hidden,
-            summary="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
-        ),
-    ]
-
-
-def _option(
-    name: str,
-    *,
-    hidden: bool,
-    summary: str,
-    metavar: str | None = None,
-    kind: "click.ParamType[Any]" = click.STRING,
-    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
-) -> click.Option:
-    return click.Option(
-        [name],
-        metavar=metavar,
-        type=kind,
-        shell_complete=complete,
-        hidden=hidden,
-        help=summary,
-        expose_value=False,
-        is_eager=True,
-        callback=_gather,
-    )
-
-
-def _flag(*names: str, hidden: bool, summary: str) -> click.Option:
-    return click.Option(
-        list(names),
-        is_flag=True,
-        default=None,
-        hidden=hidden,
-        help=summary,
-        expose_value=False,
-        is_eager=True,
-        callback=_gather,
-    )
 
 
 def _profile_names(
@@ -348,3 +222,69 @@ def _profile_names(
     except SettingsError:
         return []
     return [name for name in tables if name.startswith(incomplete)]
+
+
+def _run_option(
+    *names: str,
+    summary: str,
+    is_flag: bool = False,
+    metavar: str | None = None,
+    kind: "click.ParamType[Any] | None" = None,
+    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
+) -> click.Option:
+    return click.Option(
+        names,
+        is_flag=is_flag,
+        default=None,
+        metavar=metavar,
+        type=kind,
+        shell_complete=complete,
+        help=summary,
+        expose_value=False,
+        is_eager=True,
+        callback=_gather,
+    )
+
+
+CONNECTION_OPTIONS = (
+    _run_option(
+        "--profile",
+        metavar="P",
+        summary="Profile to use.  [env: ADANALYTICS_PROFILE]",
+        complete=_profile_names,
+    ),
+    _run_option(
+        "--base-url", metavar="URL", summary="Service address.  [env: ADANALYTICS_BASE_URL]"
+    ),
+    _run_option("--partner", metavar="ID", summary="Partner to read.  [env: ADANALYTICS_PARTNER]"),
+    _run_option(
+        "--max-wait",
+        metavar="SECONDS",
+        kind=Number(min=0),
+        summary="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
+    ),
+)
+OUTPUT_OPTIONS = (
+    _run_option("-q", "--quiet", is_flag=True, summary="Print no progress and no notices."),
+    _run_option("-v", "--verbose", is_flag=True, summary="Print a line on stderr for each step."),
+    _run_option(
+        "--debug", is_flag=True, summary="Show the traceback of an error, without secrets."
+    ),
+    _run_option(
+        "--color",
+        kind=click.Choice(["auto", "always", "never"]),
+        summary="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
+    ),
+)
+
+
+def _hidden(option: click.Option) -> click.Option:
+    """Return a copy that the help leaves out."""
+    hidden = copy(option)
+    hidden.hidden = True
+    return hidden
+
+
+def flag(name: str, summary: str) -> click.Option:
+    """Make an option without a value."""
+    return click.Option([name], is_flag=True, help=summary)

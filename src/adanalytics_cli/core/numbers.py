@@ -52,3 +52,10 @@ def _bounds(numbers: click.IntRange | click.FloatRange) -> str:
     if numbers.max is not None:
         return f"{numbers.min} to {numbers.max}"
     return f"above {numbers.min}" if numbers.min_open else f"{numbers.min} or more"
+
+
+def number_option(
+    name: str, kind: WholeNumber | Number, metavar: str, summary: str, default: int | None = None
+) -> click.Option:
+    """Make an option that takes a number."""
+    return click.Option([name], type=kind, metavar=metavar, default=default, help=summary)

@@ -65,7 +65,6 @@ demo = ExampleCommand(
             help="Keep the data and the files in this new folder.",
         )
     ],
-    summary="Run the whole system on generated data.",
     details=(
         "Starts the embedded server, pulls a day of events by the hour, prints its summary, "
         "exports the day, and compares the number of events and the revenue to the last digit. "

@@ -15,11 +15,6 @@ from adanalytics_cli.output.output_file import open_output
 Draw = Callable[[Terminal], Sequence[str]]
 
 
-def chart_option(summary: str) -> click.Option:
-    """Make `--chart`."""
-    return click.Option(["--chart"], is_flag=True, help=summary)
-
-
 def check_chart(chosen_format: str | None, output: Path | None) -> None:
     """Raise click.UsageError for a format that a chart cannot have."""
     if chosen_format not in (None, "table"):

@@ -95,14 +95,15 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
 
 
 def print_listing(
-    rows: Sequence[Mapping[str, object]],
     names: Sequence[str],
+    records: Iterable[Sequence[object]],
     chosen_format: str | None,
     invocation: Invocation,
 ) -> None:
-    """Print the records with the columns `names` in this order; a pipe gets csv by default."""
+    """Print the records, whose columns are `names`; a pipe gets csv by default."""
     from adanalytics_cli.console.table_view import Column
 
     form = pick_format(chosen_format, None, piped="csv")
     columns = [Column(name, name.replace("_", " ")) for name in names]
+    rows = [dict(zip(names, record, strict=True)) for record in records]
     write_rows(rows, form, None, columns=columns, invocation=invocation)

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
-from adanalytics_cli.core.command import ExampleCommand, ExampleGroup
+from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
 from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
@@ -32,44 +32,41 @@ def run_list_partners(context: click.Context, chosen_format: str | None, data: P
     """List the partners."""
     with server_extra():
         from adanalytics_server.admin import list_partners
-    rows = [
-        {"id": each.id, "name": each.name, "currency": each.currency}
-        for each in list_partners(data)
-    ]
-    print_listing(rows, ["id", "name", "currency"], chosen_format, current_invocation(context))
+    rows = [(each.id, each.name, each.currency) for each in list_partners(data)]
+    print_listing(["id", "name", "currency"], rows, chosen_format, current_invocation(context))
 
 
-partner = ExampleGroup(
+partner = CommandGroup(
     "partner",
-    commands=[
-        ExampleCommand(
-            "add",
-            callback=run_add_partner,
-            params=[
-                click.Argument(["partner_id"], metavar="ID"),
-                click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
-                click.Option(
-                    ["--currency"],
-                    metavar="CODE",
-                    default="USD",
-                    show_default=True,
-                    help="ISO 4217 code of the partner's currency.",
-                ),
-                data_option(made=True),
-            ],
-            summary="Add a partner.",
-            examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
-        ),
-        ExampleCommand(
-            "list",
-            callback=run_list_partners,
-            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-            summary="List the partners.",
-            examples=["adanalytics server partner list"],
-        ),
-    ],
-    summary="Add and list partners.",
+    entries={
+        "add": Entry(f"{__name__}:partner_add", "Add a partner."),
+        "list": Entry(f"{__name__}:partner_list", "List the partners."),
+    },
     examples=["adanalytics server partner add acme", "adanalytics server partner list"],
+)
+
+partner_add = ExampleCommand(
+    "add",
+    callback=run_add_partner,
+    params=[
+        click.Argument(["partner_id"], metavar="ID"),
+        click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
+        click.Option(
+            ["--currency"],
+            metavar="CODE",
+            default="USD",
+            help="ISO 4217 code of the partner's currency.",
+        ),
+        data_option(made=True),
+    ],
+    examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
+)
+
+partner_list = ExampleCommand(
+    "list",
+    callback=run_list_partners,
+    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
+    examples=["adanalytics server partner list"],
 )
 
 
@@ -96,8 +93,8 @@ def run_list_users(context: click.Context, chosen_format: str | None, data: Path
     """List the users."""
     with server_extra():
         from adanalytics_server.admin import list_users
-    rows = [{"email": each.email, "role": each.role} for each in list_users(data)]
-    print_listing(rows, ["email", "role"], chosen_format, current_invocation(context))
+    rows = [(each.email, each.role) for each in list_users(data)]
+    print_listing(["email", "role"], rows, chosen_format, current_invocation(context))
 
 
 @click.pass_context
@@ -126,58 +123,58 @@ def _email() -> click.Argument:
     return click.Argument(["email"], metavar="EMAIL")
 
 
-user = ExampleGroup(
+user = CommandGroup(
     "user",
-    commands=[
-        ExampleCommand(
-            "add",
-            callback=run_add_user,
-            params=[
-                _email(),
-                click.Option(
-                    ["--role"],
-                    type=click.Choice(["admin", "partner"]),
-                    required=True,
-                    help="An admin reads every partner and makes API keys.",
-                ),
-                click.Option(
-                    ["--partner", "partners"],
-                    metavar="ID",
-                    multiple=True,
-                    help="Partner that a user with role partner may read; repeatable.",
-                ),
-                click.Option(
-                    ["--password-stdin"], is_flag=True, help="Read the password from stdin."
-                ),
-                data_option(made=True),
-            ],
-            summary="Add a user.",
-            examples=[
-                "adanalytics server user add ada@example.org --role admin",
-                "pass show acme | adanalytics server user add bo@acme.example --role partner \\",
-                "    --partner acme --password-stdin",
-            ],
-        ),
-        ExampleCommand(
-            "list",
-            callback=run_list_users,
-            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-            summary="List the users.",
-            examples=["adanalytics server user list"],
-        ),
-        ExampleCommand(
-            "delete",
-            callback=run_delete_user,
-            params=[_email(), data_option()],
-            summary="Delete a user and the user's API keys.",
-            examples=["adanalytics server user delete bo@acme.example"],
-        ),
-    ],
-    summary="Add, list and delete users.",
+    entries={
+        "add": Entry(f"{__name__}:user_add", "Add a user."),
+        "list": Entry(f"{__name__}:user_list", "List the users."),
+        "delete": Entry(f"{__name__}:user_delete", "Delete a user and the user's API keys."),
+    },
     examples=[
         "adanalytics server user add ada@example.org --role admin",
         "adanalytics server user list",
     ],
+)
+
+user_add = ExampleCommand(
+    "add",
+    callback=run_add_user,
+    params=[
+        _email(),
+        click.Option(
+            ["--role"],
+            type=click.Choice(["admin", "partner"]),
+            required=True,
+            help="An admin reads every partner and makes API keys.",
+        ),
+        click.Option(
+            ["--partner", "partners"],
+            metavar="ID",
+            multiple=True,
+            help="Partner that a user with role partner may read; repeatable.",
+        ),
+        flag("--password-stdin", "Read the password from stdin."),
+        data_option(made=True),
+    ],
+    examples=[
+        "adanalytics server user add ada@example.org --role admin",
+        "pass show acme | adanalytics server user add bo@acme.example --role partner \\",
+        "    --partner acme --password-stdin",
+    ],
+)
+
+user_list = ExampleCommand(
+    "list",
+    callback=run_list_users,
+    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
+    examples=["adanalytics server user list"],
+)
+
+user_delete = ExampleCommand(
+    "delete",
+    callback=run_delete_user,
+    params=[_email(), data_option()],
+    examples=["adanalytics server user delete bo@acme.example"],
 )
 
 
@@ -199,17 +196,17 @@ def run_list_keys(context: click.Context, chosen_format: str | None, data: Path)
     with server_extra():
         from adanalytics_server.admin import list_keys
     rows = [
-        {
-            "id": each.number,
-            "name": each.name,
-            "user": each.email,
-            "last_four": each.last_four,
-            "created_at": _written(each.created_at),
-            "last_used_at": _written(each.last_used_at),
-        }
+        (
+            each.number,
+            each.name,
+            each.email,
+            each.last_four,
+            _written(each.created_at),
+            _written(each.last_used_at),
+        )
         for each in list_keys(data)
     ]
-    print_listing(rows, _KEY_COLUMNS, chosen_format, current_invocation(context))
+    print_listing(_KEY_COLUMNS, rows, chosen_format, current_invocation(context))
 
 
 @click.pass_context
@@ -227,46 +224,50 @@ def _written(milliseconds: int | None) -> str | None:
     return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-key = ExampleGroup(
+key = CommandGroup(
     "key",
-    commands=[
-        ExampleCommand(
-            "create",
-            callback=run_create_key,
-            params=[
-                click.Option(
-                    ["--user", "email"],
-                    metavar="EMAIL",
-                    required=True,
-                    help="Admin whose access the key gets.",
-                ),
-                click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
-                data_option(),
-            ],
-            summary="Create an API key and print only the key on stdout.",
-            examples=[
-                "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
-                "    --user ada@example.org --name nightly)",
-            ],
+    entries={
+        "create": Entry(
+            f"{__name__}:key_create", "Create an API key and print only the key on stdout."
         ),
-        ExampleCommand(
-            "list",
-            callback=run_list_keys,
-            params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-            summary="List the API keys without their secrets.",
-            examples=["adanalytics server key list"],
-        ),
-        ExampleCommand(
-            "delete",
-            callback=run_delete_key,
-            params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],
-            summary="Delete an API key.",
-            examples=["adanalytics server key delete nightly"],
-        ),
-    ],
-    summary="Create, list and delete API keys.",
+        "list": Entry(f"{__name__}:key_list", "List the API keys without their secrets."),
+        "delete": Entry(f"{__name__}:key_delete", "Delete an API key."),
+    },
     examples=[
         "adanalytics server key create --user ada@example.org --name nightly",
         "adanalytics server key delete nightly",
     ],
+)
+
+key_create = ExampleCommand(
+    "create",
+    callback=run_create_key,
+    params=[
+        click.Option(
+            ["--user", "email"],
+            metavar="EMAIL",
+            required=True,
+            help="Admin whose access the key gets.",
+        ),
+        click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
+        data_option(),
+    ],
+    examples=[
+        "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
+        "    --user ada@example.org --name nightly)",
+    ],
+)
+
+key_list = ExampleCommand(
+    "list",
+    callback=run_list_keys,
+    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
+    examples=["adanalytics server key list"],
+)
+
+key_delete = ExampleCommand(
+    "delete",
+    callback=run_delete_key,
+    params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],
+    examples=["adanalytics server key delete nightly"],
 )

@@ -35,7 +35,6 @@ def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> c
         type=click.Path(path_type=Path, file_okay=False, exists=not made),
         metavar="DIR",
         default=default,
-        show_default=True,
         help=f"Data folder of the server{'; created when missing' if made else ''}.",
     )
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.progress import show_stages
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.invocation import current_invocation
-from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import data_option, open_partner_store, server_extra
 from adanalytics_client._base.escaping import visible
@@ -88,14 +88,9 @@ load = ExampleCommand(
         _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from another column."),
         _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
         _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
-        click.Option(
-            ["--replace-hours"],
-            is_flag=True,
-            help="Replace all events of every hour that a file contains.",
-        ),
+        flag("--replace-hours", "Replace all events of every hour that a file contains."),
         data_option(),
     ],
-    summary="Load files of events.",
     details=(
         "Each column sets the field of the same name. event_time, event_type and supply_tag_id are "
         "required; the other fields have defaults. One bad row rejects the whole file. Loading a "
@@ -142,17 +137,6 @@ def run_generate(
     click.echo(f"{partner.id}: {text}")
 
 
-def _number(name: str, most: int, default: int, meaning: str) -> click.Option:
-    return click.Option(
-        [name],
-        type=WholeNumber(1, most),
-        metavar="N",
-        default=default,
-        show_default=True,
-        help=meaning,
-    )
-
-
 generate = ExampleCommand(
     "generate",
     callback=run_generate,
@@ -161,19 +145,17 @@ generate = ExampleCommand(
             ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
         ),
         date_option("--start", "First day."),
-        _number("--days", 3660, 1, "Number of days."),
-        _number("--events-per-day", 100_000_000, 10_000, "Exact number of events on each day."),
-        click.Option(
-            ["--seed"],
-            type=WholeNumber(0),
-            metavar="S",
-            default=0,
-            show_default=True,
-            help="The same seed generates the same events.",
+        number_option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
+        number_option(
+            "--events-per-day",
+            WholeNumber(1, 100_000_000),
+            "N",
+            "Exact number of events on each day.",
+            10_000,
         ),
+        number_option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
         data_option(),
     ],
-    summary="Generate realistic events.",
     examples=[
         "adanalytics server generate --partner acme --start 2026-01-15",
         "adanalytics server generate --partner acme --start -7d --days 7 \\",

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.core.command import Entry, ExampleCommand, LazyGroup
+from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand
 from adanalytics_cli.core.errors import SettingsError, Unreachable
 from adanalytics_cli.server.data_folder import server_extra
 
 _HERE = "adanalytics_cli.server"
 
-server = LazyGroup(
+server = CommandGroup(
     "server",
     entries={
         "partner": Entry(f"{_HERE}.accounts:partner", "Add and list partners."),
@@ -21,7 +21,6 @@ server = LazyGroup(
         "openapi": Entry(f"{_HERE}.group:openapi", "Print the OpenAPI document of the server."),
         "health": Entry(f"{_HERE}.group:health", "Check that a running server is ready."),
     },
-    summary="Fill and manage the data folder of a server.",
     examples=[
         "adanalytics server partner add acme --currency USD",
         "adanalytics server user add ada@example.org --role admin",
@@ -66,7 +65,6 @@ health = ExampleCommand(
     "health",
     callback=run_health,
     params=[click.Argument(["url"], metavar="URL")],
-    summary="Check that a running server is ready.",
     details="The exit status is 0 when it is ready, 6 otherwise.",
     examples=["adanalytics server health http://127.0.0.1:8000"],
 )
@@ -85,7 +83,6 @@ openapi = ExampleCommand(
     "openapi",
     callback=run_openapi,
     params=[],
-    summary="Print the OpenAPI document of the server.",
     details="A running server serves it at /openapi.json.",
     examples=["adanalytics server openapi > openapi.json"],
 )

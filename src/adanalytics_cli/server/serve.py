@@ -13,10 +13,10 @@ from typing import Literal
 
 import click
 
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, current_invocation
-from adanalytics_cli.core.numbers import WholeNumber
+from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_extra
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
@@ -137,35 +137,22 @@ serve = ExampleCommand(
     "serve",
     callback=run,
     params=[
-        click.Option(
-            ["--demo"],
-            is_flag=True,
-            help="Serve generated data, in a temporary folder unless --data is given.",
-        ),
+        flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
         data_option(default=None, made=True),
-        click.Option(
-            ["--port"],
-            type=WholeNumber(0, 65535),
-            metavar="N",
-            default=8000,
-            show_default=True,
-            help="Port to bind; 0 picks a free one.",
+        number_option(
+            "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
         ),
         click.Option(
             ["--host"],
             metavar="ADDRESS",
             default="127.0.0.1",
-            show_default=True,
             help="Address to bind.",
         ),
-        click.Option(
-            ["--allow-remote"], is_flag=True, help="Allow a --host that other machines can reach."
-        ),
+        flag("--allow-remote", "Allow a --host that other machines can reach."),
         click.Option(
             ["--log-format"],
             type=click.Choice(["text", "json"]),
             default="text",
-            show_default=True,
             help="Format of the log on stderr, one line per request.",
         ),
         click.Option(
@@ -174,37 +161,32 @@ serve = ExampleCommand(
             metavar="PATH",
             help="Write the server's URL to this file once it answers.",
         ),
-        click.Option(
-            ["--rate-limit"],
-            type=WholeNumber(0),
-            metavar="N",
-            default=1000,
-            show_default=True,
-            help="Requests per API key and hour; 0 means no limit.",
+        number_option(
+            "--rate-limit",
+            WholeNumber(0),
+            "N",
+            "Requests per API key and hour; 0 means no limit.",
+            1000,
         ),
-        click.Option(
-            ["--export-inline-max"],
-            type=WholeNumber(0),
-            metavar="ROWS",
-            default=50_000,
-            show_default=True,
-            help="Finish an export of up to this size within its request.",
+        number_option(
+            "--export-inline-max",
+            WholeNumber(0),
+            "ROWS",
+            "Finish an export of up to this size within its request.",
+            50_000,
         ),
         click.Option(
             ["--dialect"],
             metavar="NAME",
             default="reference",
-            show_default=True,
             help="Shape of the responses, such as modern, classic or bare.",
         ),
-        click.Option(["--loose"], is_flag=True, help="Accept unknown query parameters."),
-        click.Option(
-            ["--test-controls"],
-            is_flag=True,
-            help="Serve /_control, which moves the clock, arms faults and resets; for tests.",
+        flag("--loose", "Accept unknown query parameters."),
+        flag(
+            "--test-controls",
+            "Serve /_control, which moves the clock, arms faults and resets; for tests.",
         ),
     ],
-    summary="Start the embedded server.",
     details=f"Without --data it uses ./{DEFAULT_DATA}. Ctrl-C stops it.",
     examples=[
         "adanalytics serve --demo",
