@@ -99,7 +99,7 @@ def test_a_token_of_another_query_is_refused(
         world.client.events("2026-01-15", **{"per_page": 2, "resume": token, **other})
     with pytest.raises(ConfigurationError, match=r"partner acme.*partner other"):
         open_world(partner="other").client.events("2026-01-15", per_page=2, resume=token)
-    with pytest.raises(ConfigurationError, match="leave only_days out"):
+    with pytest.raises(ConfigurationError, match="Leave only_days out"):
         world.client.events("2026-01-15", per_page=2, resume=token).only_days([DAY])
     assert stand_in.asked == []
 
@@ -131,7 +131,7 @@ def test_only_days_skips_days_and_a_token_remembers_them(
         assert some.plan.slices[-1].end == date(2026, 1, 19)
         assert some.only_days(["2026-01-17"]).plan.most_requests == 0
         assert query.only_days([]).plan.slices == ()
-        with pytest.raises(ConfigurationError, match="days: write a day"):
+        with pytest.raises(ConfigurationError, match="is not a day"):
             query.only_days(["soon"])
         for wrong in ("2026-01-16", date(2026, 1, 16), None):
             with pytest.raises(ConfigurationError, match=r"days=.* Pass several days, such as"):

@@ -306,7 +306,7 @@ def test_closing_where_the_loop_has_ended_says_so(stand_in: StandIn, say: type[S
     # ever where its warning of that is an error.
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as first:
         first.run(client.dates())
-    with asyncio.Runner() as second, pytest.raises(ConfigurationError, match="close it there"):
+    with asyncio.Runner() as second, pytest.raises(ConfigurationError, match="Close it there"):
         second.run(client.close())
     # Its connection can only be collected, which is told of wherever that happens.
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):
