@@ -10,11 +10,11 @@ from typing import Any, get_args
 import httpx
 import pytest
 
+from adanalytics_server import answers
+from adanalytics_server.answers import Answers
 from adanalytics_server.clock import Clock
-from adanalytics_server.faults import dialects
 from adanalytics_server.faults.dialects import (
     DIALECTS,
-    Dialect,
     DialectError,
     dialect_of,
 )
@@ -150,8 +150,8 @@ def test_the_states_of_an_export_have_other_words(
 
 def test_every_set_of_words_tells_the_states_apart() -> None:
     states = ("pending", "processing", "completed", "failed", "expired")
-    for words in get_args(dialects.Words):
-        spoken = [dialects.STATUS_WORDS[words].get(state, state) for state in states]
+    for words in get_args(answers.Words):
+        spoken = [answers.STATUS_WORDS[words].get(state, state) for state in states]
         assert len(set(spoken)) == len(states)
 
 
@@ -222,24 +222,24 @@ def test_a_large_per_page_is_cut_instead_of_refused(clock: Clock) -> None:
 
 def test_every_choice_changes_the_reference_to_values_that_exist() -> None:
     kinds = {
-        "envelope": dialects.Envelope,
-        "metadata": dialects.Metadata,
-        "link": dialects.Link,
-        "words": dialects.Words,
-        "rate": dialects.RateHeaders,
-        "retry": dialects.RetryAfter,
+        "envelope": answers.Envelope,
+        "metadata": answers.Metadata,
+        "link": answers.Link,
+        "words": answers.Words,
+        "rate": answers.RateHeaders,
+        "retry": answers.RetryAfter,
     }
     for name, choice in DIALECTS.items():
         assert choice.description
         dialect = dialect_of(name)
-        assert (dialect == Dialect()) == (name == "reference")
+        assert (dialect == Answers()) == (name == "reference")
         chosen = asdict(dialect)
         for gap, kind in kinds.items():
             assert chosen[gap] in get_args(kind)
 
 
 def test_choices_combine_and_refine_a_set() -> None:
-    assert dialect_of("envelope-data, META-FLAT") == Dialect(envelope="data", metadata="flat")
+    assert dialect_of("envelope-data, META-FLAT") == Answers(envelope="data", metadata="flat")
     assert dialect_of("bare,meta-header").metadata == "header"
     assert dialect_of("bare").metadata == "none"
     assert dialect_of("modern,envelope-array").metadata == "header"

@@ -1,6 +1,6 @@
 """Faults that a test arms, the journal of requests, and dialects: around the API, not in it."""
 
-from adanalytics_server.faults.dialects import DIALECTS, Dialect, DialectError, dialect_of
+from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
 from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
 from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultLayer, Faults
@@ -9,7 +9,6 @@ __all__ = [
     "CONTROL_PREFIX",
     "DIALECTS",
     "EFFECTS",
-    "Dialect",
     "DialectError",
     "Entry",
     "Fault",

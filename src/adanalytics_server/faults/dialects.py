@@ -7,159 +7,13 @@ differently. A dialect is one choice for each gap. Choices have names, combined 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import formatdate
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Any
 
-from adanalytics_server.accounts.ratelimit import Allowance
-from adanalytics_server.answers import MOST_PER_PAGE, Answers, Headers
-
-Envelope = Literal["events", "data", "results", "items", "array", "nested"]
-Metadata = Literal["pagination", "meta", "flat", "header", "none"]
-Link = Literal["download_url", "url", "file_url", "location", "relative", "header"]
-Words = Literal["reference", "upper", "done", "success"]
-RateHeaders = Literal["ratelimit", "delta", "epoch", "none"]
-RetryAfter = Literal["seconds", "date", "none"]
+from adanalytics_server.answers import Answers
 
 
 class DialectError(ValueError):
     """An invalid dialect; the text says what is possible."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect(Answers):
-    """The choices of a server.
-
-    Attributes:
-        envelope: where the rows of events and summaries are: in a field (``events`` stands for
-            ``events`` and ``summary``), as the whole body, or in ``data.events``.
-        metadata: where the page numbers are: in ``pagination``, in ``meta``, beside the rows, in
-            ``X-`` headers, or nowhere.
-        link: where the download URL is: in this field, relative in ``download_url``, or only in the
-            header ``Location``.
-        words: the names of an export's states.
-        rate: the headers of the request limit: those of the IETF draft, ``X-RateLimit-*`` with the
-            reset in seconds or as a timestamp, or none.
-        retry: the ``Retry-After`` of a 202 or 429: in seconds, as a date, or none.
-        cuts_per_page: cut a ``per_page`` over the maximum instead of answering 400.
-    """
-
-    envelope: Envelope = "events"
-    metadata: Metadata = "pagination"
-    link: Link = "download_url"
-    words: Words = "reference"
-    rate: RateHeaders = "ratelimit"
-    retry: RetryAfter = "seconds"
-    cuts_per_page: bool = False
-
-    def rows_per_page(self, asked: int) -> int:
-        """Return the size of a page."""
-        return Answers.rows_per_page(
-            self, min(asked, MOST_PER_PAGE) if self.cuts_per_page else asked
-        )
-
-    def page(self, numbers: Mapping[str, object]) -> tuple[object, Headers]:
-        """Return the body of a page around an empty list of events, and its headers."""
-        beside: Mapping[str, object] = {}
-        headers = {}
-        match self.metadata:
-            case "pagination" | "meta":
-                beside = {self.metadata: numbers}
-            case "flat":
-                beside = numbers
-            case "header":
-                headers = {header: str(numbers[name]) for header, name in _PAGE_HEADERS.items()}
-        match self.envelope:
-            case "array":
-                return [], headers
-            case "nested":
-                return {"data": {"events": [], **beside}}, headers
-            case name:
-                return {name: [], **beside}, headers
-
-    def summary(self, summary: Mapping[str, object]) -> object:
-        """Return the body of a summary, with its rows where events have theirs."""
-        rest = dict(summary)
-        rows = rest.pop("summary")
-        match self.envelope:
-            case "events":
-                return summary
-            case "array":
-                return rows
-            case "nested":
-                return {"data": {"summary": rows}, **rest}
-            case name:
-                return {name: rows, **rest}
-
-    def export(self, export: Mapping[str, object], location: str | None) -> tuple[object, Headers]:
-        """Return the body that describes an export, and its headers."""
-        status, url = str(export["status"]), str(export["download_url"])
-        body = {**export, "status": STATUS_WORDS[self.words].get(status, status)}
-        match self.link:
-            case "relative":
-                parts = urlsplit(url)
-                body["download_url"] = f"{parts.path}?{parts.query}"
-            case "header":
-                del body["download_url"]
-                location = url
-            case name:
-                body[name] = body.pop("download_url")
-        return Answers.export(self, body, location)
-
-    def rate_headers(self, allowance: Allowance, now: int) -> Headers:
-        """Return the headers of the request limit; ``now`` in milliseconds since 1970."""
-        if self.rate == "ratelimit":
-            return Answers.rate_headers(self, allowance, now)
-        headers = {} if allowance.passes else self.retry_after(allowance.seconds, now)
-        if self.rate != "none":
-            moment = _seconds(now) if self.rate == "epoch" else 0
-            headers |= {
-                "X-RateLimit-Limit": str(allowance.limit),
-                "X-RateLimit-Remaining": str(allowance.remaining),
-                "X-RateLimit-Reset": str(moment + allowance.seconds),
-            }
-        return headers
-
-    def retry_after(self, seconds: int, now: int) -> Headers:
-        """Return the ``Retry-After`` header; ``now`` in milliseconds since 1970."""
-        match self.retry:
-            case "seconds":
-                return Answers.retry_after(self, seconds, now)
-            case "date":
-                return {"Retry-After": formatdate(_seconds(now) + seconds, usegmt=True)}
-            case "none":
-                return {}
-
-
-def _seconds(now: int) -> int:
-    """Round up: a date has no fractions, and a client that is too early is refused again."""
-    return -(-now // 1000)
-
-
-_PAGE_HEADERS = {
-    "X-Page": "page",
-    "X-Per-Page": "per_page",
-    "X-Total-Count": "total",
-    "X-Total-Pages": "total_pages",
-}
-# The word of a dialect for each of the server's five states.
-STATUS_WORDS: Mapping[Words, Mapping[str, str]] = {
-    "reference": {},
-    "upper": {
-        "pending": "PENDING",
-        "processing": "IN_PROGRESS",
-        "completed": "COMPLETED",
-        "failed": "FAILED",
-        "expired": "EXPIRED",
-    },
-    "done": {"pending": "queued", "processing": "running", "completed": "done", "failed": "error"},
-    "success": {
-        "pending": "waiting",
-        "processing": "inProgress",
-        "completed": "success",
-        "failed": "failure",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +82,7 @@ DIALECTS: Mapping[str, Choice] = {
 }
 
 
-def dialect_of(names: str) -> Dialect:
+def dialect_of(names: str) -> Answers:
     """Combine named choices, separated by commas, into a dialect.
 
     One set may come first, and single choices refine it. Two choices for the same gap contradict
@@ -259,7 +113,7 @@ def dialect_of(names: str) -> Dialect:
     if changes.get("envelope") == "array" and "metadata" not in stated:
         # A body that is only a list has no room for page numbers.
         changes["metadata"] = "header" if changes.get("metadata") != "none" else "none"
-    dialect = Dialect(**changes)
+    dialect = Answers(**changes)
     if dialect.envelope == "array" and dialect.metadata not in ("header", "none"):
         raise DialectError(
             "envelope-array has no room for page numbers: add meta-header or meta-none"
