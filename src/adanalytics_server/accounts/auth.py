@@ -71,13 +71,11 @@ class Authenticator:
                 to it, whether it exists or not.
         """
         row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
-        if row is None:
-            if caller.user.role == "admin":
-                raise ApiError(404, "Not Found")
+        if row is None and caller.user.role == "admin":
+            raise ApiError(404, "Not Found")
+        if row is None or not await self._accounts.may_read(caller.user, row["number"]):
             raise ApiError(403, "Forbidden")
-        if not await self._accounts.may_read(caller.user, row["number"]):
-            raise ApiError(403, "Forbidden")
-        return Partner(row["number"], row["id"], row["name"], row["currency"])
+        return Partner(*row)
 
     async def _by_key(self, key: str) -> Caller:
         row = await self._state.row(

@@ -20,6 +20,7 @@ _PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 # text around a name.
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SHORTEST_PASSWORD = 8
+_USERS = "SELECT number, email, role FROM users"
 
 
 class AccountError(ValueError):
@@ -89,12 +90,12 @@ class Accounts:
             raise AccountError(
                 f"Unknown partner {partner_id!r}. Known partners: {known or 'none'}."
             )
-        return _partner(row)
+        return Partner(*row)
 
     async def partners(self) -> list[Partner]:
         """List the partners by id."""
         rows = await self._state.rows("SELECT * FROM partners ORDER BY id")
-        return [_partner(row) for row in rows]
+        return [Partner(*row) for row in rows]
 
     async def partners_of(self, user: User) -> list[Partner]:
         """List the partners that a user may read, by id."""
@@ -106,7 +107,7 @@ class Accounts:
             " ORDER BY partners.id",
             user.number,
         )
-        return [_partner(row) for row in rows]
+        return [Partner(*row) for row in rows]
 
     async def add_user(
         self, email: str, *, password: str, role: Role, partners: tuple[str, ...] = ()
@@ -156,21 +157,20 @@ class Accounts:
 
     async def user_by_email(self, email: str) -> User:
         """Return a user by case-insensitive e-mail, or raise ``AccountError``."""
-        row = await self._state.row("SELECT * FROM users WHERE email = ?", email.lower())
+        row = await self._state.row(f"{_USERS} WHERE email = ?", email.lower())
         if row is None:
             known = ", ".join(user.email for user in (await self.users())[:10])
             raise AccountError(f"Unknown user {email!r}. Known users: {known or 'none'}.")
-        return User(row["number"], row["email"], row["role"])
+        return User(*row)
 
     async def user(self, number: int) -> User | None:
         """Return a user by number, or ``None`` if it was deleted."""
-        row = await self._state.row("SELECT * FROM users WHERE number = ?", number)
-        return None if row is None else User(row["number"], row["email"], row["role"])
+        row = await self._state.row(f"{_USERS} WHERE number = ?", number)
+        return None if row is None else User(*row)
 
     async def users(self) -> list[User]:
         """List the users by e-mail."""
-        rows = await self._state.rows("SELECT * FROM users ORDER BY email")
-        return [User(row["number"], row["email"], row["role"]) for row in rows]
+        return [User(*row) for row in await self._state.rows(f"{_USERS} ORDER BY email")]
 
     async def delete_user(self, email: str) -> None:
         """Delete a user and the keys it made, or raise ``AccountError``."""
@@ -200,7 +200,3 @@ def check_name(name: str) -> None:
     """Raise ``AccountError`` if a name is not printable text."""
     if _NOT_IN_NAMES.search(name):
         raise AccountError(f"Invalid name {name!r}. Write it as UTF-8 text.")
-
-
-def _partner(row: sqlite3.Row) -> Partner:
-    return Partner(row["number"], row["id"], row["name"], row["currency"])

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import uuid4
 
+import msgspec
+
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportedFile
 from adanalytics_server.storage.days import DayRange
@@ -148,22 +150,10 @@ class ExportTable:
             )
 
     def _job(self, row: sqlite3.Row) -> ExportJob:
-        expires_at = row["created_at"] + self._lifetime
-        return ExportJob(
-            id=row["id"],
-            partner=row["partner"],
-            status="expired" if self._clock.now() >= expires_at else row["status"],
-            format=row["format"],
-            compression=row["compression"],
-            start_date=date.fromisoformat(row["start_date"]),
-            end_date=date.fromisoformat(row["end_date"]),
-            created_at=row["created_at"],
-            expires_at=expires_at,
-            row_count=row["row_count"],
-            size_bytes=row["size_bytes"],
-            sha256=row["sha256"],
-            error=row["error"],
-        )
+        values = {**row, "expires_at": row["created_at"] + self._lifetime}
+        if self._clock.now() >= values["expires_at"]:
+            values["status"] = "expired"
+        return msgspec.convert(values, ExportJob)
 
 
 def _columns(request: ExportRequest) -> tuple[int, str, str, str, str, str]:

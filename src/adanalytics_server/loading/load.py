@@ -21,6 +21,7 @@ from adanalytics_server.storage.store import PartnerStore, hour_of_time
 
 # Rows between two reports: about ten reports a second.
 ROWS_BETWEEN_REPORTS = 5_000
+Stage = Literal["reading", "storing", "generating"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Progress:
             unknown.
     """
 
-    stage: Literal["reading", "storing", "generating"]
+    stage: Stage
     rows: int
     fraction: float
 
@@ -106,7 +107,7 @@ def load_file(
         ...           mapping=mapping).stored
         10000
     """
-    report = progress or _say_nothing
+    report = progress or say_nothing
     normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)
     with (
         closing(open_rows(path)) as source,
@@ -118,7 +119,7 @@ def load_file(
         with closing(_in_order(sorter, folder=store.folder, most_bytes=most_bytes)) as records:
             outcome = ingest(
                 store,
-                _reporting(records, total=taken, report=report),
+                reporting(records, "storing", total=taken, report=report),
                 replace_hours=reader.hours if replace_hours else (),
                 names=normalizer.names,
             )
@@ -193,12 +194,15 @@ def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Ge
             yield from sorter
 
 
-def _reporting(records: Iterable[Record], *, total: int, report: OnProgress) -> Iterator[Record]:
-    for number, record in enumerate(records, start=1):
+def reporting(
+    records: Iterable[Record], stage: Stage, *, total: int, report: OnProgress, done: int = 0
+) -> Iterator[Record]:
+    """Pass records through and report progress; ``done`` of the ``total`` came before."""
+    for number, record in enumerate(records, start=done + 1):
         if number % ROWS_BETWEEN_REPORTS == 0 or number == total:
-            report(Progress("storing", number, number / total))
+            report(Progress(stage, number, number / total))
         yield record
 
 
-def _say_nothing(progress: Progress) -> None:
+def say_nothing(progress: Progress) -> None:
     """Ignore a progress report."""

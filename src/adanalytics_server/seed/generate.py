@@ -1,13 +1,13 @@
 """Generate an exact number of realistic events, the same for the same seed on every machine."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import ceil
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR
-from adanalytics_server.loading.load import ROWS_BETWEEN_REPORTS, OnProgress, Progress
+from adanalytics_server.loading.load import OnProgress, reporting, say_nothing
 from adanalytics_server.loading.values import FIRST_DAY
 from adanalytics_server.seed.auction import LONGEST, Auctions
 from adanalytics_server.seed.catalogue import NAMES
@@ -81,9 +81,8 @@ def generate(
     wanted = _days(start, days)
     if events_per_day < 1:
         raise GenerateError("events per day must be at least 1")
-    counted = _Counted(days * events_per_day, progress)
-    stored = 0
-    for day in wanted:
+    total, stored = days * events_per_day, 0
+    for number, day in enumerate(wanted):
         key = f"adanalytics/{seed}/{partner_id}/{day.isoformat()}/{events_per_day}"
         auctions = Auctions(
             key,
@@ -91,14 +90,15 @@ def generate(
             currency=currency,
             day=day_number(day) * MILLISECONDS_PER_DAY,
         )
-        records = _in_order(auctions, day_number(day), events_per_day)
-        stored += ingest(store, counted.through(records), names=NAMES).stored
-    return GenerateReport(
-        events=counted.events,
-        stored=stored,
-        duplicates=counted.events - stored,
-        days=wanted,
-    )
+        records = reporting(
+            _in_order(auctions, day_number(day), events_per_day),
+            "generating",
+            total=total,
+            report=progress or say_nothing,
+            done=number * events_per_day,
+        )
+        stored += ingest(store, records, names=NAMES).stored
+    return GenerateReport(events=total, stored=stored, duplicates=total - stored, days=wanted)
 
 
 def events_by_hour(events: int) -> list[int]:
@@ -144,21 +144,3 @@ def _in_order(auctions: Auctions, day: int, events: int) -> Iterator[Record]:
             yield from pending[:done]
             del pending[:done]
     yield from pending
-
-
-class _Counted:
-    """Passes records through, counts them and reports progress."""
-
-    def __init__(self, total: int, report: OnProgress | None) -> None:
-        self.events = 0
-        self._total = total
-        self._report = report
-
-    def through(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.events += 1
-            if self._report and (
-                self.events % ROWS_BETWEEN_REPORTS == 0 or self.events == self._total
-            ):
-                self._report(Progress("generating", self.events, self.events / self._total))
-            yield record

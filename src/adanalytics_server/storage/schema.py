@@ -83,7 +83,7 @@ CREATE TABLE web_sessions (
 CREATE INDEX web_sessions_by_user ON web_sessions (user, expires_at);
 """
 
-LEDGER = """
+LEDGER = f"""
 CREATE TABLE revision (
     number INTEGER NOT NULL
 ) STRICT;
@@ -108,23 +108,10 @@ CREATE TABLE rollups (
     day INTEGER NOT NULL,
     id_is_null INTEGER NOT NULL,
     id INTEGER NOT NULL,
-    ad_requests INTEGER NOT NULL,
-    impressions INTEGER NOT NULL,
-    starts INTEGER NOT NULL,
-    first_quartiles INTEGER NOT NULL,
-    midpoints INTEGER NOT NULL,
-    third_quartiles INTEGER NOT NULL,
-    completions INTEGER NOT NULL,
-    clicks INTEGER NOT NULL,
-    skips INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    revenue_units INTEGER NOT NULL,
-    revenue_nanos INTEGER NOT NULL,
-    cost_units INTEGER NOT NULL,
-    cost_nanos INTEGER NOT NULL,
+    {", ".join(f"{measure} INTEGER NOT NULL" for measure in MEASURES)},
     PRIMARY KEY (dimension, day, id_is_null, id)
 ) STRICT, WITHOUT ROWID;
-"""
+"""  # noqa: S608  # column names only
 
 MONTH = """
 CREATE TABLE chunks (

@@ -59,12 +59,13 @@ class Sessions:
         if not token:
             return None
         row = await self._state.row(
-            "SELECT users.* FROM web_sessions JOIN users ON users.number = web_sessions.user"
+            "SELECT number, email, role FROM web_sessions"
+            " JOIN users ON users.number = web_sessions.user"
             " WHERE web_sessions.digest = ? AND web_sessions.expires_at > ?",
             _digest(token),
             self._clock.now(),
         )
-        return None if row is None else User(row["number"], row["email"], row["role"])
+        return None if row is None else User(*row)
 
     async def end(self, token: str | None) -> None:
         """End a session if it exists."""
