@@ -73,11 +73,7 @@ class Answers:
         return min(asked, MOST_PER_PAGE)
 
     def page(self, numbers: Mapping[str, object]) -> tuple[object, Headers]:
-        """Return the body of a page around an empty list of events, and its headers.
-
-        Args:
-            numbers: ``page``, ``per_page``, ``total``, ``total_pages`` and ``has_more``.
-        """
+        """Return the body of a page around an empty list of events, and its headers."""
         beside: Mapping[str, object] = {}
         headers = {}
         match self.metadata:
@@ -112,9 +108,7 @@ class Answers:
     def export(self, export: Mapping[str, object], location: str | None) -> tuple[object, Headers]:
         """Return the body that describes an export, and its headers.
 
-        Args:
-            export: its fields, with ``status`` and ``download_url`` among them.
-            location: URL of its state while it is in progress.
+        ``location`` is the URL of its state while it is in progress.
         """
         status, url = str(export["status"]), str(export["download_url"])
         body = {**export, "status": STATUS_WORDS[self.words].get(status, status)}

@@ -8,11 +8,12 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 try:
     from adanalytics_server.app import create_app
@@ -41,7 +42,6 @@ ADMIN_HASH = (
 )
 FIRST_DAY = date(2026, 1, 15)
 CONTROL_SECONDS = 30.0
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,17 +128,14 @@ class LocalServer:
 
     def __enter__(self) -> Self:
         try:
-            access = _outside_of_loops(
-                lambda: prepare_access(
-                    self.settings.data,
-                    self.clock,
-                    partner=self.partner,
-                    currency=self._currency,
-                )
+            prepared = prepare_access(
+                self.settings.data, self.clock, partner=self.partner, currency=self._currency
             )
-            self.api_key = access.api_key
+            # In a thread, because the caller may be inside a running loop.
+            with ThreadPoolExecutor(max_workers=1) as thread:
+                partner, self.api_key = thread.submit(asyncio.run, prepared).result()
             if self._sample is not None:
-                fill(self.settings.data, access.partner, self._sample)
+                fill(self.settings.data, partner, self._sample)
             app = create_app(self.settings, clock=self.clock, controls=self._controls)
             self._thread = ServerThread(app)
             self.url = self._thread.url
@@ -211,21 +208,9 @@ class LocalServer:
         asyncio.run_coroutine_threadsafe(work(), loop).result(CONTROL_SECONDS)
 
 
-def _outside_of_loops(work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-    """Run a coroutine in a thread, because the caller may be inside a running loop."""
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The server's partner and a key that reads it."""
-
-    partner: Partner
-    api_key: str
-
-
-async def prepare_access(data: Path, clock: Clock, *, partner: str, currency: str) -> Access:
+async def prepare_access(
+    data: Path, clock: Clock, *, partner: str, currency: str
+) -> tuple[Partner, str]:
     """Create the partner and the admin if they are missing, and always a new key."""
     async with open_state(data) as state:
         accounts = Accounts(state, clock)
@@ -238,13 +223,12 @@ async def prepare_access(data: Path, clock: Clock, *, partner: str, currency: st
         except AccountError:
             await accounts.add_user_with_hash(ADMIN_EMAIL, password_hash=ADMIN_HASH, role="admin")
         keys = ApiKeys(state, accounts, clock)
-        return Access(its, await keys.create(ADMIN_EMAIL, name="local server"))
+        return its, await keys.create(ADMIN_EMAIL, name="local server")
 
 
 def fill(data: Path, partner: Partner, sample: Sample) -> None:
     """Generate a sample's events into the partner's files, in addition to stored events."""
-    stores = Stores(data)
-    try:
+    with closing(Stores(data)) as stores:
         generate(
             stores.of(partner.number),
             partner_id=partner.id,
@@ -254,5 +238,3 @@ def fill(data: Path, partner: Partner, sample: Sample) -> None:
             events_per_day=sample.events_per_day,
             seed=sample.seed,
         )
-    finally:
-        stores.close()

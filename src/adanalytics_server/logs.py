@@ -17,12 +17,7 @@ LogFormat = Literal["text", "json"]
 def set_up_logs(
     form: LogFormat, *, level: int = logging.INFO, stream: TextIO | None = None
 ) -> None:
-    """Log every record of at least ``level`` to a stream, by default stderr.
-
-    Examples:
-        >>> set_up_logs("json")
-        >>> logging.getLogger("adanalytics_server").info("ready")
-    """
+    """Log every record of at least ``level`` to a stream, by default stderr."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.addFilter(_is_no_cancelled_request)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())

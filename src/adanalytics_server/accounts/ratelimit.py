@@ -8,7 +8,7 @@ rows is at most the limit times the credentials in use.
 import sqlite3
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adanalytics_server.clock import Clock
@@ -70,22 +70,16 @@ class RateLimiter:
             self._connection.execute(
                 "DELETE FROM sends WHERE credential = ? AND at <= ?", (credential, now - _WINDOW)
             )
-            count, oldest = self._window(credential)
-            passes = count < limit
-            if passes:
-                self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
-                count += 1
-            return _allowance(now, limit=limit, passes=passes, count=count, oldest=oldest)
+            found = self._allowance(credential, now, limit)
+            if not found.passes:
+                return found
+            self._connection.execute("INSERT INTO sends VALUES (?, ?)", (credential, now))
+            return replace(found, remaining=found.remaining - 1)
 
     def look(self, credential: str, *, limit: int) -> Allowance:
         """Return the allowance of a credential without counting a request."""
         with self._lock:
-            now = self._clock.now()
-            count, oldest = self._connection.execute(
-                "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ? AND at > ?",
-                (credential, now - _WINDOW),
-            ).fetchone()
-            return _allowance(now, limit=limit, passes=count < limit, count=count, oldest=oldest)
+            return self._allowance(credential, self._clock.now(), limit)
 
     def capture(self) -> list[tuple[str, int]]:
         """Return the current state for ``restore``."""
@@ -107,13 +101,10 @@ class RateLimiter:
         with self._lock:
             self._connection.close()
 
-    def _window(self, credential: str) -> tuple[int, int | None]:
+    def _allowance(self, credential: str, now: int, limit: int) -> Allowance:
         count, oldest = self._connection.execute(
-            "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ?", (credential,)
+            "SELECT COUNT(*), MIN(at) FROM sends WHERE credential = ? AND at > ?",
+            (credential, now - _WINDOW),
         ).fetchone()
-        return count, oldest
-
-
-def _allowance(now: int, *, limit: int, passes: bool, count: int, oldest: int | None) -> Allowance:
-    seconds = -((now - _WINDOW - (now if oldest is None else oldest)) // 1000)
-    return Allowance(limit, passes, max(0, limit - count), seconds)
+        seconds = -((now - _WINDOW - (now if oldest is None else oldest)) // 1000)
+        return Allowance(limit, count < limit, max(0, limit - count), seconds)

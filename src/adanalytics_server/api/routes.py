@@ -263,11 +263,7 @@ OPERATIONS = tuple(route.name for route in _ROUTES)
 
 
 def operation_of(method: str, path: str) -> str | None:
-    """Name the API operation of a request; ``None`` for any other request.
-
-    >>> operation_of("GET", "/api/partners/acme/ad-analytics/events")
-    'events'
-    """
+    """Name the API operation of a request, such as ``events``; ``None`` for any other request."""
     scope = {"type": "http", "method": method, "path": path, "root_path": "", "headers": []}
     for route in _ROUTES:
         if route.matches(scope)[0] is Match.FULL:

@@ -30,14 +30,7 @@ Row = dict[str, Any]
 def read_summary(
     store: PartnerStore, days: DayRange, *, group_by: str | None, currency: str
 ) -> dict[str, Any]:
-    """Build the body of a summary answer.
-
-    Args:
-        store: the partner's files.
-        days: the range; its ``hour`` is not used.
-        group_by: ``day``, ``campaign``, ``demand_tag``, or ``None`` for the total alone.
-        currency: ISO 4217 code of the partner.
-    """
+    """Build the body of a summary by day, campaign or demand tag, or of the total alone."""
     with store.reading_ledger() as ledger:
         ledger.execute("BEGIN")
         try:

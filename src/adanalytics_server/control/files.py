@@ -51,11 +51,7 @@ class DataFiles:
         self._stores = stores
 
     def capture(self, into: Path, *, at_most: int | None) -> Files:
-        """Copy all files into a new folder, except events that are too large.
-
-        Args:
-            into: the folder.
-            at_most: bytes of events to copy for each partner; ``None`` for all of them.
+        """Copy all files into a new folder, but at most so many bytes of a partner's events.
 
         Raises:
             DiskFull: the disk is full and ``at_most`` is ``None``.

@@ -17,14 +17,7 @@ def csv_rows(texts: list[bytes]) -> bytes:
     """Write one CSV row per stored event, each ending in CRLF.
 
     Null is an empty cell, a boolean ``true`` or ``false``, and ``key_values`` compact JSON with
-    sorted keys.
-
-    Args:
-        texts: the stored JSON of one or more events each, separated by commas.
-
-    Examples:
-        >>> csv_rows([])
-        b''
+    sorted keys. Each text is the stored JSON of one or more events, separated by commas.
     """
     out = io.StringIO(newline="")
     write_row = csv.writer(out).writerow

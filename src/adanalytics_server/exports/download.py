@@ -36,12 +36,7 @@ async def download_answer(asked: Headers, job: ExportJob, path: Path) -> Respons
 
     The response is 200 with the complete file, 206 with the requested range, or 304 if the client
     has the file already. If the file gets shorter meanwhile, the body is shorter than
-    ``Content-Length``, which clients notice.
-
-    Args:
-        asked: the headers of the request.
-        job: the completed job; the SHA-256 of its file is the entity tag.
-        path: its file.
+    ``Content-Length``, which clients notice. The SHA-256 of the file is its entity tag.
 
     Raises:
         ApiError: 410, the file was deleted; 412, ``If-Match`` does not name the file; 416, the

@@ -66,14 +66,9 @@ def write_export(
 ) -> ExportedFile:
     """Write the events of a range to ``target``, replacing it in one step at the end.
 
-    Args:
-        store: the partner's files.
-        days: the range; the file has the events that exist when writing begins.
-        target: the final path; the unfinished file is beside it and ends in ``.part``.
-        form: ``csv``, ``jsonl`` or ``parquet``.
-        compression: ``none`` or ``gzip``: around csv and jsonl (one member, level 1, no
-            timestamp), inside a parquet file for its pages.
-        stopping: called every ``PART_ROWS`` rows; true stops the writer.
+    The file has the events that exist when writing begins. Until it is finished, its name ends in
+    ``.part``. ``gzip`` goes around csv and jsonl (one member, level 1, no timestamp), and inside a
+    parquet file around its pages. ``stopping`` is asked every ``PART_ROWS`` rows.
 
     Raises:
         OSError: the disk is full or not writable; no file is left behind.

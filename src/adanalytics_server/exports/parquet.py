@@ -77,11 +77,8 @@ class ParquetEvents:
     def write(self, parts: Iterator[list[bytes]], out: IO[bytes], *, compression: str) -> None:
         """Write stored events as one parquet file, from its first byte to its last.
 
-        Args:
-            parts: pieces of events separated by commas; only the rows of one group are held at
-                once.
-            out: written sequentially, without seeking.
-            compression: compression of the pages inside the file, ``none`` or ``gzip``.
+        Each part has pieces of events separated by commas; only the rows of one group are held at
+        once.
         """
         parquet: Any = import_module("pyarrow.parquet")
         with parquet.ParquetWriter(out, self._schema, compression=compression) as writer:

@@ -82,30 +82,16 @@ def load_file(
     """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file completely or not at all.
 
     Loading the same rows again, in any order, adds nothing. The partner's files are locked only
-    after every row has been checked.
+    after every row has been checked. A row of another partner or in another currency is an error.
 
-    Args:
-        store: the partner's files.
-        path: the file; its suffix is its format.
-        partner_id: the partner; a row of another partner is an error.
-        currency: ISO 4217 code of the partner; a row in another currency is an error.
-        mapping: how columns become fields.
-        replace_hours: remove the old events of every hour in the file.
-        progress: called every few thousand rows, and at the end of each stage.
-        most_bytes: memory for sorting rows; the rest goes to temporary files in the partner's
-            folder.
+    With ``replace_hours``, the old events of every hour in the file are removed. ``progress`` is
+    called every few thousand rows, and at the end of each stage. Rows are sorted in ``most_bytes``
+    of memory; the rest goes to temporary files in the partner's folder.
 
     Raises:
         LoadError: the file or one of its rows is bad; nothing was loaded.
         sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; nothing was loaded.
-
-    Examples:
-        >>> mapping = Mapping.parse(columns=["event_time=timestamp"],
-        ...                         constants=["event_type=impression", "supply_tag_id=1"])
-        >>> load_file(store, Path("day.csv"), partner_id="acme", currency="USD",
-        ...           mapping=mapping).stored
-        10000
     """
     report = progress or say_nothing
     normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)

@@ -18,10 +18,6 @@ class Mapping:
 
     A field that is neither renamed nor constant is read from the column of its own name.
 
-    >>> mapping = Mapping.parse(columns=["event_time=timestamp"], constants=["supply_tag_id=7"])
-    >>> mapping.columns, mapping.constants
-    ({'event_time': 'timestamp'}, {'supply_tag_id': 7})
-
     Attributes:
         columns: field -> the column to read it from.
         constants: field -> its parsed value for every row; ``None`` is null.
@@ -40,12 +36,9 @@ class Mapping:
         constants: Iterable[str] = (),
         where: Iterable[str] = (),
     ) -> Self:
-        """Parse the options ``--map``, ``--set`` and ``--where``.
+        """Parse the texts of ``--map F=COLUMN``, ``--set F=VALUE`` and ``--where COLUMN=VALUE``.
 
-        Args:
-            columns: ``FIELD=COLUMN`` texts.
-            constants: ``FIELD=VALUE`` texts; a value is written as in a CSV cell.
-            where: ``COLUMN=VALUE`` texts.
+        A constant is written as in a CSV cell.
 
         Raises:
             MappingError: no ``=``, an unknown field, one given twice, or a bad value.

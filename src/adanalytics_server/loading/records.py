@@ -42,13 +42,8 @@ def named(records: Iterable[Record]) -> Iterator[Record]:
     """Give an id to each record without one.
 
     The hashed name is the occurrence in decimal, from 0, a line feed, and the body with an empty
-    string for each id that is still to be derived.
-
-    Args:
-        records: sorted, so that equal bodies without an id are adjacent.
-
-    Yields:
-        The records in the same order, all with ids.
+    string for each id that is still to be derived. The records come sorted, so that equal bodies
+    without an id are adjacent.
     """
     before = b""
     occurrence = 0
@@ -77,11 +72,8 @@ def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Rec
 
     Without ``event_id`` the record's id is empty, in the body too, until ``named`` fills it in.
 
-    Args:
-        given: field -> parsed value, without nulls, with all required fields. Times are
-            ``adanalytics_server.loading.values.Instant``, money is nanos.
-        partner_id: the partner.
-        currency: ISO 4217 code of the partner.
+    ``given`` has the parsed value of each field, without nulls, with all required fields. Times are
+    ``Instant``, money is nanos.
 
     Raises:
         FieldError: two fields contradict each other, or the partner.

@@ -29,16 +29,8 @@ _decode = msgspec.msgpack.Decoder(list[Record]).decode
 class RecordSorter:
     """Takes records in any order and yields them sorted as tuples; a context manager.
 
-    >>> with RecordSorter(folder=Path("/var/tmp")) as sorter:
-    ...     sorter.add(later)
-    ...     sorter.add(earlier)
-    ...     list(sorter) == [earlier, later]
-    True
-
-    Args:
-        folder: where runs go that do not fit in memory; created if needed. The files have no
-            names, so a killed process leaves nothing behind.
-        most_bytes: approximate memory for the records of a run.
+    Runs that do not fit in about ``most_bytes`` go to the folder, which is created if needed. The
+    files have no names, so a killed process leaves nothing behind.
     """
 
     def __init__(self, *, folder: Path, most_bytes: int = MOST_BYTES) -> None:

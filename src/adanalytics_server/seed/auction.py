@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, rfc3339
 from adanalytics_server.seed.catalogue import (
@@ -26,10 +27,6 @@ from adanalytics_server.storage.money import text_from_nanos
 
 _WORDS = struct.Struct("<4096I")
 _IDS_PER_BLOCK = 1024
-_DIGIT_POSITIONS = tuple(at for at in range(36) if at not in (8, 13, 18, 23))
-# RFC 9562: four bits of version 4 in byte 6, two bits of variant in byte 8.
-_VERSION = bytes(byte & 0x0F | 0x40 for byte in range(256))
-_VARIANT = bytes(byte & 0x3F | 0x80 for byte in range(256))
 
 
 def numbers(key: str) -> Iterator[int]:
@@ -41,21 +38,10 @@ def numbers(key: str) -> Iterator[int]:
 def uuids(key: str) -> Iterator[tuple[bytes, str]]:
     """Yield endless UUIDs, as 16 bytes and as text, that depend on ``key`` only."""
     for block in count():
-        raw = bytearray(_block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK))
-        raw[6::16] = raw[6::16].translate(_VERSION)
-        raw[8::16] = raw[8::16].translate(_VARIANT)
-        texts = _texts(raw.hex().encode())
-        for number in range(_IDS_PER_BLOCK):
-            at = 16 * number
-            yield bytes(raw[at : at + 16]), texts[36 * number : 36 * number + 36]
-
-
-def _texts(digits: bytes) -> str:
-    """Put hyphens into ids of 32 digits, for all ids at once, one column of digits at a time."""
-    texts = bytearray(b"-") * (36 * _IDS_PER_BLOCK)
-    for source, target in enumerate(_DIGIT_POSITIONS):
-        texts[target::36] = digits[source::32]
-    return texts.decode()
+        raw = _block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK)
+        for at in range(0, len(raw), 16):
+            made = UUID(bytes=raw[at : at + 16], version=4)
+            yield made.bytes, str(made)
 
 
 def _block(name: str, size: int) -> bytes:
@@ -119,14 +105,7 @@ def played(draw: Draw) -> list[Step]:
 
 
 class Auctions:
-    """Generates auctions from one random sequence.
-
-    Args:
-        key: the seed of the sequence.
-        partner_id: the partner of the events.
-        currency: ISO 4217 code.
-        day: start of the day, in milliseconds since 1970; all events are within the day.
-    """
+    """Generates auctions of one ``day`` (ms since 1970) from the random sequence of a ``key``."""
 
     def __init__(self, key: str, *, partner_id: str, currency: str, day: int) -> None:
         self._draw: Draw = numbers(key).__next__
@@ -136,12 +115,9 @@ class Auctions:
         self._day_end = day + MILLISECONDS_PER_DAY
 
     def auction(self, *, earliest: int, width: int, most: int) -> list[Record]:
-        """Generate the records of one auction.
+        """Generate an auction that begins within ``width`` ms after ``earliest`` (ms since 1970).
 
-        Args:
-            earliest: first possible time of the request, in milliseconds since 1970.
-            width: length of the interval of possible times, in milliseconds.
-            most: maximum number of events; later events of the auction are left out.
+        It has at most ``most`` records; later events are left out.
         """
         draw = self._draw
         placement = PLACEMENTS[draw() % len(PLACEMENTS)]

@@ -60,17 +60,8 @@ def generate(
     """Generate events and store them, each day in one step.
 
     A day depends on the seed, the partner, the date and ``events_per_day`` only, not on the
-    other days; generating it again adds nothing.
-
-    Args:
-        store: the partner's files.
-        partner_id: the partner.
-        currency: ISO 4217 code of the partner.
-        start: the first day, in UTC.
-        days: number of days, at least 1.
-        events_per_day: exact number of events on each day, at least 1.
-        seed: any integer.
-        progress: called every few thousand events, and at the end.
+    other days; generating it again adds nothing. ``progress`` is called every few thousand events,
+    and at the end.
 
     Raises:
         GenerateError: ``days`` or ``events_per_day`` is less than 1, or a day is outside the
@@ -102,11 +93,7 @@ def generate(
 
 
 def events_by_hour(events: int) -> list[int]:
-    """Split the events of a day over its 24 hours, exactly.
-
-    >>> sum(events_by_hour(1_000_003))
-    1000003
-    """
+    """Split the events of a day over its 24 hours, exactly."""
     total = sum(HOUR_WEIGHTS)
     # Differences of a running share: a later hour gets what rounding takes from an earlier one.
     shares = [events * sum(HOUR_WEIGHTS[:hour]) // total for hour in range(25)]

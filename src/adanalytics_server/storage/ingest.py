@@ -53,12 +53,9 @@ def ingest(
 ) -> Ingested:
     """Store records, sorted by ``(time, event_id)``, in one atomic step.
 
-    Args:
-        store: the partner's files.
-        records: any number; at most ``BATCH`` of an hour are held at once.
-        replace_hours: hours since 1970 to empty before the first record is stored, so that an event
-            may move from one to another.
-        names: ``(dimension, id) -> name`` of campaigns and demand tags.
+    At most ``BATCH`` records of an hour are held at once. The hours of ``replace_hours`` (since
+    1970) are emptied first, so that an event may move from one to another. ``names`` has the name
+    of each ``(dimension, id)``.
 
     Raises:
         sqlite3.OperationalError: another load has locked the partner's files.

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -55,33 +55,25 @@ class PartnerStore:
         self._preparing = threading.Lock()
         self._prepared: set[str] = set()
 
-    @contextmanager
-    def reading_ledger(self) -> Iterator[sqlite3.Connection]:
-        """Yield a read-only connection to the ledger, which is created if missing."""
-        with self._reading("ledger") as connection:
-            yield connection
+    def reading_ledger(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Lend a read-only connection to the ledger, which is created if missing."""
+        return self._reading("ledger")
 
-    @contextmanager
-    def reading_month(self, month: str) -> Iterator[sqlite3.Connection]:
-        """Yield a read-only connection to the rows of a month (``YYYY-MM``)."""
-        with self._reading(month) as connection:
-            yield connection
+    def reading_month(self, month: str) -> AbstractContextManager[sqlite3.Connection]:
+        """Lend a read-only connection to the rows of a month (``YYYY-MM``)."""
+        return self._reading(month)
 
-    @contextmanager
-    def writing_ledger(self) -> Iterator[sqlite3.Connection]:
+    def writing_ledger(self) -> AbstractContextManager[sqlite3.Connection]:
         """Open the ledger inside a write transaction: commit at the end, or roll back.
 
         It is also the lock between writers of all processes: a second writer waits for ten seconds
         and then fails with ``sqlite3.OperationalError``.
         """
-        with self._writing("ledger") as connection:
-            yield connection
+        return self._writing("ledger")
 
-    @contextmanager
-    def writing_month(self, month: str) -> Iterator[sqlite3.Connection]:
+    def writing_month(self, month: str) -> AbstractContextManager[sqlite3.Connection]:
         """Open a month's rows inside a write transaction, within that of the ledger."""
-        with self._writing(month) as connection:
-            yield connection
+        return self._writing(month)
 
     def close(self) -> None:
         """Close the idle connections; one in use closes when it is returned."""

@@ -124,13 +124,7 @@ class BarChart:
 def bar_chart(
     values: Sequence[int], titles: Sequence[str], *, tick_text: Callable[[int], str]
 ) -> BarChart:
-    """Lay out a chart.
-
-    Args:
-        values: one number per bar; money in nanos. Negative bars go down from zero.
-        titles: the tooltip of each bar.
-        tick_text: formats a number of the axis.
-    """
+    """Lay out a bar, and its tooltip, for each value (money in nanos); negative ones go down."""
     top = round_up(max((0, *values)))
     bottom = -round_up(-min((0, *values)))
     if top == bottom:

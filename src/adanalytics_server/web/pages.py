@@ -99,15 +99,9 @@ def page(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Render a page.
+    """Render a template of ``templates/`` for a user; a variable that is missing is an error.
 
-    Args:
-        template: name of a file in ``templates/``.
-        user: the user who is signed in.
-        values: variables of the template; a missing one is an error.
-        section: the navigation entry of the page.
-        status: HTTP status of the response.
-        headers: headers in addition to those of every page.
+    ``section`` is the navigation entry of the page.
     """
     text = _TEMPLATES.get_template(template).render(values, user=user, section=section)
     return HTMLResponse(text, status, headers={**PAGE_HEADERS, **(headers or {})})
