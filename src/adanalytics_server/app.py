@@ -20,8 +20,8 @@ from adanalytics_server.context import Context
 from adanalytics_server.control.api import control_router
 from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import ApiError, answer_api_error
+from adanalytics_server.exports.download import Signer
 from adanalytics_server.exports.jobs import Exports
-from adanalytics_server.exports.signing import Signer
 from adanalytics_server.faults import FaultLayer
 from adanalytics_server.serving.middleware import HostCheck, RequestLayer
 from adanalytics_server.serving.monitoring import monitoring_router

@@ -12,8 +12,8 @@ from adanalytics_server.accounts.credentials import Tokens
 from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.accounts.ratelimit import RateLimiter
 from adanalytics_server.clock import Clock
+from adanalytics_server.exports.download import Signer
 from adanalytics_server.exports.jobs import Exports
-from adanalytics_server.exports.signing import Signer
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.store import Stores
 

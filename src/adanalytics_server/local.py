@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 try:
@@ -144,12 +143,7 @@ class LocalServer:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

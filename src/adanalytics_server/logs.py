@@ -72,8 +72,8 @@ def _instant(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
-    fields = getattr(record, "fields", None)
-    return dict(fields) if isinstance(fields, dict) else {}
+    fields: dict[str, object] = getattr(record, "fields", {})
+    return fields
 
 
 def _one_line(text: str) -> str:

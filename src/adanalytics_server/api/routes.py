@@ -115,7 +115,7 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
     if user is None:
         raise unauthorized()
     token = context.tokens.issue(user.number)
-    return _json(
+    return json_response(
         {
             "token": token,
             "user": {"id": str(user.number), "email": user.email, "role": user.role},
@@ -167,13 +167,13 @@ def summary(
     """Return aggregated metrics of a range of days: one row per group, or a single total."""
     store = context.stores.of(partner.number)
     found = read_summary(store, query.days(), group_by=query.group_by, currency=partner.currency)
-    return _json(answers_of(request).summary(found))
+    return json_response(answers_of(request).summary(found))
 
 
 @partner_router.get("/dates", tags=["data"], responses=DATES)
 def dates(context: ContextDep, partner: ReadablePartner, _query: NoQuery) -> Response:
     """List the days that have data."""
-    return _json({"dates": read_dates(context.stores.of(partner.number))})
+    return json_response({"dates": read_dates(context.stores.of(partner.number))})
 
 
 @partner_router.post(
@@ -301,10 +301,13 @@ def _export_answer(
     body, headers = answers.export(export, status_url if job.is_waiting else None)
     if job.is_waiting:
         headers |= answers.retry_after(RETRY_SECONDS, now)
-    return _json(body, status=status or (202 if job.is_waiting else 200), headers=headers)
+    return json_response(body, status=status or (202 if job.is_waiting else 200), headers=headers)
 
 
-def _json(body: object, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(
+    body: object, *, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    """Write a body as JSON."""
     return Response(
         msgspec.json.encode(body), status, headers=headers, media_type="application/json"
     )

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adanalytics_server.api.requests import read_body
+from adanalytics_server.api.routes import json_response
 from adanalytics_server.clock import rfc3339
 from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.control.files import CannotRestore
@@ -138,7 +139,7 @@ async def disarm_faults(controls: ItsControls) -> Response:
 @control_router.get("/requests")
 async def requests(controls: ItsControls) -> Response:
     """List the latest requests."""
-    return _json({"requests": controls.journal.entries()})
+    return json_response({"requests": controls.journal.entries()})
 
 
 @control_router.delete("/requests")
@@ -151,7 +152,7 @@ async def forget_requests(controls: ItsControls) -> Response:
 @control_router.get("/snapshots")
 async def snapshots(controls: ItsControls) -> Response:
     """List the names of the snapshots."""
-    return _json({"snapshots": controls.snapshots()})
+    return json_response({"snapshots": controls.snapshots()})
 
 
 @control_router.post("/snapshots")
@@ -162,7 +163,7 @@ async def take_snapshot(request: Request, controls: ItsControls) -> Response:
         await controls.snapshot(order.name)
     except ControlError as error:
         raise bad_parameter("name", str(error)) from error
-    return _json({"snapshots": controls.snapshots()}, status=201)
+    return json_response({"snapshots": controls.snapshots()}, status=201)
 
 
 @control_router.post("/snapshots/{name}/restore")
@@ -179,7 +180,7 @@ async def restore_snapshot(name: str, controls: ItsControls) -> Response:
 
 def _clock(controls: Controls) -> Response:
     asked = controls.clock
-    return _json({"now": rfc3339(asked.now()), "frozen": asked.is_frozen})
+    return json_response({"now": rfc3339(asked.now()), "frozen": asked.is_frozen})
 
 
 def _faults(controls: Controls) -> Response:
@@ -188,12 +189,8 @@ def _faults(controls: Controls) -> Response:
         fields = msgspec.to_builtins(count.fault).items()
         stated = {name: value for name, value in fields if value is not None}
         listed.append({"fault": stated, "matched": count.matched, "struck": count.struck})
-    return _json({"faults": listed})
+    return json_response({"faults": listed})
 
 
 def _milliseconds(instant: datetime) -> int:
     return (instant - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _json(body: object, *, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(body), status, media_type="application/json")

@@ -81,7 +81,8 @@ class Exports:
         """
         await self._remove_expired()
         spans = await asyncio.to_thread(read_spans, self._stores.of(partner), days)
-        request = ExportRequest(partner, days, form, compression, _fingerprint(spans))
+        start, end = days.start.isoformat(), days.end.isoformat()
+        request = ExportRequest(partner, start, end, form, compression, _fingerprint(spans))
         async with self._ordering:
             job = await self._existing(request) if outcome is None else None
             if job is None:

@@ -4,22 +4,22 @@ import sqlite3
 import sys
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 from uuid import uuid4
 
 import msgspec
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.files import ExportedFile
-from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
+class ExportRequest(NamedTuple):
     """The request of an export; ``fingerprint`` changes with the events of the range."""
 
     partner: int
-    days: DayRange
+    start_date: str
+    end_date: str
     format: str
     compression: str
     fingerprint: str
@@ -79,7 +79,7 @@ class ExportTable:
             "SELECT * FROM exports WHERE partner = ? AND start_date = ? AND end_date = ?"
             " AND format = ? AND compression = ? AND fingerprint = ? AND status != 'failed'"
             " ORDER BY created_at DESC LIMIT 1",
-            *_columns(request),
+            *request,
         )
         return None if row is None else self._job(row)
 
@@ -114,7 +114,7 @@ class ExportTable:
             await connection.execute(
                 "INSERT INTO exports (id, partner, start_date, end_date, format, compression,"
                 " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
-                (export_id, *_columns(request), self._clock.now()),
+                (export_id, *request, self._clock.now()),
             )
         job = await self.job(export_id)
         if job is None:
@@ -154,14 +154,3 @@ class ExportTable:
         if self._clock.now() >= values["expires_at"]:
             values["status"] = "expired"
         return msgspec.convert(values, ExportJob)
-
-
-def _columns(request: ExportRequest) -> tuple[int, str, str, str, str, str]:
-    return (
-        request.partner,
-        request.days.start.isoformat(),
-        request.days.end.isoformat(),
-        request.format,
-        request.compression,
-        request.fingerprint,
-    )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 import msgspec
@@ -43,12 +42,7 @@ class RecordSorter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._records = []
         for run in self._runs():
             run.close()

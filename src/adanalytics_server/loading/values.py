@@ -57,21 +57,19 @@ def text_of(value: object) -> str:
 
 def kind_of(value: object) -> str:
     """Name the type of a value from JSON or parquet for an error message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "an array"
-    if isinstance(value, int):
-        return "an integer"
-    if isinstance(value, Number):
-        return "a number that is not a 64-bit integer"
-    if isinstance(value, float):
-        return "a floating-point number"
-    return "a string" if isinstance(value, str) else f"a value of type {type(value).__name__}"
+    return _NAMES.get(type(value), f"a value of type {type(value).__name__}")
+
+
+_NAMES: dict[type, str] = {
+    type(None): "null",
+    bool: "a boolean",
+    dict: "an object",
+    list: "an array",
+    int: "an integer",
+    Number: "a number that is not a 64-bit integer",
+    float: "a floating-point number",
+    str: "a string",
+}
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

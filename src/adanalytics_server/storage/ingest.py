@@ -142,22 +142,18 @@ class _MonthWriter:
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Store the ids of a batch and return the records whose id is new."""
         ids = [(record.event_id,) for record in batch]
+        add = "INSERT OR IGNORE INTO event_ids VALUES (?)"
         self._ledger.execute("SAVEPOINT batch")
-        cursor = self._ledger.executemany("INSERT OR IGNORE INTO event_ids VALUES (?)", ids)
+        cursor = self._ledger.executemany(add, ids)
         if cursor.rowcount == len(batch):
             self._ledger.execute("RELEASE batch")
             return batch
         self._ledger.execute("ROLLBACK TO batch")
-        fresh = [record for record in batch if self._is_new(record)]
+        fresh = [
+            record for record in batch if self._ledger.execute(add, (record.event_id,)).rowcount
+        ]
         self._ledger.execute("RELEASE batch")
         return fresh
-
-    def _is_new(self, record: Record) -> bool:
-        return bool(
-            self._ledger.execute(
-                "INSERT OR IGNORE INTO event_ids VALUES (?)", (record.event_id,)
-            ).rowcount
-        )
 
 
 def _visible(ledger: sqlite3.Connection, hour: int) -> _Hour:

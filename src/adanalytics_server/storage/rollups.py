@@ -5,6 +5,7 @@ of a large partner is far from the limit, a bad amount in a file is not.
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from adanalytics_server.storage.events import Record
@@ -29,7 +30,7 @@ class Rollups:
     """The sums of a load in memory: one row per dimension, day and id."""
 
     def __init__(self) -> None:
-        self._sums: dict[Key, list[int]] = {}
+        self._sums: dict[Key, list[int]] = defaultdict(lambda: [0] * (len(COUNTERS) + 2))
 
     def add(self, day: int, records: Iterable[Record], *, sign: int = 1) -> None:
         """Add records of one day (days since 1970); ``sign=-1`` subtracts them.
@@ -38,14 +39,12 @@ class Rollups:
         """
         # Most records share their type and ids with many others: adding them up first leaves few
         # rows to change.
-        alike: dict[tuple[int, int | None, int | None], list[int]] = {}
+        alike: dict[tuple[int, int | None, int | None], list[int]] = defaultdict(lambda: [0, 0, 0])
         for record in records:
             if record.is_filtered:
                 continue
             kind = (record.event_type, record.campaign_id, record.demand_tag_id)
-            sums = alike.get(kind)
-            if sums is None:
-                sums = alike[kind] = [0, 0, 0]
+            sums = alike[kind]
             sums[0] += 1
             sums[1] += record.revenue
             sums[2] += record.cost or 0
@@ -55,7 +54,7 @@ class Rollups:
                 (CAMPAIGN, day, campaign_id),
                 (DEMAND_TAG, day, demand_tag_id),
             ):
-                row = self._row(key)
+                row = self._sums[key]
                 row[event_type] += sign * count
                 row[_REVENUE] += sign * revenue
                 row[_COST] += sign * cost
@@ -77,12 +76,6 @@ class Rollups:
                 for (dimension, day, number), row in self._sums.items()
             ),
         )
-
-    def _row(self, key: Key) -> list[int]:
-        row = self._sums.get(key)
-        if row is None:
-            row = self._sums[key] = [0] * (len(COUNTERS) + 2)
-        return row
 
 
 def remember_names(ledger: sqlite3.Connection, names: Mapping[tuple[int, int], str]) -> None:

@@ -77,7 +77,8 @@ def hour_grid(days: Sequence[DayCoverage]) -> Grid:
             column * COLUMN,
             hour * HOUR_ROW,
             _kind(level_of(events, most), missing=hour in day.gaps),
-            f"{day.day} {hour:02d}:00: {_events_or_gap(events, missing=hour in day.gaps)}",
+            f"{day.day} {hour:02d}:00: "
+            + ("gap, no data" if hour in day.gaps else counted(events, "event")),
         )
         for column, day in enumerate(days)
         for hour, events in enumerate(day.hours)
@@ -87,10 +88,6 @@ def hour_grid(days: Sequence[DayCoverage]) -> Grid:
 
 def _kind(level: int, *, missing: bool) -> str:
     return "gap" if missing else f"level-{level}"
-
-
-def _events_or_gap(events: int, *, missing: bool) -> str:
-    return "gap, no data" if missing else counted(events, "event")
 
 
 @dataclass(frozen=True, slots=True)
