@@ -137,23 +137,25 @@ class _Reader:
         self._mapping = mapping
 
     def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
-        if self._source.has_header:
-            self._check_columns()
-        for line, values in self._source.rows():
-            self.rows += 1
-            if self.rows % ROWS_BETWEEN_REPORTS == 0:
-                report(Progress("reading", self.rows, self._source.fraction_read()))
-            if not self._mapping.takes(values):
-                self.not_taken += 1
-                continue
-            try:
-                record = self._normalizer.record(values)
-            except FieldError as error:
-                raise LoadError(self._path, line, error.field, error.message) from error
-            self._add(sorter, record)
-        if not self._source.has_header:
-            # Only after the last row is it certain that a required column is missing.
-            self._check_columns()
+        line: int | None = None
+        try:
+            if self._source.has_header:
+                self._normalizer.check_columns(self._source.columns)
+            for row in self._source.rows():
+                line = row.line
+                self.rows += 1
+                if self.rows % ROWS_BETWEEN_REPORTS == 0:
+                    report(Progress("reading", self.rows, self._source.fraction_read()))
+                if self._mapping.takes(row.values):
+                    self._add(sorter, self._normalizer.record(row.values))
+                else:
+                    self.not_taken += 1
+            if not self._source.has_header:
+                # Only after the last row is it certain that a required column is missing.
+                line = None
+                self._normalizer.check_columns(self._source.columns)
+        except FieldError as error:
+            raise LoadError(self._path, line, error.field, error.message) from error
         report(Progress("reading", self.rows, 1.0))
 
     def _add(self, sorter: RecordSorter, record: Record) -> None:
@@ -163,12 +165,6 @@ class _Reader:
         except OSError as error:
             message = f"no room for temporary files in the partner's folder ({error.strerror})"
             raise LoadError(self._path, None, None, message) from error
-
-    def _check_columns(self) -> None:
-        try:
-            self._normalizer.check_columns(self._source.columns)
-        except FieldError as error:
-            raise LoadError(self._path, None, error.field, error.message) from error
 
 
 def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Generator[Record]:
