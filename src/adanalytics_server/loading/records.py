@@ -16,12 +16,7 @@ from adanalytics_server.clock import MILLISECONDS_PER_HOUR, rfc3339
 from adanalytics_server.loading.errors import FieldError
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
-from adanalytics_server.storage.events import (
-    EVENT_TYPE_NUMBERS,
-    LogEvent,
-    Record,
-    encode_event,
-)
+from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
 from adanalytics_server.storage.rollups import CAMPAIGN, DEMAND_TAG
 
@@ -102,17 +97,7 @@ def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Rec
         "cost": None if cost is None else text_from_nanos(cost),
     }
     event = LogEvent(**fields)
-    return Record(
-        time=time,
-        event_id=bytes.fromhex(event_id.replace("-", "")),
-        body=_encoded(event),
-        event_type=EVENT_TYPE_NUMBERS[given["event_type"]],
-        campaign_id=event.campaign_id,
-        demand_tag_id=event.demand_tag_id,
-        revenue=revenue,
-        cost=cost,
-        is_filtered=event.is_filtered,
-    )
+    return record_of(event, _encoded(event), time=time, revenue=revenue, cost=cost)
 
 
 def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:

@@ -22,7 +22,7 @@ from adanalytics_server.seed.catalogue import (
     Campaign,
     Placement,
 )
-from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, LogEvent, Record, encode_event
+from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
 from adanalytics_server.storage.money import text_from_nanos
 
 _WORDS = struct.Struct("<4096I")
@@ -35,13 +35,12 @@ def numbers(key: str) -> Iterator[int]:
         yield from _WORDS.unpack(_block(f"{key}/number/{block}", _WORDS.size))
 
 
-def uuids(key: str) -> Iterator[tuple[bytes, str]]:
-    """Yield endless UUIDs, as 16 bytes and as text, that depend on ``key`` only."""
+def uuids(key: str) -> Iterator[str]:
+    """Yield endless UUIDs that depend on ``key`` only."""
     for block in count():
         raw = _block(f"{key}/uuid/{block}", 16 * _IDS_PER_BLOCK)
         for at in range(0, len(raw), 16):
-            made = UUID(bytes=raw[at : at + 16], version=4)
-            yield made.bytes, str(made)
+            yield str(UUID(bytes=raw[at : at + 16], version=4))
 
 
 def _block(name: str, size: int) -> bytes:
@@ -131,7 +130,7 @@ class Auctions:
         device, os = placement.devices[draw() % len(placement.devices)]
         creative = campaign.creatives[draw() % len(campaign.creatives)]
         shared = {
-            "auction_id": next(self._ids)[1],
+            "auction_id": next(self._ids),
             "partner_id": self._partner_id,
             "supply_tag_id": placement.supply_tag,
             "demand_tag_id": campaign.demand_tag,
@@ -156,11 +155,10 @@ class Auctions:
     ) -> Record:
         time = request + step.after
         text = rfc3339(time)
-        event_id, event_id_text = next(self._ids)
         revenue = self._price(campaign) if step.event_type == campaign.paid_event else 0
         cost = _cost(revenue, campaign) if shows_cost else None
         event = LogEvent(
-            event_id=event_id_text,
+            event_id=next(self._ids),
             event_time=text,
             event_date=text[:10],
             event_hour=int(text[11:13]),
@@ -171,17 +169,7 @@ class Auctions:
             error_code=step.error_code,
             **shared,
         )
-        return Record(
-            time=time,
-            event_id=event_id,
-            body=encode_event(event),
-            event_type=EVENT_TYPE_NUMBERS[step.event_type],
-            campaign_id=campaign.number,
-            demand_tag_id=campaign.demand_tag,
-            revenue=revenue,
-            cost=cost,
-            is_filtered=event.is_filtered,
-        )
+        return record_of(event, encode_event(event), time=time, revenue=revenue, cost=cost)
 
     def _winner(self, placement: Placement) -> Campaign:
         if self._draw() % 100 >= 78:

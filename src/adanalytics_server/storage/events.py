@@ -150,6 +150,21 @@ class Record(NamedTuple):
     is_filtered: bool
 
 
+def record_of(event: LogEvent, body: bytes, *, time: int, revenue: int, cost: int | None) -> Record:
+    """Return the record of an event and its JSON; money in nanos."""
+    return Record(
+        time=time,
+        event_id=bytes.fromhex(event.event_id.replace("-", "")),
+        body=body,
+        event_type=EVENT_TYPE_NUMBERS[event.event_type],
+        campaign_id=event.campaign_id,
+        demand_tag_id=event.demand_tag_id,
+        revenue=revenue,
+        cost=cost,
+        is_filtered=event.is_filtered,
+    )
+
+
 class Facts(msgspec.Struct, frozen=True):
     """The fields of a stored body that are needed to take it out of rollups and the id list."""
 
