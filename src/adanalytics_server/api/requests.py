@@ -193,7 +193,7 @@ class ApiRoute(APIRoute):
         return answer_known
 
 
-def _repeated(pairs: Sequence[tuple[str, str]]) -> list[str]:
+def _repeated(pairs: Sequence[tuple[str, object]]) -> list[str]:
     return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
@@ -257,9 +257,8 @@ def _refuse_repeated_names(body: bytes) -> None:
     """Refuse a repeated name: RFC 8259, section 4, leaves open which value counts."""
 
     def check(pairs: list[tuple[str, object]]) -> None:
-        for name, count in Counter(name for name, _ in pairs).items():
-            if count > 1:
-                raise bad_parameter(name, "must not be repeated")
+        for name in _repeated(pairs):
+            raise bad_parameter(name, "must not be repeated")
 
     json.loads(body, object_pairs_hook=check)
 
