@@ -159,7 +159,7 @@ def test_a_hook_may_have_read_the_response(
 def test_an_object_of_another_kind_is_refused() -> None:
     wrong: Any = object()
     for kind in (Client, AsyncClient):
-        with pytest.raises(errors.ConfigurationError, match="http=: pass"):
+        with pytest.raises(errors.ConfigurationError, match="http= is not valid"):
             kind("http://x.example", api_key="k", http=wrong)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._quota import Hold, Moment, Quota, Sent, Store
+from adanalytics_client._quota import Moment, Permit, Quota, Store, Wait
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Sender:
     """One process: its quota, and the moments of what it has on its way."""
 
     quota: Quota
-    flying: list[tuple[Sent, float]] = field(default_factory=list)
+    flying: list[tuple[Permit, float]] = field(default_factory=list)
 
 
 def quota_of(
@@ -39,15 +39,15 @@ def quota_of(
     return Quota(limit, reserve=reserve, store=store or Store(None), now=machine.now)
 
 
-def sent(quota: Quota) -> Sent:
+def sent(quota: Quota) -> Permit:
     leave = quota.take()
-    assert isinstance(leave, Sent)
+    assert isinstance(leave, Permit)
     return leave
 
 
 def held(quota: Quota) -> float:
     leave = quota.take()
-    assert isinstance(leave, Hold)
+    assert isinstance(leave, Wait)
     return leave.seconds
 
 
@@ -98,7 +98,7 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
         for kind, who, seconds in steps:
             sender = senders[who]
             if kind == "send":
-                while isinstance(leave := sender.quota.take(), Hold):
+                while isinstance(leave := sender.quota.take(), Wait):
                     assert 0 < leave.seconds <= 3900
                     machine.true += max(leave.seconds, 0.001)
                 sender.flying.append((leave, machine.true))
@@ -197,13 +197,13 @@ def test_a_reserve_is_kept_by_the_count_of_the_service_too() -> None:
 def test_a_hold_is_news_once_and_holds_everybody() -> None:
     machine, store = Machine(), Store(None)
     quota, other = quota_of(machine, None, store=store), quota_of(machine, 5, store=store)
-    assert quota.hold(100).news
+    assert quota.hold(100).is_new
     machine.true += 1
-    assert not quota.hold(99).news
+    assert not quota.hold(99).is_new
     machine.true += 49
     leave = quota.take()
-    assert isinstance(leave, Hold)
-    assert (leave.seconds, leave.news) == (50.0, False)
+    assert isinstance(leave, Wait)
+    assert (leave.seconds, leave.is_new) == (50.0, False)
     assert held(other) == 50.0
     assert other.state().resumes_at is not None
     machine.true += 50

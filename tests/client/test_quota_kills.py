@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_client._quota import Hold, Moment, Quota, Sent, open_store
+from adanalytics_client._quota import Moment, Permit, Quota, Wait, open_store
 
 LIMIT = 400
 
 BEGIN = """
 import os, sys, time
 from pathlib import Path
-from adanalytics_client._quota import Moment, Quota, Sent, open_store
+from adanalytics_client._quota import Moment, Quota, Permit, open_store
 
 def now():
     return Moment(time.time(), time.monotonic())
@@ -27,7 +27,7 @@ def quota_of(limit):
 
 def take_all(quota):
     taken = 0
-    while isinstance(sent := quota.take(), Sent):
+    while isinstance(sent := quota.take(), Permit):
         quota.settle(sent, None)
         taken += 1
     return taken
@@ -38,7 +38,7 @@ quota = quota_of(400)
 while True:
     sent = quota.take()
     print(getattr(sent, "number", "held"), flush=True)
-    if isinstance(sent, Sent):
+    if isinstance(sent, Permit):
         quota.settle(sent, None)
 """
 
@@ -143,9 +143,9 @@ def test_a_full_disk_loses_no_count(tmp_path: Path) -> None:
 def test_a_log_that_is_damaged_while_in_use_is_full_for_all(tmp_path: Path) -> None:
     """Who has the damaged file open must not go on counting in it, apart from the others."""
     first, second = quota_of(tmp_path), quota_of(tmp_path)
-    assert isinstance(first.take(), Sent)
+    assert isinstance(first.take(), Permit)
     first.store.close()
     assert first.state().remaining == LIMIT - 1
     (tmp_path / "one.sqlite3").write_bytes(b"x" * 8192)
     for each in (second, first):
-        assert isinstance(each.take(), Hold)
+        assert isinstance(each.take(), Wait)

@@ -37,7 +37,7 @@ from adanalytics_client._call.failures import (
 from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._quota import Hold
+from adanalytics_client._quota import Wait
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ class _Attempts:
         notify(session.observer.retry, planned)
         yield Sleep(seconds)
 
-    def _wait_out(self, hold: Hold, error: AdAnalyticsError) -> Operation[None]:
+    def _wait_out(self, hold: Wait, error: AdAnalyticsError) -> Operation[None]:
         """Wait as long as the service says, which postpones the deadline."""
         config = self.session.config
         longest = config.max_wait if self.rules.obeys_limits else config.retry.longest_wait
@@ -285,12 +285,12 @@ def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAn
     return error
 
 
-def _obey(session: Session, url: str, seconds: float) -> Operation[Hold]:
+def _obey(session: Session, url: str, seconds: float) -> Operation[Wait]:
     """Obey a 429: every request with this key waits, not only the one that was refused."""
     if session.config.base.counts(url):
-        hold: Hold = yield Atomic(lambda: session.quota.hold(seconds))
+        hold: Wait = yield Atomic(lambda: session.quota.hold(seconds))
         return replace(hold, seconds=seconds)
-    return Hold(seconds, moment_in(session, seconds), news=True, asked=True)
+    return Wait(seconds, moment_in(session, seconds), is_new=True, by_service=True)
 
 
 @dataclass(frozen=True, slots=True)

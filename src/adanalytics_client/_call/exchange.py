@@ -31,7 +31,7 @@ from adanalytics_client._base.urls import (
     without_user,
 )
 from adanalytics_client._call.session import Session
-from adanalytics_client._quota import Hold, Sent
+from adanalytics_client._quota import Permit, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")
@@ -134,7 +134,7 @@ def exchange(
     )
 
 
-def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
+def _pace(session: Session, url: str) -> Operation[tuple[Permit | None, float]]:
     """Wait until a request may be sent; return the permit and the seconds waited.
 
     A request outside the Partner API needs no permit.
@@ -147,8 +147,8 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
         return None, waited
     least = _SHORTEST_PAUSE
     while True:
-        permit: Sent | Hold = yield Atomic(session.quota.take)
-        if isinstance(permit, Sent):
+        permit: Permit | Wait = yield Atomic(session.quota.take)
+        if isinstance(permit, Permit):
             return permit, waited
         seconds = max(permit.seconds, least)
         if session.config.on_limit == "raise" or waited + seconds > session.config.max_wait:
@@ -164,15 +164,15 @@ def _pace(session: Session, url: str) -> Operation[tuple[Sent | None, float]]:
         least = min(2 * least, 1.0)
 
 
-def _described(hold: Hold) -> WaitStarted:
-    reason = "the service asked to slow down" if hold.asked else "quota used up"
+def _described(hold: Wait) -> WaitStarted:
+    reason = "the service asked to slow down" if hold.by_service else "quota used up"
     return WaitStarted(reason, hold.seconds, hold.resumes_at)
 
 
-def announce(session: Session, wait: Hold | WaitStarted, *, is_new: bool = True) -> None:
+def announce(session: Session, wait: Wait | WaitStarted, *, is_new: bool = True) -> None:
     """Report a wait to the observer and, once for each time of resuming, to the log."""
-    if isinstance(wait, Hold):
-        is_new, wait = wait.news, _described(wait)
+    if isinstance(wait, Wait):
+        is_new, wait = wait.is_new, _described(wait)
     notify(session.observer.wait, wait)
     if is_new and wait.seconds > SILENT_WAIT:
         # Programs that show waits in another way can filter out records with this field.

@@ -2,18 +2,18 @@
 
 from adanalytics_client._quota.headers import RATE_HEADERS, rate_window, retry_after
 from adanalytics_client._quota.store import QuotaLog, Store, open_store
-from adanalytics_client._quota.window import WINDOW, Hold, Moment, Quota, QuotaState, Sent
+from adanalytics_client._quota.window import WINDOW, Moment, Permit, Quota, QuotaState, Wait
 
 __all__ = [
     "RATE_HEADERS",
     "WINDOW",
-    "Hold",
     "Moment",
+    "Permit",
     "Quota",
     "QuotaLog",
     "QuotaState",
-    "Sent",
     "Store",
+    "Wait",
     "open_store",
     "rate_window",
     "retry_after",

@@ -32,27 +32,27 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Permit:
     """Permission for one request; `number` is its place in the log, None without a log."""
 
     number: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """No request now, but after `seconds`.
+class Wait:
+    """No request may be sent now.
 
     Attributes:
         seconds: the length of the wait.
         resumes_at: the end of the wait, in UTC.
-        news: True once for each time of resuming.
-        asked: whether the wait is due to a 429 and not to the window of requests.
+        is_new: True once for each end of a wait.
+        by_service: whether a 429 is the reason, and not the window of requests.
     """
 
     seconds: float
     resumes_at: datetime
-    news: bool
-    asked: bool
+    is_new: bool
+    by_service: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ class QuotaState:
     resumes_at: datetime | None
 
     def wait_for(self, requests: int) -> float:
-        """The most seconds until this many requests are allowed: an hour for each used-up quota.
+        """Return an upper bound on the seconds until this many requests may be sent.
+
+        It is one hour for each exhausted quota.
 
         Examples:
             >>> client.quota.wait_for(1_000), client.quota.wait_for(2_500)
@@ -102,25 +104,25 @@ class Quota:
         self._announced = 0.0
 
     def with_reserve(self, reserve: int) -> "Quota":
-        """The same log with another reserve."""
+        """Return the same log with another reserve."""
         return Quota(self._limit, reserve=reserve, store=self.store, now=self._now)
 
-    def take(self) -> Sent | Hold:
-        """Permission to send one request now, or how long to hold it."""
+    def take(self) -> Permit | Wait:
+        """Return the permission to send one request now, or the wait before it."""
         return self.store.run(self._take)
 
-    def _take(self, log: Connection) -> Sent | Hold:
+    def _take(self, log: Connection) -> Permit | Wait:
         now = self._present(log)
         _, seconds, asked = self._left(log, now)
         if seconds > 0:
-            return self._hold(seconds, now, asked=asked)
+            return self._hold(seconds, now, by_service=asked)
         log.execute("UPDATE state SET stated_left = stated_left - 1")
         if self._limit is None:
-            return Sent(None)
+            return Permit(None)
         until = now.steady + WINDOW + UNANSWERED
-        return Sent(log.execute("INSERT INTO sends (until) VALUES (?)", (until,)).lastrowid)
+        return Permit(log.execute("INSERT INTO sends (until) VALUES (?)", (until,)).lastrowid)
 
-    def settle(self, sent: Sent, head: ResponseHead | None) -> None:
+    def settle(self, sent: Permit, head: ResponseHead | None) -> None:
         """Record the end of a request, and believe the service if it states that less is left.
 
         A statement that more is left than the log allows is not believed: the service may not have
@@ -128,7 +130,7 @@ class Quota:
         """
         self.store.run(lambda log: self._settle(log, sent, head))
 
-    def _settle(self, log: Connection, sent: Sent, head: ResponseHead | None) -> None:
+    def _settle(self, log: Connection, sent: Permit, head: ResponseHead | None) -> None:
         now = self._present(log)
         hour = now.steady + WINDOW
         if sent.number is not None:
@@ -142,22 +144,22 @@ class Quota:
                 (now.steady + min(seconds, WINDOW), left, hour),
             )
 
-    def hold(self, seconds: float) -> Hold:
-        """Send nothing for `seconds`, because the service responded with a 429.
+    def hold(self, seconds: float) -> Wait:
+        """Let no request pass for `seconds`, because the service responded with a 429.
 
         Other requests are held for at most an hour, however long the service states: by then its
         window has passed, and a mistaken header must not stop every later run.
         """
         return self.store.run(lambda log: self._obey(log, seconds))
 
-    def _obey(self, log: Connection, seconds: float) -> Hold:
+    def _obey(self, log: Connection, seconds: float) -> Wait:
         now = self._present(log)
         until = now.steady + min(seconds, WINDOW)
         log.execute("UPDATE state SET hold_until = max(hold_until, ?)", (until,))
-        return self._hold(seconds, now, asked=True)
+        return self._hold(seconds, now, by_service=True)
 
     def state(self) -> QuotaState:
-        """The quota left now."""
+        """Return the quota left now."""
         return self.store.run(self._state)
 
     def _state(self, log: Connection) -> QuotaState:
@@ -166,7 +168,7 @@ class Quota:
         return QuotaState(self._limit, left, _moment_in(seconds, now) if seconds > 0 else None)
 
     def _present(self, log: Connection) -> Moment:
-        """The current moment, after removing expired sends and adjusting to a new clock."""
+        """Return the current moment, after removing expired sends and adjusting to a new clock."""
         now = self._now()
         wall, steady = log.execute("SELECT wall, steady FROM state").fetchone()
         if now.steady < steady:
@@ -187,7 +189,7 @@ class Quota:
         return now
 
     def _left(self, log: Connection, now: Moment) -> tuple[int | None, float, bool]:
-        """Requests left, seconds until one may be sent, and whether a 429 is the reason."""
+        """Return the requests left, the seconds until one may be sent, and whether a 429 is why."""
         asked, stated, stated_left, full = log.execute(
             "SELECT hold_until - ?, stated_until - ?, stated_left, full_until - ? FROM state",
             3 * (now.steady,),
@@ -207,11 +209,11 @@ class Quota:
                 left = 0
         return left, max(asked, used_up), asked >= used_up
 
-    def _hold(self, seconds: float, now: Moment, *, asked: bool) -> Hold:
+    def _hold(self, seconds: float, now: Moment, *, by_service: bool) -> Wait:
         until = now.steady + seconds
-        news = until > self._announced + 1.0
+        is_new = until > self._announced + 1.0
         self._announced = max(until, self._announced)
-        return Hold(seconds, _moment_in(seconds, now), news, asked)
+        return Wait(seconds, _moment_in(seconds, now), is_new, by_service)
 
 
 def _moment_in(seconds: float, now: Moment) -> datetime:
