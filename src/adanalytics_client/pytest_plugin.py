@@ -36,7 +36,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture
 def adanalytics_client(adanalytics: "LocalServer") -> "Iterator[Client]":
-    """A `Client` that is signed in to `adanalytics`, with its own quota in memory.
+    """Yield a `Client` that is signed in to `adanalytics`, with its own quota in memory.
 
     Both share one clock that stands still until it is moved: a wait of the client moves it and ends
     at once.

@@ -65,7 +65,7 @@ class MovableClock:
 
     @classmethod
     def of(cls, server: "LocalServer") -> Self:
-        """The clock of a running server, stopped at its time; `server.reset()` restarts it.
+        """Return a clock stopped at the server's current time; `server.reset()` restarts it.
 
         Examples:
             >>> from adanalytics_server.local import LocalServer
@@ -82,7 +82,7 @@ class MovableClock:
 
     @property
     def now(self) -> datetime:
-        """The current time of both, in UTC."""
+        """Return the current time of both, in UTC."""
         return datetime.fromtimestamp(self.time(), tz=UTC)
 
     def advance(self, seconds: float) -> None:
@@ -97,7 +97,7 @@ class MovableClock:
         self.of_server.advance(seconds=seconds)
 
     def time(self) -> float:
-        """Seconds since 1970-01-01 UTC."""
+        """Return seconds since 1970-01-01 UTC."""
         return float(self.of_server.now()) / 1000
 
     def monotonic(self) -> float:
@@ -130,7 +130,7 @@ def reference_client(
     dialect: str = "reference",
     clock: MovableClock | None = None,
 ) -> Iterator[Client]:
-    """A `Client` with an API key for a server filled with generated events.
+    """Yield a `Client` with an API key for a server filled with generated events.
 
     Args:
         seed: the same seed gives the same events.
@@ -173,7 +173,7 @@ async def async_reference_client(
     dialect: str = "reference",
     clock: MovableClock | None = None,
 ) -> AsyncIterator[AsyncClient]:
-    """An `AsyncClient` with such a server; see `reference_client`.
+    """Yield an `AsyncClient` with such a server; see `reference_client`.
 
     Examples:
         >>> async with async_reference_client(seed=7) as client:
@@ -201,7 +201,7 @@ def _new_server(
     dialect: str,
     clock: MovableClock | None,
 ) -> "LocalServer":
-    """A server that is not started.
+    """Return a server that is not started.
 
     Raises:
         ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
@@ -255,7 +255,7 @@ def _start(server: "LocalServer") -> None:
 
 
 def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any]:
-    """The arguments of both clients."""
+    """Return the arguments of both clients."""
     return {
         "api_key": server.api_key,
         "partner": server.partner,

@@ -28,10 +28,10 @@ class Clock(Protocol):
     """
 
     def time(self) -> float:
-        """Seconds since 1970-01-01 UTC."""
+        """Return seconds since 1970-01-01 UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back, for deadlines."""
+        """Return seconds that never go back, for deadlines."""
 
     def sleeping(self, seconds: float) -> float:
         """Called before a wait of `seconds`; returns how many real seconds to wait."""
@@ -41,15 +41,15 @@ class SystemClock:
     """The machine's time; a wait takes as long as it says."""
 
     def time(self) -> float:
-        """Seconds since 1970-01-01 UTC."""
+        """Return seconds since 1970-01-01 UTC."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds that never go back."""
         return time.monotonic()
 
     def sleeping(self, seconds: float) -> float:
-        """A wait of `seconds` takes `seconds`."""
+        """Return how long a wait of `seconds` takes: `seconds`."""
         return seconds
 
 

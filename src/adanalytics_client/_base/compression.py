@@ -31,7 +31,7 @@ class Gunzip:
         self._fresh = True
 
     def feed(self, piece: bytes, most: int = 0) -> bytes:
-        """The bytes that `piece` yields, at most about `most` unless it is 0.
+        """Return the bytes that `piece` yields, at most about `most` unless it is 0.
 
         Raises:
             DamagedBody: when the bytes are not gzip.
@@ -45,7 +45,7 @@ class Gunzip:
         return b"".join(out)
 
     def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
-        """The same bytes in several pieces, each of at most `most` bytes unless it is 0.
+        """Yield the same bytes in several pieces, each of at most `most` bytes unless it is 0.
 
         Raises:
             DamagedBody: when the bytes are not gzip.

@@ -144,7 +144,7 @@ def _period(value: Day, name: str, today: date | None) -> Period:
 
 
 def days_between(first: date, last: date) -> Iterator[date]:
-    """Every day from `first` to `last`, both included."""
+    """Yield every day from `first` to `last`, both included."""
     for offset in range((last - first).days + 1):
         yield first + timedelta(days=offset)
 

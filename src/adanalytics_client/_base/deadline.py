@@ -25,26 +25,26 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether nothing may be sent any more."""
+        """Return whether nothing may be sent any more."""
         return self.clock.monotonic() >= self.moment
 
     @property
     def is_the_cause(self) -> bool:
-        """Whether something that just ran out of time did so because of this deadline."""
+        """Return whether something that just ran out of time did so because of this deadline."""
         return self.clock.monotonic() >= self.moment - _CLOSE
 
     @property
     def for_one_request(self) -> float:
-        """The deadline of a request sent now: at least a second away."""
+        """Return the deadline of a request sent now: at least a second away."""
         return max(self.moment, self.clock.monotonic() + _LEAST)
 
     @property
     def left(self) -> float:
-        """Seconds until the end; 0 once it is over."""
+        """Return seconds until the end; 0 once it is over."""
         return max(0.0, self.moment - self.clock.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Whether there is time for a wait of this many seconds."""
+        """Return whether there is time for a wait of this many seconds."""
         return self.clock.monotonic() + seconds <= self.moment
 
     def extend(self, seconds: float) -> None:

@@ -48,12 +48,12 @@ class ResponseHead:
     headers: Mapping[str, str] = field(repr=False)
 
     def get(self, name: str) -> str | None:
-        """A header's value by its lower-case name."""
+        """Return a header's value by its lower-case name."""
         return self.headers.get(name)
 
     @property
     def sent_at(self) -> float | None:
-        """The `Date` of the response, in seconds since 1970; None without one."""
+        """Return the `Date` of the response, in seconds since 1970; None without one."""
         return read_http_date(self.get("date"))
 
     @property
@@ -76,7 +76,7 @@ class Reply:
 
     @property
     def status(self) -> int:
-        """The HTTP status code."""
+        """Return the HTTP status code."""
         return self.head.status
 
 
@@ -172,13 +172,13 @@ class Fanout(Protocol[Job, Outcome_contra, Page_co]):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is in flight, waiting, or left to start."""
+        """Return whether nothing is in flight, waiting, or left to start."""
 
     def start(self) -> Job | None:
-        """A job to start now, or None when enough are in flight."""
+        """Return a job to start now, or None when enough are in flight."""
 
     def settle(self, job: Job, outcome: Outcome_contra | BaseException, /) -> None:
         """Take the outcome of a job."""
 
     def ready(self) -> Page_co | None:
-        """The next result in order, or None when it has not arrived."""
+        """Return the next result in order, or None when it has not arrived."""

@@ -26,7 +26,7 @@ _REPEATED = 40
 
 
 def state_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder for what is kept between runs; None where no home folder is known.
+    """Return the folder for what is kept between runs; None where no home folder is known.
 
     It follows the XDG base directory specification, which ignores relative paths.
     """
@@ -89,12 +89,12 @@ def check_name(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """The path to write for this name: a link stays a link, and its target is written."""
+    """Return the path to write for this name: a link stays a link, and its target is written."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def permissions_of(path: Path) -> int | None:
-    """The permissions of an existing file, for the one that replaces it."""
+    """Return the permissions of an existing file, for the one that replaces it."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
 
 

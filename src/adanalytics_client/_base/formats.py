@@ -13,7 +13,7 @@ SUFFIXES = {
 
 
 def suffix_of(path: Path) -> tuple[str, bool]:
-    """The suffix that names a format, and whether `.gz` after it requests gzip.
+    """Return the suffix that names a format, and whether `.gz` after it requests gzip.
 
     Examples:
         >>> suffix_of(Path("january.CSV.gz")), suffix_of(Path("january"))

@@ -31,7 +31,7 @@ class Secret:
         self._known: re.Pattern[str] | None = None
 
     def reveal(self) -> str:
-        """The secret itself; call this only where it is sent."""
+        """Return the secret itself; call this only where it is sent."""
         return self._value
 
     def __repr__(self) -> str:
@@ -55,12 +55,12 @@ class Secret:
             )
 
     def trimmed(self) -> "Secret":
-        """The same secret without surrounding white space."""
+        """Return the same secret without surrounding white space."""
         return Secret(self._value.strip())
 
     @property
     def fits_header(self) -> bool:
-        """Whether an Authorization header can hold it."""
+        """Return whether an Authorization header can hold it."""
         value = self._value
         return value.isascii() and value.isprintable() and " " not in value and value != ""
 
@@ -75,7 +75,7 @@ class Secret:
 
 
 def _spellings(character: str) -> str:
-    """The pattern of a character in any encoding that a server may use.
+    """Return the pattern of a character in any encoding that a server may use.
 
     Escapes may use letters of either case, and may themselves be escaped.
     """

@@ -38,7 +38,7 @@ def origin_of(url: str) -> Origin | None:
 
 
 def redact_url(url: str) -> str:
-    """An address that is safe to show: no user info, and only known query parameters.
+    """Return an address that is safe to show: no user info, and only known query parameters.
 
     The rest of a query may be a signature (S3, GCS and Azure all sign there).
 
@@ -63,7 +63,7 @@ def _is_shown(name: str, value: str) -> bool:
 
 
 def redact_queries(text: str) -> str:
-    """A text in which every address is shortened as `redact_url` would, wherever it is.
+    """Return a text in which every address is shortened as `redact_url` would, wherever it is.
 
     Examples:
         >>> redact_queries("no file '/a.csv?sig=abc' (see https://b.example/?page=2&key=1).")
@@ -101,7 +101,7 @@ class Address(str):
 
 
 def without_user(url: str) -> Address:
-    """An address without its user info; the rest stays byte for byte.
+    """Return an address without its user info; the rest stays byte for byte.
 
     Examples:
         >>> print(without_user("http://user:pass@files.example/a@b"))
@@ -169,7 +169,7 @@ class BaseUrl:
         return cls(urlunsplit((parts.scheme, parts.netloc, path, "", "")), origin)
 
     def at(self, path: str) -> str:
-        """The address of a path that starts with a slash."""
+        """Return the address of a path that starts with a slash."""
         return self.text + path
 
     def is_at(self, url: str) -> bool:
@@ -187,7 +187,7 @@ class BaseUrl:
         return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
 
     def partner(self, partner: str | None, resource: str) -> str:
-        """The address of a partner's `events`, `summary`, `dates` or `bulk-export`.
+        """Return the address of a partner's `events`, `summary`, `dates` or `bulk-export`.
 
         Raises:
             ConfigurationError: when no partner is set, or its name would change the path.

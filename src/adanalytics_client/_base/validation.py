@@ -9,7 +9,7 @@ from adanalytics_client.errors import ConfigurationError
 
 
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a value is a whole number within bounds; True and False are not."""
+    """Return whether a value is a whole number within bounds; True and False are not."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return least <= value and (most is None or value <= most)
@@ -60,7 +60,7 @@ def check_observer(observer: object) -> None:
 
 
 def import_extra(module: str, *, extra: str) -> ModuleType:
-    """A module of an optional dependency.
+    """Return a module of an optional dependency.
 
     Raises:
         ConfigurationError: when it is not installed, naming the extra to install.

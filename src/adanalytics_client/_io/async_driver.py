@@ -41,7 +41,7 @@ Page = TypeVar("Page")
 
 
 async def in_thread(action: Callable[[], T]) -> T:
-    """The result of a function that runs in a thread, in the context of this task.
+    """Return the result of a function that runs in a thread, in the context of this task.
 
     A thread cannot be cancelled, and its files must not be cleaned up while it still writes them.
     So a cancelled task waits for the end of its thread, however often it is cancelled meanwhile.

@@ -67,7 +67,7 @@ class Receiver:
         return True
 
     def finish(self) -> Reply | Failure:
-        """The reply, with a body that its reader may change, or the failure."""
+        """Return the reply, with a body that its reader may change, or the failure."""
         if self._failure is None and self._gunzip is not None and not self._empty:
             try:
                 self._gunzip.finish()

@@ -141,7 +141,7 @@ class BaseDriver(Generic[C]):
             raise ConfigurationError("http= is already closed.", remedy="Pass an open client.")
 
     def _left(self, deadline: float | None) -> float | None:
-        """Seconds until a deadline; None is no deadline."""
+        """Return seconds until a deadline; None is no deadline."""
         return None if deadline is None else deadline - self._clock.monotonic()
 
     def _seconds_to_head(self, request: Request, left: float | None) -> float | None:
@@ -157,7 +157,7 @@ class BaseDriver(Generic[C]):
         return None if None in steps else sum(each or 0.0 for each in steps)
 
     def _build(self, request: Request, left: float | None) -> httpx.Request:
-        """The request as httpx sends it; the credential is added here and nowhere earlier.
+        """Return the request as httpx sends it; the credential is added here and nowhere earlier.
 
         Raises:
             ConfigurationError: when a caller's client was closed.
@@ -202,7 +202,7 @@ class BaseDriver(Generic[C]):
         return Failure(kind, arrived, detail, self._proxies.of(request.url))
 
     def _too_late(self, send: Send) -> Failure | None:
-        """The failure of a body that arrives too slowly, once its deadline is over."""
+        """Return the failure of a body that arrives too slowly, once its deadline is over."""
         left = self._left(send.deadline)
         if left is None or left >= 0:
             return None
@@ -221,7 +221,7 @@ def _target(url: str) -> bytes:
 
 
 def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
-    """The receiver of a body whose head has arrived.
+    """Return the receiver of a body whose head has arrived.
 
     Repeated headers are joined with a comma (RFC 9110, section 5.3).
     """
@@ -243,12 +243,12 @@ def begin_receiving(response: httpx.Response, sink: Sink | None) -> Receiver:
 
 
 def given_up() -> TransportError:
-    """The error of work in flight when the client is closed or its result is not wanted."""
+    """Return the error of work in flight when the client is closed or its result is not wanted."""
     return TransportError("The request was cancelled while it was under way.")
 
 
 def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:
-    """The kind of a failure, whether the request may have arrived, and details."""
+    """Return the kind of a failure, whether the request may have arrived, and details."""
     ended = FailureKind.TRUNCATED if answered else FailureKind.BROKEN
     match error:
         case httpx.ConnectTimeout() | httpx.PoolTimeout():
@@ -272,7 +272,7 @@ def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, st
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes."""
+    """Yield an error and its causes."""
     each: BaseException | None = error
     while each is not None:
         yield each
@@ -280,13 +280,13 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _refused_certificate(error: BaseException) -> str:
-    """The reason why TLS refused a certificate; empty for any other failure."""
+    """Return the reason why TLS refused a certificate; empty for any other failure."""
     refusals = (each for each in _causes(error) if isinstance(each, ssl.SSLCertVerificationError))
     return next((each.verify_message for each in refusals), "")
 
 
 def _cause(error: BaseException) -> str:
-    """The operating system's message for the first cause, else the error's own."""
+    """Return the operating system's message for the first cause, else the error's own."""
     words = str(error)
     for each in _causes(error):
         if isinstance(each, OSError) and each.strerror:

@@ -34,14 +34,14 @@ class Proxies:
 
     @classmethod
     def of_environment(cls) -> "Proxies":
-        """The proxies in the variables, and in the system's settings if it has any."""
+        """Return the proxies in the variables, and in the system's settings if it has any."""
         return cls(getproxies())
 
     def __bool__(self) -> bool:
         return bool(self.known)
 
     def of(self, url: str) -> str | None:
-        """The proxy for an address, safe to show."""
+        """Return the proxy for an address, safe to show."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         excepted = self._excepted()
@@ -124,7 +124,7 @@ def _split(proxy: str) -> tuple[str, str, str]:
 
 
 def _problem_of(proxy: str | None) -> str | None:
-    """The fault of a proxy's address, if any, without repeating the address."""
+    """Return the fault of a proxy's address, if any, without repeating the address."""
     if not proxy:
         return None
     scheme, user_info, place = _split(proxy)

@@ -86,7 +86,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
             self._close_connections()
 
     def branch(self) -> "SyncDriver":
-        """A driver on the same connections; closing it ends only its own operations."""
+        """Return a driver on the same connections; closing it ends only its own operations."""
         connections = self._open()
         branch = copy.copy(self)
         branch._part_from(connections)  # noqa: SLF001  # of the same class
@@ -229,7 +229,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
                 self._close_connections()
 
     def _answer(self, send: Send, exchange: Exchange) -> httpx.Response | Failure:
-        """The response with its body unread."""
+        """Return the response with its body unread."""
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
         exchange.until = None if to_head is None else monotonic() + to_head

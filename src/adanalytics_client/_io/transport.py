@@ -28,7 +28,7 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepa
 
 
 def open_client(proxies: Proxies) -> httpx.Client:
-    """An httpx client for threads.
+    """Return an httpx client for threads.
 
     Raises:
         ConfigurationError: when the trusted certificates cannot be read.

@@ -20,7 +20,7 @@ _EPOCH_FROM = 1_000_000_000
 
 
 def retry_after(head: ResponseHead, now: float) -> float | None:
-    """Seconds the service asks to wait, at most a year; None without a readable header.
+    """Return seconds the service asks to wait, at most a year; None without a readable header.
 
     `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date, which counts from the answer's own
     `Date`) takes precedence, then `t` of `RateLimit` (draft-ietf-httpapi-ratelimit-headers), then
@@ -35,7 +35,7 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
 
 
 def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
-    """Requests left and seconds until the window frees up; None unless both are stated."""
+    """Return requests left and seconds until the window frees up; None unless both are stated."""
     left, seconds = _rate(head, now)
     return None if left is None or seconds is None else (left, seconds)
 

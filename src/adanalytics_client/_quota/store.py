@@ -47,7 +47,7 @@ _STORES: "WeakSet[Store]" = WeakSet()
 
 
 def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "Store":
-    """The store of the key whose file has this name; nothing is read or written yet."""
+    """Return the store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
     if where == "shared":
         state = state_folder(environment)

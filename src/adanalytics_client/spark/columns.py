@@ -56,7 +56,7 @@ class Columns:
         return cls(pa.schema([_arrow_field(each) for each in schema.fields]))
 
     def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The same events with these columns and types.
+        """Return the same events with these columns and types.
 
         Raises:
             ProtocolError: for an amount that needs more digits than its column has.
