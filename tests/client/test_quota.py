@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._quota import Moment, Permit, Quota, Store, Wait
+from adanalytics_client._quota import Moment, Permit, Quota, QuotaStore, Wait
 
 
 @dataclass
@@ -34,9 +34,9 @@ class Sender:
 
 
 def quota_of(
-    machine: Machine, limit: int | None, *, reserve: int = 0, store: Store | None = None
+    machine: Machine, limit: int | None, *, reserve: int = 0, store: QuotaStore | None = None
 ) -> Quota:
-    return Quota(limit, reserve=reserve, store=store or Store(None), now=machine.now)
+    return Quota(limit, reserve=reserve, store=store or QuotaStore(None), now=machine.now)
 
 
 def sent(quota: Quota) -> Permit:
@@ -87,7 +87,7 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "one.sqlite3"
         senders = [
-            Sender(quota_of(machine, limit, reserve=reserve, store=Store(path)))
+            Sender(quota_of(machine, limit, reserve=reserve, store=QuotaStore(path)))
             for limit, reserve in limits
         ]
 
@@ -111,7 +111,7 @@ def test_no_hour_holds_more_than_the_limit_however_senders_interleave(
                 for _, moment in sender.flying:
                     counted(moment)
                 limit, reserve = limits[who]
-                store = Store(path)
+                store = QuotaStore(path)
                 senders[who] = Sender(quota_of(machine, limit, reserve=reserve, store=store))
             elif kind == "set" and clock_is_set:
                 machine.set_by += (seconds - 600) * 10
@@ -151,7 +151,7 @@ def test_requests_on_their_way_count_until_they_must_have_arrived() -> None:
 
 
 def test_less_left_at_the_service_is_believed_until_its_window_frees_up() -> None:
-    machine, store = Machine(), Store(None)
+    machine, store = Machine(), QuotaStore(None)
     quota, other = (quota_of(machine, 1000, store=store) for _ in range(2))
     machine.true += 1
     quota.settle(sent(quota), ResponseHead(200, {"ratelimit": '"hour";r=1;t=60'}))
@@ -174,7 +174,7 @@ def test_what_is_on_its_way_is_taken_off_what_the_service_says() -> None:
 
 
 def test_a_reserve_is_left_to_others() -> None:
-    machine, store = Machine(), Store(None)
+    machine, store = Machine(), QuotaStore(None)
     job = quota_of(machine, 10, reserve=4, store=store)
     person = quota_of(machine, 10, store=store)
     for _ in range(3):
@@ -195,7 +195,7 @@ def test_a_reserve_is_kept_by_the_count_of_the_service_too() -> None:
 
 
 def test_a_hold_is_news_once_and_holds_everybody() -> None:
-    machine, store = Machine(), Store(None)
+    machine, store = Machine(), QuotaStore(None)
     quota, other = quota_of(machine, None, store=store), quota_of(machine, 5, store=store)
     assert quota.hold(100).is_new
     machine.true += 1
@@ -212,7 +212,7 @@ def test_a_hold_is_news_once_and_holds_everybody() -> None:
 
 
 def test_a_mistaken_hold_ends_for_others_after_an_hour() -> None:
-    machine, store = Machine(), Store(None)
+    machine, store = Machine(), QuotaStore(None)
     assert quota_of(machine, 5, store=store).hold(1e9).seconds == 1e9
     assert held(quota_of(machine, 5, store=store)) == 3600.0
 

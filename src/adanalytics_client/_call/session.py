@@ -11,7 +11,7 @@ from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import redact_url
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.credentials import Credentials
-from adanalytics_client._quota import Moment, Quota, QuotaState, Store
+from adanalytics_client._quota import Moment, Quota, QuotaState, QuotaStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Session:
         cls,
         config: Config,
         *,
-        store: Store,
+        store: QuotaStore,
         observer: Observer,
         clock: Clock,
         jitter: Callable[[], float],

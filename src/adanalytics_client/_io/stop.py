@@ -14,7 +14,7 @@ from weakref import WeakSet
 class Stop:
     """A flag that is set once; setting it also ends every read, write and wait under way.
 
-    Nothing else interrupts a thread that reads from a socket, so each exchange registers its socket
+    Nothing else interrupts a thread that reads from a socket, so each request registers its socket
     here while it waits. A forked child shares its parent's sockets and leaves them alone.
     """
 
@@ -34,7 +34,7 @@ class Stop:
         return self._event.wait(seconds)
 
     def set(self) -> None:
-        """Set the flag, and end every exchange under way."""
+        """Set the flag, and end every request under way."""
         self._event.set()
         if os.getpid() != self._process:
             return
@@ -64,7 +64,7 @@ def _shut_down(opened: socket.socket) -> None:
 
 
 @dataclass(slots=True)
-class Exchange:
+class RunningRequest:
     """One request on a thread and its response.
 
     Attributes:
@@ -83,8 +83,8 @@ class Exchange:
         return left if timeout is None else min(timeout, left)
 
 
-EXCHANGE: ContextVar[Exchange] = ContextVar("adanalytics_client_exchange")
-"""The exchange of the calling thread; httpx has no way to pass it to a connection's stream."""
+RUNNING: ContextVar[RunningRequest] = ContextVar("adanalytics_client_running")
+"""The request of the calling thread; httpx has no way to pass it to a connection's stream."""
 
 SOCKETS: WeakSet[socket.socket] = WeakSet()
 """The sockets of all connections of this process."""

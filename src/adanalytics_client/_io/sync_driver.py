@@ -29,7 +29,7 @@ from adanalytics_client._base.effects import (
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._io.http import BaseDriver, HttpClient, begin_receiving, given_up
 from adanalytics_client._io.logs import Redact, quiet_logs
-from adanalytics_client._io.stop import EXCHANGE, Exchange, Stop
+from adanalytics_client._io.stop import RUNNING, RunningRequest, Stop
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -81,8 +81,8 @@ class SyncDriver(BaseDriver[httpx.Client]):
         for branch in list(self._branches):
             branch.close()
         # A signal handler may have interrupted httpx in this thread while it held a lock of its
-        # pool; the exchange then ends at once and closes the connections itself.
-        if EXCHANGE.get(None) is None:
+        # pool; the request then ends at once and closes the connections itself.
+        if RUNNING.get(None) is None:
             self._close_connections()
 
     def branch(self) -> "SyncDriver":
@@ -211,56 +211,58 @@ class SyncDriver(BaseDriver[httpx.Client]):
 
     def _send(self, send: Send, stop: Stop) -> Reply | Failure:
         """Send one request and receive its response; `stop` ends it."""
-        exchange = Exchange(stop)
-        token = EXCHANGE.set(exchange)
+        running = RunningRequest(stop)
+        token = RUNNING.set(running)
         try:
             with quiet_logs(self._redact):
-                response = self._answer(send, exchange)
+                response = self._answer(send, running)
                 if isinstance(response, Failure):
                     return response
                 with closing(response):
-                    return self._receive(send, response, exchange)
+                    return self._receive(send, response, running)
         except KeyboardInterrupt as interrupt:
             # Frames of the HTTP libraries hold the credential.
             raise interrupt.with_traceback(None) from None
         finally:
-            EXCHANGE.reset(token)
+            RUNNING.reset(token)
             if self._closed.is_set():
                 self._close_connections()
 
-    def _answer(self, send: Send, exchange: Exchange) -> httpx.Response | Failure:
+    def _answer(self, send: Send, running: RunningRequest) -> httpx.Response | Failure:
         """Return the response with its body unread."""
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
-        exchange.until = None if to_head is None else monotonic() + to_head
+        running.until = None if to_head is None else monotonic() + to_head
         try:
             request = self._build(send.request, left)
             # httpx handles neither authentication nor redirects: the core checks each hop.
             response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
         except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
             # httpx raises RuntimeError if the client was closed meanwhile.
-            if exchange.stop.is_set():
+            if running.stop.is_set():
                 raise given_up() from None
             if isinstance(error, RuntimeError):
                 raise
             return self._failure_of(error, send.request, answered=False)
         if left is None:
-            exchange.until = None
+            running.until = None
         return response
 
-    def _receive(self, send: Send, response: httpx.Response, exchange: Exchange) -> Reply | Failure:
+    def _receive(
+        self, send: Send, response: httpx.Response, running: RunningRequest
+    ) -> Reply | Failure:
         receiver = begin_receiving(response, send.sink)
         pieces = response.iter_raw()
         while not receiver.unread:
             try:
                 piece = next(pieces, None)
             except httpx.HTTPError as error:
-                if exchange.stop.is_set():
+                if running.stop.is_set():
                     raise given_up() from None
                 return self._failure_of(error, send.request, answered=True)
             if piece is None or not receiver.write(piece):
                 break
-            if exchange.stop.is_set():
+            if running.stop.is_set():
                 raise given_up()
             if (failure := self._too_late(send)) is not None:
                 return failure

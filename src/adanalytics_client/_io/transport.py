@@ -16,7 +16,7 @@ import httpx
 
 from adanalytics_client._io.http import NoCookies
 from adanalytics_client._io.proxies import Proxies
-from adanalytics_client._io.stop import EXCHANGE, SOCKETS
+from adanalytics_client._io.stop import RUNNING, SOCKETS
 from adanalytics_client.errors import ConfigurationError
 
 # httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
@@ -103,7 +103,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection that respects the deadline of the current exchange and ends with its stop."""
+    """A connection that respects the deadline of the current request and ends with its stop."""
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
@@ -113,17 +113,17 @@ class _Stream(httpcore.NetworkStream):
         self._most = 0 if isinstance(self._socket, ssl.SSLSocket) else _READ_SIZE
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        exchange = EXCHANGE.get()
-        left = exchange.within(timeout)
+        running = RUNNING.get()
+        left = running.within(timeout)
         if left is not None and left <= 0:
             raise httpcore.ReadTimeout("the answer came too slowly")
-        with exchange.stop.ends(self._socket):
+        with running.stop.ends(self._socket):
             return self._stream.read(max(max_bytes, self._most), left)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # httpcore also writes the empty body of a request, and its end.
         if buffer:
-            with EXCHANGE.get().stop.ends(self._socket):
+            with RUNNING.get().stop.ends(self._socket):
                 self._stream.write(buffer, timeout)
 
     def start_tls(
@@ -134,7 +134,7 @@ class _Stream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         # The handshake detaches the descriptor from this socket; a duplicate can still end it.
         duplicate = socket.fromfd(self._socket.fileno(), self._socket.family, self._socket.type)
-        with duplicate, EXCHANGE.get().stop.ends(duplicate):
+        with duplicate, RUNNING.get().stop.ends(duplicate):
             return _Stream(self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def close(self) -> None:

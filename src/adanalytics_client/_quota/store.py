@@ -43,10 +43,10 @@ _FILL = "UPDATE state SET full_until = 9e999"
 
 # One transaction at a time in this process, so that a fork can wait for its end.
 _TRANSACTION = threading.Lock()
-_STORES: "WeakSet[Store]" = WeakSet()
+_STORES: "WeakSet[QuotaStore]" = WeakSet()
 
 
-def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "Store":
+def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "QuotaStore":
     """Return the store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
     if where == "shared":
@@ -61,10 +61,10 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "S
             f"quota_log={where!r} is not valid.",
             remedy="Choose 'shared' or 'memory', or pass the Path of a folder.",
         )
-    return Store(folder and folder / f"{name}.sqlite3")
+    return QuotaStore(folder and folder / f"{name}.sqlite3")
 
 
-class Store:
+class QuotaStore:
     """The database of one key, locked for the microseconds of a transaction.
 
     If a file cannot be written, memory replaces it, with its sends. If they cannot be read, or the

@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._quota.headers import rate_window
-from adanalytics_client._quota.store import Store
+from adanalytics_client._quota.store import QuotaStore
 
 WINDOW = 3600.0
 """The length of the service's window, in seconds."""
@@ -94,7 +94,7 @@ class Quota:
     """
 
     def __init__(
-        self, limit: int | None, *, reserve: int, store: Store, now: Callable[[], Moment]
+        self, limit: int | None, *, reserve: int, store: QuotaStore, now: Callable[[], Moment]
     ) -> None:
         self._limit = limit
         self._reserve = reserve
