@@ -7,9 +7,10 @@ these steps: the next run reads the journal, checks which file is there, and cor
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from adanalytics_client.dataset.layout import (
     DATA,
@@ -21,7 +22,6 @@ from adanalytics_client.dataset.layout import (
     part_name,
 )
 from adanalytics_client.dataset.manifest import (
-    Damaged,
     HourRecord,
     Manifest,
     seal,
@@ -79,15 +79,8 @@ class Contents:
     def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
         """Replace the file and the record of an hour."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
-        record = HourRecord(
-            finished.rows,
-            finished.size,
-            finished.sha256,
-            asked_at,
-            fingerprint,
-            finished.totals,
-        )
-        note = seal({"prepared": record.as_json()})
+        record = finished.record(asked_at, fingerprint)
+        note = seal({"prepared": record})
         self.store.write(journal_name(hour), note, lasting=False)
         self._noted.add(hour)
         if finished.path is None:
@@ -107,13 +100,9 @@ class Contents:
 
     def mark(self, hours: Iterable[Hour], fingerprint: str) -> None:
         """Record that hours agree with a different row of the summary, or with none."""
-        records = {hour: self.manifest.record(hour) for hour in hours}
+        records = ((hour, self.manifest.record(hour)) for hour in hours)
         self.manifest.put(
-            {
-                hour: replace(record, fingerprint=fingerprint)
-                for hour, record in records.items()
-                if record is not None
-            }
+            {hour: replace(record, fingerprint=fingerprint) for hour, record in records if record}
         )
 
     def save(self, days: Collection[date]) -> None:
@@ -132,8 +121,8 @@ class Contents:
         for name in notes:
             try:
                 hour = Hour.read(name.rpartition("/")[2].removesuffix(".json"))
-                record = HourRecord.from_json(unseal(self.store.read(name) or b"")["prepared"])
-            except (Damaged, KeyError, ValueError):
+                record = unseal(self.store.read(name), dict[str, HourRecord])["prepared"]
+            except (KeyError, ValueError):
                 continue
             part = part_name(hour, self.form)
             if not record.size:

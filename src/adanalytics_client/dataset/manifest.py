@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Any, Self, cast, get_args
+from typing import Any, Self, TypeVar
+
+import msgspec
 
 from adanalytics_client.dataset.layout import (
     IDENTITY,
@@ -19,10 +21,11 @@ from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import DatasetDamaged
 
+T = TypeVar("T")
+
 UNCONFIRMED = ""
 """The fingerprint of an hour whose day was not yet compared with the summary."""
 
-_LAYOUT = 1
 _CHECKSUM = "sha256"
 
 
@@ -30,23 +33,24 @@ class Damaged(ValueError):
     """The content differs from what was written."""
 
 
-def seal(record: Mapping[str, Any]) -> bytes:
+def seal(record: object) -> bytes:
     r"""Encode a record as one line of JSON that holds its own checksum.
 
-    >>> unseal(seal({"rows": 3}))
+    >>> unseal(seal({"rows": 3}), dict[str, int])
     {'rows': 3}
     """
-    return _text({**record, _CHECKSUM: _digest(record)}).encode() + b"\n"
+    plain = msgspec.to_builtins(record, str_keys=True)
+    return _text({**plain, _CHECKSUM: _digest(plain)}).encode() + b"\n"
 
 
-def unseal(content: bytes) -> dict[str, Any]:
-    """Decode a record.
+def unseal(content: bytes | None, kind: type[T]) -> T:
+    """Decode a record of a class.
 
     Raises:
-        Damaged: when it differs from what was written.
+        Damaged: when there is no content, or it differs from what was written.
     """
     try:
-        record = json.loads(content)
+        record = json.loads(content or b"")
     except ValueError as error:
         raise Damaged(f"it is not JSON: {error}") from None
     if not isinstance(record, dict):
@@ -54,7 +58,10 @@ def unseal(content: bytes) -> dict[str, Any]:
     claimed = record.pop(_CHECKSUM, None)
     if claimed != _digest(record):
         raise Damaged("its checksum does not match")
-    return record
+    try:
+        return msgspec.convert(record, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise Damaged(str(error)) from None
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -72,6 +79,7 @@ class Identity:
     partner: str
     origin: str
     form: PartFormat
+    layout: int = 1
 
     @classmethod
     def read(cls, store: Store) -> Self | None:
@@ -84,12 +92,8 @@ class Identity:
         if content is None:
             return None
         try:
-            record = unseal(content)
-            if record["form"] not in get_args(PartFormat):
-                raise Damaged(f"{record['form']!r} is not a format")
-            form = cast("PartFormat", record["form"])
-            return cls(str(record["partner"]), str(record["origin"]), form)
-        except (KeyError, ValueError) as error:
+            return unseal(content, cls)
+        except Damaged as error:
             raise DatasetDamaged(
                 f"{store.place}/{IDENTITY} is damaged: {error}.",
                 remedy="Delete this one file; the next sync writes it again and keeps the data.",
@@ -97,11 +101,10 @@ class Identity:
 
     def write(self, store: Store) -> None:
         """Write the identity, which all later runs keep."""
-        store.write(IDENTITY, seal({"layout": _LAYOUT, **asdict(self)}))
+        store.write(IDENTITY, seal(self))
 
 
-@dataclass(frozen=True, slots=True)
-class HourRecord:
+class HourRecord(msgspec.Struct, frozen=True, rename={"totals": "tally"}):
     """A committed hour.
 
     Attributes:
@@ -110,7 +113,8 @@ class HourRecord:
         sha256: checksum of its file in hex; empty without a file.
         asked_at: the moment before its first page was requested, in UTC.
         fingerprint: of the summary row with which its day agrees; see `UNCONFIRMED`.
-        totals: its counts and money; None if its events lack the fields to count them.
+        totals: its counts and money; None if its events lack the fields to count them. Existing
+            datasets call them `tally`.
     """
 
     rows: int
@@ -118,39 +122,7 @@ class HourRecord:
     sha256: str
     asked_at: datetime
     fingerprint: str
-    totals: Totals | None = field(default_factory=Totals)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON object for a sealed file."""
-        return {
-            "rows": self.rows,
-            "size": self.size,
-            "sha256": self.sha256,
-            "asked_at": self.asked_at.isoformat(),
-            "fingerprint": self.fingerprint,
-            # Existing datasets have this key.
-            "tally": self.totals.as_json() if self.totals else None,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read the object of `as_json`.
-
-        Raises:
-            Damaged: for anything else.
-        """
-        try:
-            totals = record["tally"]
-            return cls(
-                rows=int(record["rows"]),
-                size=int(record["size"]),
-                sha256=str(record["sha256"]),
-                asked_at=datetime.fromisoformat(record["asked_at"]),
-                fingerprint=str(record["fingerprint"]),
-                totals=Totals.from_json(totals) if totals is not None else None,
-            )
-        except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            raise Damaged(f"an hour lacks something: {error!r}") from None
+    totals: Totals | None = msgspec.field(default_factory=Totals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +167,8 @@ class Manifest:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._days: dict[date, DayRecord] = {}
-        self._unsaved: set[date] = set()
+        # Days whose records changed since they were saved.
+        self.unsaved: set[date] = set()
         self.damaged: dict[date, str] = {}
 
     def day(self, day: date) -> DayRecord:
@@ -214,7 +187,7 @@ class Manifest:
             changed = self.day(day).updated(fresh)
             if changed != self.day(day):
                 self._days[day] = changed
-                self._unsaved.add(day)
+                self.unsaved.add(day)
 
     def forget(self, hours: Iterable[Hour]) -> None:
         """Drop the records of hours in memory; the file keeps them until the day is saved."""
@@ -233,28 +206,19 @@ class Manifest:
                 continue
         return sorted(found)
 
-    def save(self, days: Iterable[date]) -> list[date]:
-        """Write the files of the days that were changed, and return these days."""
-        changed = sorted(self._unsaved.intersection(days))
-        for day in changed:
-            hours = {str(hour): of.as_json() for hour, of in self._days[day].hours.items()}
-            self._store.write(manifest_name(day), seal({"day": str(day), "hours": hours}))
-            self._unsaved.discard(day)
-        return changed
-
-    @property
-    def unsaved(self) -> set[date]:
-        """Days whose records changed since they were saved."""
-        return {*self._unsaved}
+    def save(self, days: Collection[date]) -> None:
+        """Write the files of the days that were changed."""
+        for day in sorted(self.unsaved.intersection(days)):
+            self._store.write(manifest_name(day), seal(self._days[day]))
+            self.unsaved.discard(day)
 
     def _load(self, day: date) -> DayRecord:
         content = self._store.read(manifest_name(day))
         if content is None:
             return DayRecord(day)
         try:
-            record = unseal(content)
-            hours = {int(hour): HourRecord.from_json(of) for hour, of in record["hours"].items()}
-        except (Damaged, KeyError, AttributeError, ValueError) as error:
+            hours = unseal(content, DayRecord).hours
+        except Damaged as error:
             self.damaged[day] = str(error)
             return DayRecord(day)
         return DayRecord(day, dict(sorted(hours.items())))

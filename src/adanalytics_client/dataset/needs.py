@@ -154,6 +154,13 @@ def _is_silent(service: ServiceDays, record: DayRecord) -> bool:
     return bool(record.rows) and not (state.has_data and state.figures)
 
 
+@dataclass(frozen=True, slots=True)
+class _Repull:
+    first: date
+    last: date
+    since: datetime
+
+
 def _begin_repull(
     contents: Contents, service: ServiceDays, days: list[date], now: datetime
 ) -> tuple[datetime, set[Hour]]:
@@ -161,15 +168,14 @@ def _begin_repull(
 
     One that was stopped goes on without the hours that it completed.
     """
-    order = {"first": str(days[0]), "last": str(days[-1])}
     hours = {hour for day in days for hour in started_hours(service.state(day), now)}
     try:
-        note = unseal(contents.store.read(REPULL) or b"")
-        began = datetime.fromisoformat(note.pop("since"))
-    except (Damaged, KeyError, TypeError, ValueError):
-        note, began = {}, now
-    if note == order and now - began < REPULL_LASTS:
-        held = contents.manifest.record
+        earlier = unseal(contents.store.read(REPULL), _Repull)
+    except Damaged:
+        earlier = None
+    repull = _Repull(days[0], days[-1], now)
+    if earlier and replace(earlier, since=now) == repull and now - earlier.since < REPULL_LASTS:
+        began, held = earlier.since, contents.manifest.record
         return began, {h for h in hours if (of := held(h)) is None or of.asked_at < began}
-    contents.store.write(REPULL, seal({**order, "since": now.isoformat()}))
+    contents.store.write(REPULL, seal(repull))
     return now, hours

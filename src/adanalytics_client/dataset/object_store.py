@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from adanalytics_client.dataset.layout import LOCK
-from adanalytics_client.dataset.local_store import write_errors
+from adanalytics_client.dataset.store import write_errors
 from adanalytics_client.errors import DatasetError, DatasetInUse
 
 LEASE_SECONDS = 120.0
@@ -30,7 +30,7 @@ FileSystem = Any
 
 
 class ObjectStore:
-    """Objects below one address; `place` is the address as the user wrote it.
+    """Objects below one address.
 
     Unfinished files are in a temporary folder of this machine until they are put.
     """
@@ -41,7 +41,6 @@ class ObjectStore:
         self.place = place
 
     def read(self, name: str) -> bytes | None:
-        """Read a small object; None when it does not exist."""
         try:
             with self._storage_errors():
                 content: bytes = self._files.cat_file(self._path(name))
@@ -51,7 +50,6 @@ class ObjectStore:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """Open an object as a stream."""
         with self._files.open(self._path(name), "rb") as file:
             yield file
 
@@ -63,7 +61,6 @@ class ObjectStore:
         lasting: bool = True,  # noqa: ARG002  # it always lasts
         private: bool = False,  # noqa: ARG002  # who may read a bucket is set for the bucket
     ) -> None:
-        """Put a small object."""
         with self._storage_errors(), write_errors(self.place):
             self._files.pipe_file(self._path(name), content)
 
@@ -77,14 +74,12 @@ class ObjectStore:
         """Do nothing: an object is durable once it is put."""
 
     def remove(self, name: str) -> None:
-        """Remove an object, if it is there."""
         path = self._path(name)
         with self._storage_errors():
             if self._files.exists(path):
                 self._files.rm_file(path)
 
     def names(self) -> Collection[str]:
-        """List the first segments of the names of all objects."""
         try:
             with self._storage_errors():
                 found = self._files.ls(self._root, detail=False)
@@ -93,7 +88,6 @@ class ObjectStore:
         return {path.rstrip("/").rpartition("/")[2] for path in found}
 
     def sizes(self, folder: str) -> Mapping[str, int]:
-        """List every object below a folder with its size."""
         try:
             with self._storage_errors():
                 found = self._files.find(self._path(folder), detail=True)
@@ -105,7 +99,6 @@ class ObjectStore:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Make a folder on this machine."""
         with tempfile.TemporaryDirectory(prefix="adanalytics-") as folder:
             yield Path(folder)
 
@@ -114,7 +107,6 @@ class ObjectStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the lock of the dataset, which is an object."""
         lease = Lease(self._files, self._path(LOCK), self.place)
         with self._storage_errors(), write_errors(self.place):
             lease.take()
@@ -154,11 +146,26 @@ class Lease:
         self._token = token_hex(8)
 
     def take(self) -> None:
-        """Take the lease. Raises DatasetInUse while another process has it."""
-        try:
+        """Take a lease that is free, expired, or of a process of this machine that has ended.
+
+        Raises DatasetInUse while another process has it.
+        """
+        with suppress(FileExistsError):
             self._files.pipe_file(self._path, self._content(), mode="create")
-        except FileExistsError:
-            self._take_over()
+            return
+        try:
+            held = json.loads(self._files.cat_file(self._path))
+            # Its own lease, if the answer to the first put was lost.
+            expired = held["token"] == self._token or time.time() > float(held["until"])
+            ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            held, expired, ended = {}, True, True
+        if not (expired or ended):
+            raise DatasetInUse(
+                f"Process {held['process']} on {held['host']} works on {self._place}.",
+                remedy="Wait until it has ended, then run the same command again.",
+            )
+        self._files.pipe_file(self._path, self._content())
 
     @contextmanager
     def renewed(self) -> Iterator[None]:
@@ -174,22 +181,6 @@ class Lease:
             # A lease that cannot be released expires. Storage libraries raise any class.
             with suppress(Exception):
                 self._files.rm_file(self._path)
-
-    def _take_over(self) -> None:
-        """Take over a lease that expired, or whose process on this machine has ended."""
-        try:
-            held = json.loads(self._files.cat_file(self._path))
-            # Its own lease, if the answer to the first put was lost.
-            expired = held["token"] == self._token or time.time() > float(held["until"])
-            ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            held, expired, ended = {}, True, True
-        if not (expired or ended):
-            raise DatasetInUse(
-                f"Process {held['process']} on {held['host']} works on {self._place}.",
-                remedy="Wait until it has ended, then run the same command again.",
-            )
-        self._files.pipe_file(self._path, self._content())
 
     def _renew(self, done: threading.Event) -> None:
         while not done.wait(LEASE_SECONDS / 4):

@@ -1,18 +1,19 @@
 """The file of an hour: written table by table in the format of its dataset, and read back."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client.dataset.layout import Hour, PartFormat, part_name
+from adanalytics_client.dataset.manifest import HourRecord
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import (
     TEXT,
@@ -55,30 +56,37 @@ class FinishedHour:
     totals: Totals | None = None
     repeated: int = 0
 
+    def record(self, asked_at: datetime, fingerprint: str) -> HourRecord:
+        """Return its record for the manifest."""
+        return HourRecord(self.rows, self.size, self.sha256, asked_at, fingerprint, self.totals)
+
 
 def write_hour(
     hour: Hour, events: Iterator[Table], folder: Path, form: PartFormat, schema: "pa.Schema"
 ) -> FinishedHour:
     """Write the file of an hour; memory holds one row group and `IDS_HELD` ids."""
-    path, part = folder / f"{hour}.{form}", None
-    rows, totals = 0, Totals()
-    known: Totals | None = totals
+    rows = 0
+    totals: Totals | None = Totals()
     with closing(Ids()) as ids:
-        try:
-            for table in events:
-                if not table.num_rows:
-                    continue
-                part = part or _open_part(path, form, schema)
-                part.add(table)
+
+        def counted(tables: Iterable[Table]) -> Iterator[Table]:
+            nonlocal rows, totals
+            for table in tables:
                 rows += table.num_rows
                 ids.add(table)
-                known = Totals.sum([known, totals_of(table)])
-        finally:
-            if part is not None:
-                part.close()
-        if not rows:
+                totals = Totals.sum([totals, totals_of(table)])
+                yield table
+
+        filled = (table for table in events if table.num_rows)
+        first = next(filled, None)
+        if first is None:
             return FinishedHour(hour, 0, totals=totals)
-        return FinishedHour(hour, rows, path, *_measure(path), known, ids.repeated())
+        path = folder / f"{hour}.{form}"
+        _WRITERS[form](path, counted(chain([first], filled)), schema)
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        size = path.stat().st_size
+        return FinishedHour(hour, rows, path, size, sha256, totals, ids.repeated())
 
 
 def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -> Iterator[Table]:
@@ -109,84 +117,44 @@ def checksum(store: Store, name: str) -> str | None:
     return digest.hexdigest()
 
 
-def _measure(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    return path.stat().st_size, digest.hexdigest()
+def _write_parquet(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> None:
+    """Write row groups of one size, whatever the size of the tables."""
+    held, rows = list[Table](), 0
+    coded = [name for name in schema.names if name not in _UNIQUE]
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=coded) as file:
+
+        def write(size: int) -> None:
+            nonlocal held, rows
+            joined = pa.concat_tables(held)
+            file.write_table(joined.slice(0, size), row_group_size=size)
+            held, rows = [joined.slice(size)], rows - size
+
+        for table in tables:
+            held.append(table)
+            rows += table.num_rows
+            while rows >= ROWS_PER_GROUP:
+                write(ROWS_PER_GROUP)
+        if rows:
+            write(rows)
 
 
-class _Part(Protocol):
-    def add(self, table: Table) -> None:
-        """Write events."""
-
-    def close(self) -> None:
-        """Write the remaining rows, and close the file."""
-
-
-def _open_part(path: Path, form: PartFormat, schema: "pa.Schema") -> _Part:
-    if form == "parquet":
-        return _ParquetPart(path, schema)
-    return _JsonlPart(path) if form == "jsonl" else _CsvPart(path, schema)
+def _write_jsonl(path: Path, tables: Iterator[Table], _schema: "pa.Schema") -> None:
+    """Write JSON lines: the received text of each event, if it is known."""
+    with path.open("wb") as file:
+        for table in tables:
+            if TEXT in table.column_names:
+                lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
+                file.write(lines.encode())
+            else:
+                file.writelines(to_jsonl(table))
 
 
-class _ParquetPart:
-    """Row groups of one size, whatever the size of the tables."""
-
-    def __init__(self, path: Path, schema: "pa.Schema") -> None:
-        self._file = pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            use_dictionary=[name for name in schema.names if name not in _UNIQUE],
-        )
-        self._held: list[Table] = []
-        self._rows = 0
-
-    def add(self, table: Table) -> None:
-        self._held.append(table)
-        self._rows += table.num_rows
-        while self._rows >= ROWS_PER_GROUP:
-            self._write(ROWS_PER_GROUP)
-
-    def close(self) -> None:
-        if self._rows:
-            self._write(self._rows)
-        self._file.close()
-
-    def _write(self, rows: int) -> None:
-        held = pa.concat_tables(self._held)
-        self._file.write_table(held.slice(0, rows), row_group_size=rows)
-        self._held = [held.slice(rows)]
-        self._rows -= rows
+def _write_csv(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> None:
+    """Write RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
+    cells = pa.schema([(name, pa.string()) for name in schema.names])
+    with csv.CSVWriter(path, cells, write_options=csv.WriteOptions(quoting_style="needed")) as file:
+        for table in tables:
+            file.write(to_cells(table))
 
 
-class _JsonlPart:
-    """JSON lines: the received text of each event, if it is known."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-
-    def add(self, table: Table) -> None:
-        if TEXT in table.column_names:
-            lines = "".join(f"{text}\n" for text in table[TEXT].to_pylist())
-            self._file.write(lines.encode())
-        else:
-            self._file.writelines(to_jsonl(table))
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _CsvPart:
-    """RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
-
-    def __init__(self, path: Path, schema: "pa.Schema") -> None:
-        cells = pa.schema([(name, pa.string()) for name in schema.names])
-        options = csv.WriteOptions(quoting_style="needed")
-        self._file = csv.CSVWriter(path, cells, write_options=options)
-
-    def add(self, table: Table) -> None:
-        self._file.write(to_cells(table))
-
-    def close(self) -> None:
-        self._file.close()
+_WRITERS = {"parquet": _write_parquet, "jsonl": _write_jsonl, "csv": _write_csv}

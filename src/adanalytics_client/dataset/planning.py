@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._events import MOST_FULL_PAGES, lay_out
@@ -54,32 +54,6 @@ class Query:
     def limited_to(self, hours: Mapping[Hour, object]) -> "Query":
         """Return the same query with fewer wanted hours."""
         return replace(self, wanted=tuple(hour for hour in self.wanted if hour in hours))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON object for a sealed file."""
-        return {
-            "way": self.way,
-            "first": str(self.first),
-            "last": str(self.last),
-            "hour": self.hour,
-            "wanted": [str(hour) for hour in self.wanted],
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read the object of `as_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: for anything else.
-        """
-        hour = record["hour"]
-        return cls(
-            "export" if record["way"] == "export" else "pages",
-            date.fromisoformat(record["first"]),
-            date.fromisoformat(record["last"]),
-            None if hour is None else int(hour),
-            tuple(map(Hour.read, record["wanted"])),
-        )
 
 
 @dataclass(frozen=True, slots=True)

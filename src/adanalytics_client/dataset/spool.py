@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from adanalytics_client.dataset.layout import EXPORTS, SPOOL
-from adanalytics_client.dataset.manifest import seal, unseal
+from adanalytics_client.dataset.manifest import Damaged, seal, unseal
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.store import Store
 
@@ -76,14 +76,9 @@ class Spool:
         """Start again with nothing kept."""
         self.clear()
         self.start = Start(self.query, now, self._basis, job)
-        head = {
-            "at": now.isoformat(),
-            "basis": self._basis,
-            "query": self.query.as_json(),
-            "job": job,
-        }
+        head = seal(self.start)
         # An order contains signed addresses.
-        self._store.write(f"{self._name}/{_HEAD}", seal(head), lasting=False, private=bool(job))
+        self._store.write(f"{self._name}/{_HEAD}", head, lasting=False, private=bool(job))
         return self.start
 
     def put(self, page: Page) -> None:
@@ -149,10 +144,8 @@ def started_queries(store: Store, is_usable: Callable[[Start], bool]) -> list[Qu
 
 def _read_start(store: Store, folder: str) -> Start | None:
     try:
-        head = unseal(store.read(f"{folder}/{_HEAD}") or b"")
-        at = datetime.fromisoformat(head["at"])
-        return Start(Query.from_json(head["query"]), at, str(head["basis"]), str(head["job"]))
-    except (KeyError, TypeError, ValueError):
+        return unseal(store.read(f"{folder}/{_HEAD}"), Start)
+    except Damaged:
         return None
 
 

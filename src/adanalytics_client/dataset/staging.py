@@ -14,7 +14,7 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState, ServiceDays
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord, HourRecord
+from adanalytics_client.dataset.manifest import UNCONFIRMED, DayRecord
 from adanalytics_client.dataset.parts import FinishedHour
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.spool import Spool
@@ -103,7 +103,11 @@ class Staging:
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
             if shrunk:
                 difference = f"{shrunk[0]} has fewer events than before"
-            confirmed = [h for h in hours_of(day) if _is_unconfirmed(record.hours.get(h.hour))]
+            confirmed = [
+                Hour(day, hour)
+                for hour, of in record.hours.items()
+                if of.fingerprint == UNCONFIRMED
+            ]
         if difference:
             self.differing[day] = difference
             return
@@ -143,7 +147,10 @@ class Staging:
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""
-        staged = {hour: _record_of(*each) for hour, each in self._staged.items()}
+        staged = {
+            hour: finished.record(asked_at, UNCONFIRMED)
+            for hour, (finished, asked_at) in self._staged.items()
+        }
         return self._contents.manifest.day(day).updated(staged)
 
     def reject(self) -> Iterator[FailedQuery]:
@@ -160,16 +167,6 @@ class Staging:
             self._contents.mark(hours_of(day), UNCONFIRMED)
             message = f"The events of {day} do not agree with the service: {difference}."
             yield FailedQuery(str(day), tuple(rejected), ProtocolError.__name__, message)
-
-
-def _is_unconfirmed(record: HourRecord | None) -> bool:
-    return record is not None and record.fingerprint == UNCONFIRMED
-
-
-def _record_of(finished: FinishedHour, asked_at: datetime) -> HourRecord:
-    return HourRecord(
-        finished.rows, finished.size, finished.sha256, asked_at, UNCONFIRMED, finished.totals
-    )
 
 
 def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:

@@ -1,14 +1,22 @@
 """The storage of a dataset: files by name below a root, on this machine or elsewhere."""
 
-from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from adanalytics_client.dataset.layout import IDENTITY
-from adanalytics_client.dataset.local_store import LocalStore
-from adanalytics_client.dataset.object_store import open_object_store
-from adanalytics_client.errors import UnsuitablePlace
+from adanalytics_client._base.files import (
+    lock,
+    make_folder,
+    put_in_place,
+    rename,
+    sync_folder,
+)
+from adanalytics_client.dataset.layout import IDENTITY, LOCK, OURS, SCRATCH
+from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
 
 class Store(Protocol):
@@ -92,6 +100,137 @@ class DryStore:
         return self._store.lock() if self._store.read(IDENTITY) else nullcontext()
 
 
+@contextmanager
+def write_errors(place: str) -> Iterator[None]:
+    """Turn a system error into a DatasetError that names the place."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise DatasetError(f"Cannot write the dataset {place}: {reason}.") from error
+
+
+class LocalStore:
+    """Files in a folder: written in a scratch folder, synced and renamed.
+
+    The lock is flock(2) on a file, so it ends with the process that holds it, even a killed one.
+    """
+
+    def __init__(self, root: Path, place: str) -> None:
+        self._root = root
+        self.place = place
+        # Folders with new names that a loss of power could still lose.
+        self._unsynced: set[Path] = set()
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return self._path(name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        with self._path(name).open("rb") as file:
+            yield file
+
+    def write(
+        self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
+    ) -> None:
+        target, aside = self._path(name), self._path(SCRATCH) / secrets.token_hex(8)
+        with write_errors(self.place):
+            make_folder(aside.parent)
+            try:
+                with open(aside, "xb", opener=_open_private if private else None) as file:
+                    file.write(content)
+                    make_folder(target.parent)
+                    if lasting:
+                        put_in_place(file, aside, target)
+                if not lasting:
+                    rename(aside, target)
+            except BaseException:
+                aside.unlink(missing_ok=True)
+                raise
+
+    def move_in(self, local: Path, name: str) -> None:
+        with write_errors(self.place):
+            with local.open("rb") as file:
+                os.fsync(file.fileno())
+            target = self._path(name)
+            make_folder(target.parent)
+            self._unsynced.add(target.parent)
+            rename(local, target)
+
+    def flush(self) -> None:
+        """Sync the names of the moved files to the disk."""
+        for folder in self._unsynced:
+            with write_errors(self.place), suppress(FileNotFoundError):
+                sync_folder(folder)
+        self._unsynced.clear()
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it exists, and the folders that this empties, except the first."""
+        path = self._path(name)
+        with write_errors(self.place):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            for folder in path.parents:
+                if folder.parent in (self._root, self._path(OURS)):
+                    return
+                folder.rmdir()
+
+    def names(self) -> Collection[str]:
+        try:
+            return [path.name for path in self._root.iterdir()]
+        except FileNotFoundError:
+            return ()
+
+    def sizes(self, folder: str) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for base, _, names in os.walk(self._path(folder)):
+            for name in names:
+                path = Path(base, name)
+                found[path.relative_to(self._root).as_posix()] = path.stat().st_size
+        return found
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Make a folder for files to `move_in`, after removing what a kill left there."""
+        folder = self._path(SCRATCH)
+        shutil.rmtree(folder, ignore_errors=True)
+        with write_errors(self.place):
+            make_folder(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def local(self, name: str) -> Path:
+        return self._path(name)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        path = self._path(LOCK)
+        with write_errors(self.place):
+            make_folder(path.parent)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        with os.fdopen(descriptor, "rb") as file:
+            try:
+                lock(file, path.parent, wait=False)
+            except BlockingIOError:
+                raise DatasetInUse(
+                    f"Another process works on {self.place}.",
+                    remedy="Wait until it has ended, then run the same command again.",
+                ) from None
+            yield
+
+    def _path(self, name: str) -> Path:
+        return self._root / name
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def open_store(place: str) -> Store:
     """Open a folder, or an fsspec address such as `s3://bucket/events`.
 
@@ -117,4 +256,6 @@ def open_store(place: str) -> Store:
                 f"{place} is a file.", remedy="A dataset is a folder: name another."
             )
         return LocalStore(root, place)
+    from adanalytics_client.dataset.object_store import open_object_store
+
     return open_object_store(place)

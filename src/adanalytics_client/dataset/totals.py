@@ -58,21 +58,6 @@ class Totals:
             if mine.get(name, 0) != figure
         ]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON object for a manifest; money is text with all its digits."""
-        counts = {name: count for name, count in self.counts.items() if count}
-        return {"counts": counts, "revenue": str(self.revenue), "cost": str(self.cost)}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read the object of `as_json`.
-
-        Raises:
-            KeyError, TypeError, ArithmeticError: for anything else.
-        """
-        counts = {str(name): int(count) for name, count in record["counts"].items()}
-        return cls(counts, Decimal(record["revenue"]), Decimal(record["cost"]))
-
 
 NOTHING: Figures = {
     **dict.fromkeys(COLUMN_OF_TYPE.values(), 0),
