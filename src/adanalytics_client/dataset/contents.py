@@ -21,24 +21,14 @@ from adanalytics_client.dataset.layout import (
     journal_name,
     part_name,
 )
-from adanalytics_client.dataset.manifest import (
-    HourRecord,
-    Manifest,
-    seal,
-    unseal,
-)
+from adanalytics_client.dataset.manifest import HourRecord, Manifest, seal, unseal
 from adanalytics_client.dataset.parts import FinishedHour, checksum
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 
 
 class Contents:
-    """The parts and the manifest of a dataset whose lock is held; for one thread.
-
-    Args:
-        store: the storage.
-        form: the format of the parts.
-    """
+    """The parts and the manifest of a dataset whose lock is held; for one thread."""
 
     def __init__(self, store: Store, form: PartFormat) -> None:
         self.store = store
@@ -83,11 +73,12 @@ class Contents:
         note = seal({"prepared": record})
         self.store.write(journal_name(hour), note, lasting=False)
         self._noted.add(hour)
-        if finished.path is None:
-            self._remove(name)
-        else:
+        if finished.path is not None:
             self.store.move_in(finished.path, name)
             self._parts.add(name)
+        elif name in self._parts:
+            self.store.remove(name)
+            self._parts.discard(name)
         self.manifest.put({hour: record})
 
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
@@ -134,8 +125,3 @@ class Contents:
         self.save(self.manifest.unsaved)
         for name in notes:
             self.store.remove(name)
-
-    def _remove(self, name: str) -> None:
-        if name in self._parts:
-            self.store.remove(name)
-            self._parts.discard(name)

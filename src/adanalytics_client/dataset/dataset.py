@@ -131,11 +131,9 @@ class Dataset:
             >>> report.left, [failed.message for failed in report.failed]
             (0, [])
         """
-        span = self._check_range(client, start, end, via, repull)
-        self.report = report = SyncReport(self._now_of(client)())
-        with self._open_sync(client, span, via, repull, moved_from, report) as run:
+        with self._open_sync(client, start, end, via, repull, moved_from) as run:
             run.run(expect)
-        return report
+            return run.report
 
     def plan(
         self,
@@ -165,40 +163,37 @@ class Dataset:
             >>> len(plan.hours), plan.events, plan.requests
             (24, 290, 1)
         """
-        span = self._check_range(client, start, end, via, repull)
-        report = SyncReport(self._now_of(client)())
-        with self._open_sync(client, span, via, repull, moved_from, report, dry=True) as run:
+        with self._open_sync(client, start, end, via, repull, moved_from, dry=True) as run:
             return run.plan()
-
-    def _check_range(
-        self, client: "Client", start: Day | None, end: Day | None, via: Via, repull: int
-    ) -> Period | None:
-        """Check the arguments of a sync before it does anything; None is every day."""
-        import_extra("pyarrow", extra="arrow")
-        _check_choice("via", via, get_args(Via))
-        if not is_whole(repull, 0):
-            raise ConfigurationError(f"repull={repull!r}: pass a number of days, 0 or more.")
-        if start is not None:
-            return Period(*to_range(start, end, today=self._now_of(client)().date()))
-        if end is not None:
-            raise ConfigurationError("end is given without start.")
-        return None
 
     @contextmanager
     def _open_sync(
         self,
         client: "Client",
-        span: Period | None,
+        start: Day | None,
+        end: Day | None,
         via: Via,
         repull: int,
         moved_from: str | None,
-        report: SyncReport,
         *,
         dry: bool = False,
     ) -> Iterator["Sync"]:
+        """Check the arguments of a sync, then the place, and lock the dataset."""
+        import_extra("pyarrow", extra="arrow")
         from adanalytics_client.dataset.contents import Contents
         from adanalytics_client.dataset.sync import Sync
 
+        _check_choice("via", via, get_args(Via))
+        if not is_whole(repull, 0):
+            raise ConfigurationError(f"repull={repull!r}: pass a number of days, 0 or more.")
+        if start is None and end is not None:
+            raise ConfigurationError("end is given without start.")
+        now, span = self._now_of(client), None
+        if start is not None:
+            span = Period(*to_range(start, end, today=now().date()))
+        report = SyncReport(now())
+        if not dry:
+            self.report = report
         opened, connection = open_store(self._place), client.connection
         _check_place(opened)
         store: Store = DryStore(opened) if dry else opened
@@ -206,16 +201,8 @@ class Dataset:
         branch = connection.with_driver(connection.driver.branch())
         with store.lock():
             identity = self._identity(client, store, moved_from)
-            yield Sync(
-                branch,
-                Contents(store, identity.form),
-                identity,
-                span=span,
-                via=via,
-                repull=repull,
-                now=self._now_of(client),
-                report=report,
-            )
+            contents = Contents(store, identity.form)
+            yield Sync(branch, contents, identity, span, via, repull, now, report)
 
     def verify(
         self, client: "Client", *, deep: bool = False, until: Day | None = None

@@ -75,7 +75,11 @@ class ServiceDays:
         self.span = wanted or (Period(min(known), max(known)) if known else None)
         span = self.span
         days = sorted(day for day in listed if span and span.first <= day <= span.last)
-        rows = _rows_by_day(connection, days[0], days[-1]) if days else {}
+        rows = {}
+        if days:
+            asked = operations.summary(connection.session, days[0], days[-1], group_by="day")
+            found = connection.driver.run(asked).rows
+            rows = {day: row for row in found if (day := _day_of(row)) is not None}
         # If the summary has rows, a day without one has only events that the summary leaves out.
         without = NOTHING if rows else {}
         self.days = {day: _state(day, rows.get(day), without) for day in days}
@@ -98,14 +102,6 @@ def _state(day: date, row: "SummaryRow | None", without: Figures) -> DayState:
     text = row.model_dump_json() if row else ""
     figures = stated_figures(row.model_dump()) if row else without
     return DayState(day, hashlib.sha256(text.encode()).hexdigest(), figures)
-
-
-def _rows_by_day(
-    connection: Connection[SyncDriver], first: date, last: date
-) -> dict[date, "SummaryRow"]:
-    asked = operations.summary(connection.session, first, last, group_by="day")
-    rows = connection.driver.run(asked).rows
-    return {day: row for row in rows if (day := _day_of(row)) is not None}
 
 
 def _day_of(row: "SummaryRow") -> date | None:

@@ -4,11 +4,11 @@ Pages and export orders are kept in the spool until their hours are committed, s
 not cost them again. Nothing here knows what the dataset holds.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,23 +18,15 @@ from adanalytics_client._call.connection import Connection
 from adanalytics_client._events import EventRequest, plan_pull
 from adanalytics_client._exports import read_saved, start_export
 from adanalytics_client._io import SyncDriver
-from adanalytics_client._quota import QuotaState
-from adanalytics_client.dataset.days import ServiceDays, started_hours
+from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import Hour, PartFormat
-from adanalytics_client.dataset.needs import Reason
 from adanalytics_client.dataset.partition import HourPartition, HourUnknown
 from adanalytics_client.dataset.parts import FinishedHour, write_hour
-from adanalytics_client.dataset.planning import (
-    ExpectedCounts,
-    Query,
-    Via,
-    plan_queries,
-    requests_of,
-)
+from adanalytics_client.dataset.planning import ExpectedCounts, Query, requests_of
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.spool import Page, Spool, Start, started_queries
+from adanalytics_client.dataset.spool import Page, Spool
 from adanalytics_client.dataset.store import Store
-from adanalytics_client.dataset.tables import EventTables
+from adanalytics_client.dataset.tables import EventTables, Table
 from adanalytics_client.errors import (
     AdAnalyticsError,
     ConfigurationError,
@@ -98,31 +90,21 @@ class Pulled:
     spool: Spool
 
 
+@dataclass
 class Fetcher:
     """Pulls queries, two at a time.
 
-    Args:
-        connection: sends the requests; an interruption closes its driver.
-        store: keeps pages and orders.
-        form: the format of the hours.
-        folder: for unfinished files.
-        now: returns the current time in UTC.
+    Unfinished files are in `folder`. An interruption closes the driver of the connection.
     """
 
-    def __init__(
-        self,
-        connection: Connection[SyncDriver],
-        store: Store,
-        form: PartFormat,
-        folder: Path,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._connection = connection
-        self._store = store
-        self._form = form
-        self._folder = folder
-        self._now = now
-        self._tables = EventTables(with_texts=form == "jsonl")
+    connection: Connection[SyncDriver]
+    store: Store
+    form: PartFormat
+    folder: Path
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._tables = EventTables(with_texts=self.form == "jsonl")
 
     def pulled(
         self, queries: Iterable[Query], service: ServiceDays
@@ -144,7 +126,7 @@ class Fetcher:
                 while waiting or running:
                     while waiting and len(running) < AT_A_TIME:
                         query = waiting.pop()
-                        spool = _spool_of(query, service, self._store)
+                        spool = _spool_of(query, service, self.store)
                         running[pool.submit(self._pull, spool)] = query
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         query = running.pop(future)
@@ -166,7 +148,7 @@ class Fetcher:
                     if stopped or failures >= FAILURES_IN_A_ROW:
                         waiting.clear()
             except BaseException:
-                self._connection.driver.close()
+                self.connection.driver.close()
                 raise
         if stopped:
             raise stopped
@@ -179,7 +161,7 @@ class Fetcher:
         for attempt in range(ATTEMPTS):
             start = spool.start
             if start is None or attempt:
-                start = spool.begin(self._now())
+                start = spool.begin(self.now())
             try:
                 return Pulled(self._partition_pages(spool), start.at, spool)
             except HourUnknown:
@@ -212,8 +194,8 @@ class Fetcher:
             # Not left to the client: `_pull` also discards the kept pages and starts again.
             on_drift="warn",
         )
-        asked = plan_pull(request, self._connection.session.config.partner)
-        with closing(EventQuery(asked, self._connection).text_pages()) as fresh:
+        asked = plan_pull(request, self.connection.session.config.partner)
+        with closing(EventQuery(asked, self.connection).text_pages()) as fresh:
             try:
                 for each in fresh:
                     if doubt := each.drift or each.partial:
@@ -232,22 +214,22 @@ class Fetcher:
         """Continue the export that an earlier run ordered, or order one."""
         if start := spool.start:
             try:
-                saved = read_saved(start.job).check(self._connection.session.config)
-                job = ExportJob(saved, self._connection)
+                saved = read_saved(start.job).check(self.connection.session.config)
+                job = ExportJob(saved, self.connection)
                 return Pulled(self._partition_export(job, spool), start.at, spool)
             except _ORDER_LOST as error:
                 # An export that is not done in a second run may never be.
                 if not (_is_lost(error) or isinstance(error, ExportTimeout)):
                     raise
-        at, query = self._now(), spool.query
+        at, query = self.now(), spool.query
         ordered = start_export(
-            self._connection.session,
+            self.connection.session,
             query.first,
             query.last,
             file_format=_EXPORT_FORMAT,
             compression=None,
         )
-        job = ExportJob(self._connection.driver.run(ordered), self._connection)
+        job = ExportJob(self.connection.driver.run(ordered), self.connection)
         spool.begin(at, job.to_json())
         try:
             return Pulled(self._partition_export(job, spool), at, spool)
@@ -257,17 +239,18 @@ class Fetcher:
             raise
 
     def _partition_pages(self, spool: Spool) -> list[FinishedHour]:
-        query = spool.query
-        only = query.wanted[0] if query.hour is not None else None
-        with TemporaryDirectory(dir=self._folder) as scratch:
-            partition, total = HourPartition(Path(scratch), only), None
+        query, total = spool.query, None
+
+        def tables() -> Iterator[Table]:
+            nonlocal total
             for page in self._pages(spool):
                 total = page.total
-                partition.add(self._tables.from_jsonl(page.jsonl))
-            if total is not None and total != partition.rows:
-                came = counted(partition.rows, "event")
-                raise _Drift(f"{came} arrived where the service counts {total:,}")
-            finished = self._finish(partition, query.wanted)
+                yield self._tables.from_jsonl(page.jsonl)
+
+        only = query.wanted[0] if query.hour is not None else None
+        finished, rows = self._write_hours(query, tables(), only)
+        if total is not None and total != rows:
+            raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):
             raise _Drift(f"{counted(repeated, 'event')} arrived twice")
         return finished
@@ -278,76 +261,42 @@ class Fetcher:
         The disk must hold the file, its events once more as Arrow columns, and the hours; the
         memory what `HourPartition` holds.
         """
-        query, folder = spool.query, spool.folder() or self._folder
+        query, folder = spool.query, spool.folder() or self.folder
         file = job.download(folder / f"{query}.{_EXPORT_FORMAT}")
-        with TemporaryDirectory(dir=self._folder) as scratch:
-            partition = HourPartition(Path(scratch))
-            for table in self._tables.from_csv(file):
-                partition.add(table)
-            stated = job.last_status.row_count
-            if stated is not None and stated != partition.rows:
-                raise ProtocolError(
-                    f"The export of {query} has {counted(partition.rows, 'event')}, not {stated:,}."
-                )
-            finished = self._finish(partition, query.wanted)
+        finished, rows = self._write_hours(query, self._tables.from_csv(file))
+        stated = job.last_status.row_count
+        if stated is not None and stated != rows:
+            raise ProtocolError(
+                f"The export of {query} has {counted(rows, 'event')}, not {stated:,}."
+            )
         if repeated := sum(each.repeated for each in finished):
             raise ProtocolError(f"The export of {query} holds {counted(repeated, 'event')} twice.")
         return finished
 
-    def _finish(self, partition: HourPartition, wanted: Iterable[Hour]) -> list[FinishedHour]:
-        """Write the files of the wanted hours, and drop the other hours."""
-        form, schema = self._form, self._tables.schema
-        return [
-            write_hour(hour, partition.take(hour), self._folder, form, schema) for hour in wanted
-        ]
+    def _write_hours(
+        self, query: Query, tables: Iterator[Table], only: Hour | None = None
+    ) -> tuple[list[FinishedHour], int]:
+        """Write the files of the wanted hours, and count the events of all hours."""
+        form, schema = self.form, self._tables.schema
+        with TemporaryDirectory(dir=self.folder) as scratch:
+            partition = HourPartition(Path(scratch), only)
+            for table in tables:
+                partition.add(table)
+            finished = [
+                write_hour(hour, partition.take(hour), self.folder, form, schema)
+                for hour in query.wanted
+            ]
+        return finished, partition.rows
 
 
-def list_queries(
-    asked: Mapping[Hour, Reason],
-    service: ServiceDays,
-    store: Store,
-    *,
-    via: Via,
-    quota: QuotaState,
-    now: datetime,
-    repull_began: datetime | None,
-) -> list[Query]:
-    """List the queries that an earlier run began, and new ones for the other hours.
-
-    Args:
-        asked: the needed hours, and why.
-        service: what it says about their days.
-        store: keeps the pages and orders of an earlier run.
-        via: how hours may be pulled.
-        quota: what is left of it.
-        now: the current time, in UTC.
-        repull_began: when the repull began that is under way.
-    """
-
-    def is_usable(start: Start) -> bool:
-        forced = any(asked.get(hour) is Reason.FORCED for hour in start.query.wanted)
-        too_old = forced and repull_began and start.at < repull_began
-        return start.basis == service.basis(start.query.first, start.query.last) and not too_old
-
-    started, rest = [], dict(asked)
-    for query in started_queries(store, is_usable):
-        limited = query.limited_to(rest)
-        if limited.wanted:
-            started.append(limited)
-            for hour in limited.wanted:
-                del rest[hour]
-    whole = {
-        day
-        for day in {hour.day for hour in rest}
-        if all(hour in rest for hour in started_hours(service.state(day), now))
-    }
-    expected = ExpectedCounts(service.counts(), whole, EVENTS_PER_PAGE)
-    return started + plan_queries(rest, expected, via=via, quota=quota)
+def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> ExpectedCounts:
+    """Return the counts for planning; `whole` are the days of which every hour is needed."""
+    return ExpectedCounts(service.counts(), whole, EVENTS_PER_PAGE)
 
 
 def price_of(queries: Iterable[Query], service: ServiceDays, store: Store) -> int:
     """Count the requests of queries, without the pages that an earlier run kept."""
-    expected, requests = ExpectedCounts(service.counts(), (), EVENTS_PER_PAGE), 0
+    expected, requests = expected_counts(service), 0
     for query in queries:
         kept, is_whole = 0, False
         for page in _spool_of(query, service, store).pages():

@@ -50,11 +50,8 @@ def find_need(
 ) -> DayNeed:
     """Compare the held hours of a day with what the service says about it.
 
-    Args:
-        record: the hours that are held.
-        state: what the service says about the day.
-        now: the current time, in UTC; an hour that has not begun is not pulled.
-        force: hours to pull regardless, unless neither side has events of the day.
+    An hour that has not begun is not pulled. Those in `force` are pulled regardless, unless neither
+    side has events of the day.
     """
     need = _difference(record, state, now)
     forced = [hour for hour in hours_of(state.day) if hour in force]
@@ -106,19 +103,14 @@ class Needs:
 def find_needs(
     contents: Contents,
     ask: Callable[[], ServiceDays],
-    *,
     repull: int,
     now: datetime,
     damaged: list[str],
 ) -> Needs:
     """Compare each day with the service, whose surprising answers are asked for once more.
 
-    Args:
-        contents: the dataset; damaged hours no longer count as held.
-        ask: asks the service for its days.
-        repull: how many of the last days to pull regardless.
-        now: the current time, in UTC.
-        damaged: receives the descriptions of damaged files.
+    Damaged hours no longer count as held; `damaged` receives their descriptions. The last `repull`
+    days are pulled regardless.
     """
     service = ask()
     if service.lists_nothing and not contents.manifest.days():

@@ -13,9 +13,10 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import BufferedIOBase
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
 from adanalytics_client.dataset.layout import LOCK
@@ -39,6 +40,7 @@ class ObjectStore:
         self._files = files
         self._root = root.rstrip("/")
         self.place = place
+        self._token = token_hex(8)
 
     def read(self, name: str) -> bytes | None:
         try:
@@ -49,7 +51,7 @@ class ObjectStore:
             return None
 
     @contextmanager
-    def open(self, name: str) -> Iterator[BinaryIO]:
+    def open(self, name: str) -> Iterator[BufferedIOBase]:
         with self._files.open(self._path(name), "rb") as file:
             yield file
 
@@ -107,11 +109,25 @@ class ObjectStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        lease = Lease(self._files, self._path(LOCK), self.place)
+        """Hold a lease: an object that expires, which a thread renews while the block runs.
+
+        It is put only if there is none, atomically where the storage supports that (S3 does). Two
+        processes that both take over an expired lease at the same moment may both continue; since
+        every object is put atomically, that costs requests but no data.
+        """
         with self._storage_errors(), write_errors(self.place):
-            lease.take()
-        with lease.renewed():
+            self._take_lease()
+        done = threading.Event()
+        renewing = threading.Thread(target=self._renew_lease, args=(done,), daemon=True)
+        renewing.start()
+        try:
             yield
+        finally:
+            done.set()
+            renewing.join()
+            # A lease that cannot be released expires. Storage libraries raise any class.
+            with suppress(Exception):
+                self._files.rm_file(self._path(LOCK))
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
@@ -130,31 +146,14 @@ class ObjectStore:
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
-
-class Lease:
-    """A lock as an object that expires, which a thread renews while the lock is held.
-
-    It is put only if there is none, atomically where the storage supports that (S3 does). Two
-    processes that both take over an expired lease at the same moment may both continue; since every
-    object is put atomically, that costs requests but no data.
-    """
-
-    def __init__(self, files: FileSystem, path: str, place: str) -> None:
-        self._files = files
-        self._path = path
-        self._place = place
-        self._token = token_hex(8)
-
-    def take(self) -> None:
-        """Take a lease that is free, expired, or of a process of this machine that has ended.
-
-        Raises DatasetInUse while another process has it.
-        """
+    def _take_lease(self) -> None:
+        """Take a lease that is free, expired, or of a process of this machine that has ended."""
+        path = self._path(LOCK)
         with suppress(FileExistsError):
-            self._files.pipe_file(self._path, self._content(), mode="create")
+            self._files.pipe_file(path, self._lease(), mode="create")
             return
         try:
-            held = json.loads(self._files.cat_file(self._path))
+            held = json.loads(self._files.cat_file(path))
             # Its own lease, if the answer to the first put was lost.
             expired = held["token"] == self._token or time.time() > float(held["until"])
             ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
@@ -162,40 +161,24 @@ class Lease:
             held, expired, ended = {}, True, True
         if not (expired or ended):
             raise DatasetInUse(
-                f"Process {held['process']} on {held['host']} works on {self._place}.",
+                f"Process {held['process']} on {held['host']} works on {self.place}.",
                 remedy="Wait until it has ended, then run the same command again.",
             )
-        self._files.pipe_file(self._path, self._content())
+        self._files.pipe_file(path, self._lease())
 
-    @contextmanager
-    def renewed(self) -> Iterator[None]:
-        """Renew a lease that was taken until the block ends, then release it."""
-        done = threading.Event()
-        renewing = threading.Thread(target=self._renew, args=(done,), daemon=True)
-        renewing.start()
-        try:
-            yield
-        finally:
-            done.set()
-            renewing.join()
-            # A lease that cannot be released expires. Storage libraries raise any class.
-            with suppress(Exception):
-                self._files.rm_file(self._path)
-
-    def _renew(self, done: threading.Event) -> None:
+    def _renew_lease(self, done: threading.Event) -> None:
         while not done.wait(LEASE_SECONDS / 4):
             with suppress(Exception):
-                self._files.pipe_file(self._path, self._content())
+                self._files.pipe_file(self._path(LOCK), self._lease())
 
-    def _content(self) -> bytes:
-        return json.dumps(
-            {
-                "host": socket.gethostname(),
-                "process": os.getpid(),
-                "token": self._token,
-                "until": time.time() + LEASE_SECONDS,
-            }
-        ).encode()
+    def _lease(self) -> bytes:
+        lease = {
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            "token": self._token,
+            "until": time.time() + LEASE_SECONDS,
+        }
+        return json.dumps(lease).encode()
 
 
 def _is_running(process: int) -> bool:

@@ -52,7 +52,11 @@ class Partition(Generic[K]):
         path = self._path(key)
         if key in self._in_files:
             self._in_files.discard(key)
-            yield from _read_streams(path)
+            with path.open("rb") as file:
+                end = path.stat().st_size
+                while file.tell() < end:
+                    for batch in ipc.open_stream(file):
+                        yield pa.Table.from_batches([batch])
             path.unlink()
         yield from self._held.pop(key, ())
 
@@ -95,14 +99,6 @@ class HourPartition(Partition[Hour]):
         self.rows += table.num_rows
         for hour, part in [(self._only, table)] if self._only else _by_hour(table):
             self.put(hour, part)
-
-
-def _read_streams(path: Path) -> Iterator[Table]:
-    with path.open("rb") as file:
-        end = path.stat().st_size
-        while file.tell() < end:
-            for batch in ipc.open_stream(file):
-                yield pa.Table.from_batches([batch])
 
 
 def split_by_id(table: Table, groups: int) -> Iterator[tuple[int, Table]]:

@@ -31,7 +31,6 @@ ROWS_PER_GROUP = 32_768
 
 # They differ in nearly every row, so a dictionary of them only costs space.
 _UNIQUE = frozenset({"event_id", "auction_id", "event_time", "received_at"})
-_BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +106,11 @@ def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -
 
 def checksum(store: Store, name: str) -> str | None:
     """Return the SHA-256 of a file in hex; None when there is none."""
-    digest = hashlib.sha256()
     try:
         with store.open(name) as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None
-    return digest.hexdigest()
 
 
 def _write_parquet(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> None:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from typing import Literal, Self
@@ -50,10 +50,6 @@ class Query:
         if self.hour is not None:
             return str(Hour(self.first, self.hour))
         return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
-
-    def limited_to(self, hours: Mapping[Hour, object]) -> "Query":
-        """Return the same query with fewer wanted hours."""
-        return replace(self, wanted=tuple(hour for hour in self.wanted if hour in hours))
 
 
 @dataclass(frozen=True, slots=True)

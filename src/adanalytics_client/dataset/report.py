@@ -1,11 +1,15 @@
 """The results of a sync and of a verification."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from adanalytics_client.dataset.layout import Hour
+from adanalytics_client.dataset.layout import REPORTS, Hour
+
+if TYPE_CHECKING:
+    from adanalytics_client.dataset.store import Store
 
 Remedy = Literal["sync", "repull", "delete"]
 """The remedy for a problem: a sync of its day, one with `repull`, or deleting the file."""
@@ -86,6 +90,15 @@ class SyncReport:
     def left(self) -> int:
         """The number of hours that had to be pulled and were not."""
         return (self.wanted or 0) - len(self.hours)
+
+
+def write_report(report: SyncReport, store: "Store") -> None:
+    """Write the file about failed queries, if there are any, and set its name."""
+    if report.failed:
+        report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
+        failed = [each.as_json() for each in report.failed]
+        content = json.dumps({"at": report.began.isoformat(), "bad": failed}, indent=2)
+        store.write(report.file, content.encode() + b"\n")
 
 
 @dataclass(frozen=True, slots=True)

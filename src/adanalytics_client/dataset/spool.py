@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from adanalytics_client.dataset.layout import EXPORTS, SPOOL
@@ -58,10 +59,7 @@ class Start:
 class Spool:
     """The pages of one query in order, or the order for its export.
 
-    Args:
-        store: the dataset.
-        query: the query.
-        basis: a digest of the summary of its days. Pages kept under another basis are not used.
+    Pages kept under another basis, a digest of the summary of the query's days, are not used.
     """
 
     def __init__(self, store: Store, query: Query, basis: str) -> None:
@@ -97,10 +95,17 @@ class Spool:
 
     def pages(self) -> Iterator[Page]:
         """Yield the kept pages in order, up to the first damaged one."""
-        number = 1
-        while (page := self._read(number)) is not None:
-            yield page
-            number += 1
+        for number in count(1):
+            content = self._store.read(self._page_name(number)) or b""
+            head, _, body = content.partition(b"\n")
+            try:
+                says = json.loads(head)
+            except ValueError:
+                return
+            # A start that was killed while it cleared the folder leaves pages of an earlier start.
+            if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
+                return
+            yield Page(says["number"], body, says["last"], says["token"], says["total"])
 
     def folder(self) -> Path | None:
         """Return the folder on this machine's disk; None if the dataset is elsewhere."""
@@ -110,17 +115,6 @@ class Spool:
         """Remove everything."""
         self.start = None
         _clear(self._store, self._name)
-
-    def _read(self, number: int) -> Page | None:
-        head, _, body = (self._store.read(self._page_name(number)) or b"").partition(b"\n")
-        try:
-            says = json.loads(head)
-        except ValueError:
-            return None
-        # A start that was killed while it cleared the folder leaves pages of an earlier start.
-        if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
-            return None
-        return Page(says["number"], body, says["last"], says["token"], says["total"])
 
     def _began(self) -> str:
         return self.start.at.isoformat() if self.start else ""

@@ -25,10 +25,7 @@ from adanalytics_client.errors import ProtocolError
 class Staging:
     """Takes the results of queries, and commits their hours.
 
-    Args:
-        contents: the dataset; its lock is held.
-        service: what the service says about the days.
-        committed: receives each committed hour and its number of events.
+    `committed` receives each committed hour and its number of events.
 
     Attributes:
         wanted: the hours that were expected so far.
@@ -172,8 +169,7 @@ class Staging:
 def _difference_of(totals: Totals | None, rows: int, state: DayState) -> str:
     """Describe how the events of a day differ from its summary; empty when they agree."""
     if totals is not None:
-        found = totals.differences(state.figures)
-        return f"{found[0]}, and {len(found) - 1} more" if len(found) > 1 else "".join(found)
+        return totals.difference(state.figures)
     # The events lack the fields that the summary counts, but their number is a lower bound.
     stated = events_in(state.figures)
     return f"{counted(rows, 'event')} instead of {stated:,}" if rows < stated else ""

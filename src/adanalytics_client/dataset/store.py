@@ -5,8 +5,9 @@ import secrets
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from adanalytics_client._base.files import (
     lock,
@@ -31,7 +32,7 @@ class Store(Protocol):
     def read(self, name: str) -> bytes | None:
         """Read a small file; None when it does not exist."""
 
-    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+    def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
         """Open a file as a seekable stream. Raises FileNotFoundError."""
 
     def write(
@@ -129,7 +130,7 @@ class LocalStore:
             return None
 
     @contextmanager
-    def open(self, name: str) -> Iterator[BinaryIO]:
+    def open(self, name: str) -> Iterator[BufferedIOBase]:
         with self._path(name).open("rb") as file:
             yield file
 

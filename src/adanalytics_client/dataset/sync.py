@@ -8,60 +8,46 @@
    sync begins with it.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from adanalytics_client._base.dates import Period
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.contents import Contents
-from adanalytics_client.dataset.days import ServiceDays
-from adanalytics_client.dataset.fetch import Fetcher, list_queries, price_of
-from adanalytics_client.dataset.layout import REPORTS, Hour
+from adanalytics_client.dataset.days import ServiceDays, started_hours
+from adanalytics_client.dataset.fetch import Fetcher, expected_counts, price_of
+from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.manifest import Identity
 from adanalytics_client.dataset.needs import Needs, Reason, end_repull, find_needs
-from adanalytics_client.dataset.planning import Query, Via
-from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport
-from adanalytics_client.dataset.spool import started_queries
+from adanalytics_client.dataset.planning import Query, Via, plan_queries
+from adanalytics_client.dataset.report import FailedQuery, SyncPlan, SyncReport, write_report
+from adanalytics_client.dataset.spool import Start, started_queries
 from adanalytics_client.dataset.staging import Staging
 
 
+@dataclass(frozen=True, slots=True)
 class Sync:
     """Brings a dataset up to date.
 
-    Args:
-        connection: sends the requests; an interruption closes its driver.
-        contents: the dataset; its lock is held.
-        identity: recorded once the service has answered.
+    The lock of the dataset is held. An interruption closes the driver of the connection. The
+    report is filled during the run, so that it is available even when the run is stopped.
+
+    Attributes:
         span: the days, or None for all that the service lists.
-        via: how hours may be pulled.
         repull: how many of the last days to pull regardless.
-        now: returns the current time in UTC.
-        report: filled during the run, so that it is available even when the run is stopped.
     """
 
-    def __init__(
-        self,
-        connection: Connection[SyncDriver],
-        contents: Contents,
-        identity: Identity,
-        *,
-        span: Period | None,
-        via: Via,
-        repull: int,
-        now: Callable[[], datetime],
-        report: SyncReport,
-    ) -> None:
-        self._connection = connection
-        self._contents = contents
-        self._identity = identity
-        self._span = span
-        self._via: Via = via
-        self._repull = repull
-        self._now = now
-        self._report = report
+    connection: Connection[SyncDriver]
+    contents: Contents
+    identity: Identity
+    span: Period | None
+    via: Via
+    repull: int
+    now: Callable[[], datetime]
+    report: SyncReport
 
     def run(self, expect: Callable[[int], None]) -> None:
         """Pull missing and changed hours, and commit them.
@@ -73,7 +59,7 @@ class Sync:
             AdAnalyticsError: for an error that affects more than one query, and any error that an
                 observer raises to end the run. Hours committed before stay.
         """
-        needs, contents, report = self._find_needs(), self._contents, self._report
+        needs, contents, report = self._find_needs(), self.contents, self.report
         if not needs.days:
             return
         report.wanted = 0
@@ -81,10 +67,10 @@ class Sync:
             end_repull(contents, needs)
             return
         with contents.writing() as folder:
-            now = self._now()
+            now = self.now()
             for day, need in needs.days.items():
                 contents.note_empty(need.empty, now, needs.service.state(day).fingerprint)
-            fetcher = Fetcher(self._connection, contents.store, contents.form, folder, self._now)
+            fetcher = Fetcher(self.connection, contents.store, contents.form, folder, self.now)
             staging = Staging(contents, needs.service, report.hours)
 
             def pull(asked: Mapping[Hour, Reason], service: ServiceDays) -> None:
@@ -117,7 +103,7 @@ class Sync:
                 end_repull(contents, needs)
                 # A kill may have left pages that no hour needs any more.
                 started_queries(contents.store, lambda _start: False)
-            self._write_report()
+            write_report(report, contents.store)
 
     def plan(self) -> SyncPlan:
         """Find the needed hours, as `run` does, and price them; nothing is pulled."""
@@ -127,51 +113,51 @@ class Sync:
         return SyncPlan(
             {hour: why.value for hour, why in asked.items()},
             sum(counts.get(hour.day, 0) for hour in asked) // 24,
-            price_of(queries, needs.service, self._contents.store),
+            price_of(queries, needs.service, self.contents.store),
             sum(query.way == "export" for query in queries),
-            self._report.damaged,
+            self.report.damaged,
         )
 
     def _find_needs(self) -> Needs:
-        return find_needs(
-            self._contents,
-            self._ask,
-            repull=self._repull,
-            now=self._now(),
-            damaged=self._report.damaged,
-        )
+        now, damaged = self.now(), self.report.damaged
+        return find_needs(self.contents, self._ask, self.repull, now, damaged)
 
     def _ask(self) -> ServiceDays:
         """Ask the service for its days, and record whose dataset this is.
 
         Before a good answer, the partner or the address may be a mistake.
         """
-        store = self._contents.store
-        service = ServiceDays(self._connection, self._span, self._contents.manifest.days())
-        if Identity.read(store) != self._identity:
+        store = self.contents.store
+        service = ServiceDays(self.connection, self.span, self.contents.manifest.days())
+        if Identity.read(store) != self.identity:
             # Pages of another service or partner.
             started_queries(store, lambda _start: False)
-            self._identity.write(store)
+            self.identity.write(store)
         return service
 
     def _list_queries(
         self, asked: Mapping[Hour, Reason], service: ServiceDays, needs: Needs
     ) -> list[Query]:
-        return list_queries(
-            asked,
-            service,
-            self._contents.store,
-            via=self._via,
-            quota=self._connection.driver.atomic(self._connection.session.quota_state),
-            now=self._now(),
-            repull_began=needs.repull_began,
-        )
+        """List the queries that an earlier run began, and new ones for the other hours."""
 
-    def _write_report(self) -> None:
-        report = self._report
-        if not report.failed:
-            return
-        report.file = f"{REPORTS}/{report.began:%Y%m%dT%H%M%SZ}.json"
-        failed = [each.as_json() for each in report.failed]
-        content = json.dumps({"at": report.began.isoformat(), "bad": failed}, indent=2)
-        self._contents.store.write(report.file, content.encode() + b"\n")
+        def is_usable(start: Start) -> bool:
+            forced = any(asked.get(hour) is Reason.FORCED for hour in start.query.wanted)
+            too_old = forced and needs.repull_began and start.at < needs.repull_began
+            return start.basis == service.basis(start.query.first, start.query.last) and not too_old
+
+        started, rest = [], dict(asked)
+        for query in started_queries(self.contents.store, is_usable):
+            if wanted := tuple(hour for hour in query.wanted if hour in rest):
+                started.append(replace(query, wanted=wanted))
+                for hour in wanted:
+                    del rest[hour]
+        now = self.now()
+        whole = {
+            day
+            for day in {hour.day for hour in rest}
+            if all(hour in rest for hour in started_hours(service.state(day), now))
+        }
+        quota = self.connection.driver.atomic(self.connection.session.quota_state)
+        return started + plan_queries(
+            rest, expected_counts(service, whole), via=self.via, quota=quota
+        )

@@ -5,9 +5,10 @@ from array import array
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from gzip import GzipFile
+from io import BufferedIOBase
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,7 +68,7 @@ class EventTables:
         texts = pa.array(body.decode().split("\n")[:-1], pa.string())
         return table.append_column(TEXT, texts)
 
-    def from_csv(self, source: Path | BinaryIO | GzipFile) -> Iterator[Table]:
+    def from_csv(self, source: Path | BufferedIOBase) -> Iterator[Table]:
         """Read a CSV file with a header, in its order, in the memory of a few blocks.
 
         An empty cell is null, and so is a whole column that the file lacks; "" is an empty text. A
@@ -212,12 +213,10 @@ def to_jsonl(table: Table) -> Iterator[bytes]:
 def to_cells(table: Table) -> Table:
     """Make a table of text, with the cells of a CSV: null stays null, pairs are compact JSON."""
     readable = _readable(table)
-    columns = []
-    for name in readable.column_names:
-        column = readable[name]
-        if pa.types.is_map(column.type):
-            column = _pairs_as_json(column)
-        columns.append(column.cast(pa.string()))
+    columns = [
+        _pairs_as_json(column) if pa.types.is_map(column.type) else column.cast(pa.string())
+        for column in readable.columns
+    ]
     return pa.table(columns, names=readable.column_names)
 
 

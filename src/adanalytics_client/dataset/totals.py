@@ -44,19 +44,21 @@ class Totals:
             total += part
         return total
 
-    def differences(self, stated: Figures) -> list[str]:
-        """Describe each stated figure that differs here; empty when all agree.
+    def difference(self, stated: Figures) -> str:
+        """Describe how these differ from the stated figures; empty when they agree.
 
         Examples:
-            >>> Totals({"clicks": 2}).differences({"clicks": 3, "revenue": Decimal(0)})
-            ['clicks 2 instead of 3']
+            >>> Totals({"clicks": 2}).difference({"clicks": 3, "views": 0, "revenue": Decimal(1)})
+            'clicks 2 instead of 3, and 1 more'
         """
         mine = {**self.counts, "revenue": self.revenue, "cost": self.cost}
-        return [
+        differing = [
             f"{name} {mine.get(name, 0)} instead of {figure}"
             for name, figure in stated.items()
             if mine.get(name, 0) != figure
         ]
+        more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+        return f"{differing[0]}{more}" if differing else ""
 
 
 NOTHING: Figures = {

@@ -20,7 +20,7 @@ from adanalytics_client.dataset.manifest import DayRecord, HourRecord
 from adanalytics_client.dataset.partition import HourPartition, Partition, split_by_id
 from adanalytics_client.dataset.parts import checksum, read_part
 from adanalytics_client.dataset.planning import DAYS_PER_EXPORT
-from adanalytics_client.dataset.report import Problem, VerifyReport, runs_of_days
+from adanalytics_client.dataset.report import Problem, Remedy, VerifyReport, runs_of_days
 from adanalytics_client.dataset.spool import started_queries
 from adanalytics_client.dataset.tables import EventTables, Ids, Table, is_of_hour, totals_of
 from adanalytics_client.dataset.totals import Totals
@@ -37,11 +37,8 @@ EVENTS_COMPARED = 65_536
 class Verification:
     """Checks every file of a dataset, an hour at a time.
 
-    Args:
-        contents: the dataset; its lock is held.
-        now: returns the current time in UTC.
-        until: the last day that the dataset should hold; None for the last one that is over, or a
-            later one of which it holds something.
+    The lock of the dataset is held. It should hold days up to `until`; None is the last day that is
+    over, or a later one of which it holds something.
     """
 
     def __init__(self, contents: Contents, now: Callable[[], datetime], until: date | None) -> None:
@@ -95,11 +92,10 @@ class Verification:
             return
         self._totals[hour.day] = None
         what = f"{name} {'was deleted' if size is None else 'is corrupt (checksum mismatch)'}"
-        if size == record.size:
-            # A sync compares names and sizes, not bytes.
-            yield Problem(hour.day, what, hour.hour, remedy="repull", changed=name)
-        else:
-            yield Problem(hour.day, what, hour.hour, remedy="sync")
+        # A sync compares names and sizes, not bytes.
+        changed = name if size == record.size else ""
+        remedy: Remedy = "repull" if changed else "sync"
+        yield Problem(hour.day, what, hour.hour, remedy, changed=changed)
 
     def _check_events(self, hour: Hour, record: HourRecord) -> Iterator[str]:
         rows, totals, strange = 0, self._totals[hour.day], 0
@@ -138,9 +134,8 @@ class Verification:
             record, totals = self._manifest.day(day), self._totals.get(day)
             if self._is_expected(record, day in begun):
                 yield from self._missing(record)
-            if record.is_settled and totals and (wrong := totals.differences(state.figures)):
-                more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-                what = f"its totals differ from the summary: {wrong[0]}{more}"
+            if record.is_settled and totals and (wrong := totals.difference(state.figures)):
+                what = f"its totals differ from the summary: {wrong}"
                 agreed = all(of.fingerprint == state.fingerprint for of in record.hours.values())
                 yield Problem(day, what, remedy="repull" if agreed else "sync")
 
@@ -209,15 +204,13 @@ class Verification:
                 return (
                     f"has {counted(rows['held'], 'event')}, but the export has {rows['exported']:,}"
                 )
-            differing = {
-                name
-                for group in range(groups)
-                for name in _differing_columns(
-                    self._sorted(parts.take(f"held-{group}")),
-                    self._sorted(parts.take(f"exported-{group}")),
-                )
-            }
-        names = [name for name in self._tables.schema.names if name in differing]
+            names = [*self._tables.schema.names]
+            differing = set[str]()
+            for group in range(groups):
+                mine = self._sorted(parts.take(f"held-{group}"))
+                theirs = self._sorted(parts.take(f"exported-{group}"))
+                differing |= {name for name in names if not _is_same(mine[name], theirs[name])}
+        names = [name for name in names if name in differing]
         return f"its events differ from the export: {', '.join(names)}" if names else ""
 
     def _sorted(self, tables: Iterator[Table]) -> Table:
@@ -225,16 +218,9 @@ class Verification:
 
 
 def _bounded(runs: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
-    step = timedelta(DAYS_PER_EXPORT - 1)
-    for first, last in runs:
-        begin = first
-        while begin <= last:
-            yield begin, min(begin + step, last)
-            begin += step + timedelta(1)
-
-
-def _differing_columns(held: Table, exported: Table) -> list[str]:
-    return [name for name in held.column_names if not _is_same(held[name], exported[name])]
+    for begin, last in runs:
+        for day in [*days_between(begin, last)][::DAYS_PER_EXPORT]:
+            yield day, min(day + timedelta(DAYS_PER_EXPORT - 1), last)
 
 
 def _is_same(mine: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> bool:
@@ -258,9 +244,6 @@ def _strays(names: Iterable[str], form: PartFormat, now: datetime) -> Iterator[P
         hour = hours.get(name)
         if hour is not None and hour.is_over(now):
             yield Problem(hour.day, f"{name} was never committed", remedy="sync")
-        elif hour is not None:
-            yield Problem(
-                None, f"{name} is of an hour that is not over; delete it", remedy="delete"
-            )
         else:
-            yield Problem(None, f"{name} does not belong here; delete it", remedy="delete")
+            why = "is of an hour that is not over" if hour else "does not belong here"
+            yield Problem(None, f"{name} {why}; delete it", remedy="delete")
