@@ -12,15 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from adanalytics_client.dataset.layout import (
-    DATA,
-    JOURNAL,
-    Hour,
-    PartFormat,
-    hours_of,
-    journal_name,
-    part_name,
-)
+from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, PartFormat, hours_of, part_name
 from adanalytics_client.dataset.manifest import HourRecord, Manifest, seal, unseal
 from adanalytics_client.dataset.parts import FinishedHour, checksum
 from adanalytics_client.dataset.store import Store
@@ -71,7 +63,7 @@ class Contents:
         hour, name = finished.hour, part_name(finished.hour, self.form)
         record = finished.record(asked_at, fingerprint)
         note = seal({"prepared": record})
-        self.store.write(journal_name(hour), note, lasting=False)
+        self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
         self._noted.add(hour)
         if finished.path is not None:
             self.store.move_in(finished.path, name)
@@ -103,7 +95,7 @@ class Contents:
         self.store.flush()
         self.manifest.save(days)
         for hour in [hour for hour in self._noted if hour.day in days]:
-            self.store.remove(journal_name(hour))
+            self.store.remove(f"{JOURNAL}/{hour}.json")
             self._noted.discard(hour)
 
     def _recover(self) -> None:

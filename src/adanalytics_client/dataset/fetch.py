@@ -111,9 +111,7 @@ class Fetcher:
     ) -> Generator[Pulled | FailedQuery, None, None]:
         """Yield the result of each query; one that fails does not affect the others.
 
-        Args:
-            queries: the queries.
-            service: pages that were kept while it said something else are not used.
+        Pages that were kept while the service said something else are not used.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query, after the queries

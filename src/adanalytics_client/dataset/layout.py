@@ -23,7 +23,9 @@ IDENTITY = f"{OURS}/dataset.json"
 LOCK = f"{OURS}/lock"
 REPULL = f"{OURS}/repull.json"
 MANIFEST = f"{OURS}/manifest"
+"""One file per day."""
 JOURNAL = f"{OURS}/journal"
+"""One file per hour whose file is being replaced."""
 SPOOL = f"{OURS}/spool"
 SCRATCH = f"{OURS}/scratch"
 REPORTS = f"{OURS}/reports"
@@ -84,13 +86,3 @@ def part_name(hour: Hour, form: PartFormat) -> str:
     'data/date=2026-03-01/hour=13/part-0.parquet'
     """
     return f"{DATA}/date={hour.day}/hour={hour.hour:02}/part-0.{form}"
-
-
-def manifest_name(day: date) -> str:
-    """Return the name of the file that describes a day."""
-    return f"{MANIFEST}/{day}.json"
-
-
-def journal_name(hour: Hour) -> str:
-    """Return the name of the journal entry for an hour whose file is being replaced."""
-    return f"{JOURNAL}/{hour}.json"

@@ -9,14 +9,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from adanalytics_client.dataset.layout import (
-    IDENTITY,
-    MANIFEST,
-    Hour,
-    PartFormat,
-    hours_of,
-    manifest_name,
-)
+from adanalytics_client.dataset.layout import IDENTITY, MANIFEST, Hour, PartFormat, hours_of
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import DatasetDamaged
@@ -174,7 +167,13 @@ class Manifest:
     def day(self, day: date) -> DayRecord:
         """Return the record of a day; a damaged file is noted and counts as no record."""
         if day not in self._days:
-            self._days[day] = self._load(day)
+            hours: Mapping[int, HourRecord] = {}
+            try:
+                if (content := self._store.read(f"{MANIFEST}/{day}.json")) is not None:
+                    hours = unseal(content, DayRecord).hours
+            except Damaged as error:
+                self.damaged[day] = str(error)
+            self._days[day] = DayRecord(day, dict(sorted(hours.items())))
         return self._days[day]
 
     def record(self, hour: Hour) -> HourRecord | None:
@@ -209,16 +208,5 @@ class Manifest:
     def save(self, days: Collection[date]) -> None:
         """Write the files of the days that were changed."""
         for day in sorted(self.unsaved.intersection(days)):
-            self._store.write(manifest_name(day), seal(self._days[day]))
+            self._store.write(f"{MANIFEST}/{day}.json", seal(self._days[day]))
             self.unsaved.discard(day)
-
-    def _load(self, day: date) -> DayRecord:
-        content = self._store.read(manifest_name(day))
-        if content is None:
-            return DayRecord(day)
-        try:
-            hours = unseal(content, DayRecord).hours
-        except Damaged as error:
-            self.damaged[day] = str(error)
-            return DayRecord(day)
-        return DayRecord(day, dict(sorted(hours.items())))

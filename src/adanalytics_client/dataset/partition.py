@@ -30,8 +30,7 @@ class HourUnknown(ProtocolError):
 class Partition(Generic[K]):
     """Holds tables by key in bounded memory; what does not fit goes to one file per key.
 
-    Args:
-        folder: for these files; at most one of them is open at a time.
+    The files are in `folder`; at most one of them is open at a time.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,9 +76,7 @@ class Partition(Generic[K]):
 class HourPartition(Partition[Hour]):
     """Takes tables of events and returns them hour by hour.
 
-    Args:
-        folder: as for `Partition`.
-        only: the hour of all events, if it is known beforehand.
+    All are of the hour `only`, if it is known beforehand.
     """
 
     def __init__(self, folder: Path, only: Hour | None = None) -> None:

@@ -9,13 +9,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Protocol
 
-from adanalytics_client._base.files import (
-    lock,
-    make_folder,
-    put_in_place,
-    rename,
-    sync_folder,
-)
+from adanalytics_client._base.files import lock, make_folder, put_in_place, rename, sync_folder
 from adanalytics_client.dataset.layout import IDENTITY, LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 

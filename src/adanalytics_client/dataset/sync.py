@@ -52,8 +52,7 @@ class Sync:
     def run(self, expect: Callable[[int], None]) -> None:
         """Pull missing and changed hours, and commit them.
 
-        Args:
-            expect: called with the number of queries before they are sent.
+        `expect` is called with the number of queries before they are sent.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query, and any error that an

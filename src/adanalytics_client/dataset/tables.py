@@ -144,11 +144,10 @@ def totals_of(table: Table) -> Totals | None:
 
 def is_of_hour(table: Table, hour: Hour) -> bool:
     """Return whether every event is of `hour`; also true when some do not state their hour."""
-    if not table.num_rows or _has_nulls(table, "event_date", "event_hour"):
+    if _has_nulls(table, "event_date", "event_hour"):
         return True
-    hours = pc.min_max(table["event_hour"]).as_py()
-    days = pc.min_max(table["event_date"]).as_py()
-    return {*hours.values()} == {hour.hour} and {*days.values()} == {hour.day}
+    days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
+    return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}
 
 
 def hour_keys(table: Table) -> "pa.Array | None":

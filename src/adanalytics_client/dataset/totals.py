@@ -1,9 +1,10 @@
 """Counts and money of events, as a summary states them: to compare a dataset with the service."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any
 
 from adanalytics_client._json.columns import COLUMN_OF_TYPE, count_events
 
@@ -16,7 +17,7 @@ class Totals:
     """Events by summary column, and exact money; filtered events are left out.
 
     Examples:
-        >>> Totals({"clicks": 2}, revenue=Decimal("0.5")) + Totals({"clicks": 1})
+        >>> Totals.sum([Totals({"clicks": 2}, revenue=Decimal("0.5")), Totals({"clicks": 1})])
         Totals(counts={'clicks': 3}, revenue=Decimal('0.5'), cost=Decimal('0'))
     """
 
@@ -24,25 +25,17 @@ class Totals:
     revenue: Decimal = Decimal(0)
     cost: Decimal = Decimal(0)
 
-    def __add__(self, other: Self) -> "Totals":
-        names = self.counts.keys() | other.counts.keys()
-        counts = {name: self.counts.get(name, 0) + other.counts.get(name, 0) for name in names}
-        return Totals(counts, self.revenue + other.revenue, self.cost + other.cost)
-
     @classmethod
     def sum(cls, parts: "Iterable[Totals | None]") -> "Totals | None":
-        """Return the sum of all; None when one of them is not known.
-
-        Examples:
-            >>> Totals.sum([Totals(), None]) is None
-            True
-        """
-        total = cls()
+        """Return the sum of all; None when one of them is not known."""
+        counts, revenue, cost = Counter[str](), Decimal(0), Decimal(0)
         for part in parts:
             if part is None:
                 return None
-            total += part
-        return total
+            counts.update(part.counts)
+            revenue += part.revenue
+            cost += part.cost
+        return cls(dict(counts), revenue, cost)
 
     def difference(self, stated: Figures) -> str:
         """Describe how these differ from the stated figures; empty when they agree.
