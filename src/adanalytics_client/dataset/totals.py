@@ -64,7 +64,8 @@ NOTHING: Figures = {
 
 def stated_figures(row: Mapping[str, Any]) -> Figures:
     """Pick the figures that a summary row states, without missing or malformed columns."""
-    counts = {name: row[name] for name in COLUMN_OF_TYPE.values() if _is_count(row.get(name))}
+    # Not isinstance: a flag is an int, too.
+    counts = {name: row[name] for name in COLUMN_OF_TYPE.values() if type(row.get(name)) is int}
     money = {name: row[name] for name in ("revenue", "cost") if isinstance(row.get(name), Decimal)}
     return {**counts, **money}
 
@@ -72,7 +73,3 @@ def stated_figures(row: Mapping[str, Any]) -> Figures:
 def events_in(figures: Figures) -> int:
     """Count the events in figures."""
     return count_events(figures) or 0
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
