@@ -26,14 +26,15 @@ DAY = "2026-01-15"
 
 @pytest.mark.parametrize(("timeout", "polls"), [(60, 10), (3600, 70)])
 def test_the_pause_of_the_service_is_only_the_shortest(
-    world: World, stand_in: StandIn, timeout: int, polls: int
+    world: World, stand_in: StandIn, clock: MovedClock, timeout: int, polls: int
 ) -> None:
     working = Say({"status": "working", "status_url": "/st"}, 202, {"Retry-After": "1"})
     stand_in.says(working)
     job = world.call("start_export", DAY)
     with pytest.raises(errors.ExportTimeout):
         world.on(job, "wait", timeout=timeout)
-    assert len(stand_in.asked) - 1 <= polls
+    assert polls - 3 <= len(stand_in.asked) - 1 <= polls
+    assert max(clock.sleeps) <= 60
 
 
 def test_a_pause_of_the_service_is_never_cut_short(
@@ -54,6 +55,35 @@ def test_a_wait_for_quota_postpones_the_deadline(
     for _ in range(2):
         assert len(world.call("dates")) == 1
     assert sum(clock.sleeps) > 7000
+
+
+def test_a_wait_that_the_service_asks_for_postpones_the_deadline(
+    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock
+) -> None:
+    stand_in.says(Say(status=429, headers={"Retry-After": "90"}), Say(status=503), Say(DATES))
+    world = open_world(retry=RetryPolicy(attempts=3, budget=10))
+    assert len(world.call("dates")) == 1
+    assert clock.sleeps[0] == 90
+
+
+def test_a_file_that_waits_for_quota_has_time_left_for_a_retry(
+    open_world: OpenWorld, stand_in: StandIn, clock: MovedClock, tmp_path: Path
+) -> None:
+    stand_in.says_by_name(
+        bulk_export=[Say({"download_url": "/api/partners/acme/f.csv"})],
+        f_csv=[Say(status=503), Say(FILE, headers=CSV)],
+    )
+    world = open_world(limit=1, retry=RetryPolicy(attempts=2, budget=10), max_wait=10_000)
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
+    assert sum(clock.sleeps) > 7000
+
+
+def test_a_file_that_appears_late_has_time_left_for_a_retry(
+    open_world: OpenWorld, stand_in: StandIn, tmp_path: Path
+) -> None:
+    offer(stand_in, *[Say(status=404)] * 9, Say(status=503), Say(FILE, headers=CSV))
+    world = open_world(retry=RetryPolicy(attempts=2, budget=10))
+    assert fetch(world, tmp_path / "out.csv").read_bytes() == FILE
 
 
 @pytest.mark.parametrize(("age", "strong"), [(-1, False), (0, False), (1, True)])
