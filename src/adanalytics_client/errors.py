@@ -81,12 +81,7 @@ class AdAnalyticsError(Exception):
 
     @property
     def facts(self) -> str:
-        """The request id, the attempts and the address, as far as they are known.
-
-        Examples:
-            >>> AdAnalyticsError("It broke.", request_id="r-1", attempts=2).facts
-            'request id r-1, 2 attempts'
-        """
+        """The request id, the attempts and the address, as far as they are known."""
         facts = [
             f"request id {self.request_id}" if self.request_id else "",
             f"{self.attempts} attempts" if self.attempts > 1 else "",
@@ -143,24 +138,11 @@ __all__ = [
 
 
 class ConfigurationError(AdAnalyticsError):
-    """An argument, setting or environment variable is missing or wrong; nothing was sent.
-
-    Examples:
-        >>> client.events("2026-01-32")
-        Traceback (most recent call last):
-        ConfigurationError: start: '2026-01-32' is not in the calendar. Write YYYY-MM-DD, ...
-    """
+    """An argument, setting or environment variable is missing or wrong; nothing was sent."""
 
 
 class TransportError(AdAnalyticsError):
-    """No complete response arrived: refused, reset, cut short, or the name did not resolve.
-
-    Examples:
-        >>> once = RetryPolicy(attempts=1)
-        >>> Client("http://127.0.0.1:9", api_key="...", partner="acme", retry=once).dates()
-        Traceback (most recent call last):
-        TransportError: The client could not connect to 127.0.0.1:9: Connection refused. ...
-    """
+    """No complete response arrived: refused, reset, cut short, or the name did not resolve."""
 
 
 class RequestTimeout(TransportError):
@@ -182,13 +164,6 @@ class StatusError(AdAnalyticsError):
         status: the HTTP status code.
         reason: the service's own words, shortened and with credentials removed.
         errors: what the service says about single fields, from `details` or `errors` in the body.
-
-    Examples:
-        >>> try:
-        ...     Client("https://stats.example", api_key="...", partner="nobody").dates()
-        ... except StatusError as error:
-        ...     error.status, error.reason, error.attempts
-        (404, 'Not Found', 1)
     """
 
     status: int = 0
@@ -197,23 +172,11 @@ class StatusError(AdAnalyticsError):
 
 
 class InvalidRequest(StatusError):
-    """The service refused a parameter; sending the same again will not help.
-
-    Examples:
-        >>> client.start_export("2026-01-15", format="xlsx")
-        Traceback (most recent call last):
-        InvalidRequest: The service refused the request (400: Bad Request; format should be ...
-    """
+    """The service refused a parameter; sending the same again will not help."""
 
 
 class AuthenticationError(StatusError):
-    """The key, token or login is invalid or expired.
-
-    Examples:
-        >>> Client("https://stats.example", api_key="deleted", partner="acme").dates()
-        Traceback (most recent call last):
-        AuthenticationError: The credential was refused (401: Unauthorized). ...
-    """
+    """The key, token or login is invalid or expired."""
 
 
 class PermissionDenied(StatusError):
@@ -226,13 +189,7 @@ class PermissionDenied(StatusError):
 
 
 class NotFound(StatusError):
-    """The partner or the path does not exist on this service.
-
-    Examples:
-        >>> Client("https://stats.example/v9", api_key="...", partner="acme").dates()
-        Traceback (most recent call last):
-        NotFound: Not found (404). Check the partner and base_url. ...
-    """
+    """The partner or the path does not exist on this service."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -253,15 +210,7 @@ class RequestLimitReached(AdAnalyticsError):
 
 
 class QuotaExceeded(RequestLimitReached):
-    """By the client's own count the hour's requests are used up, or the service asked to slow down.
-
-    Examples:
-        >>> once = client.with_options(on_limit="raise")
-        >>> try:
-        ...     days = once.dates()
-        ... except QuotaExceeded:
-        ...     print(f"{once.quota.remaining} requests are left.")
-    """
+    """The client counts no requests left in the hour, or the service asked to slow down."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -270,26 +219,13 @@ class RateLimited(RequestLimitReached, StatusError):
 
     Attributes:
         retry_after: seconds the service asked to wait, or None when it did not say.
-
-    Examples:
-        >>> try:
-        ...     days = client.dates()
-        ... except RateLimited as error:
-        ...     print(f"Try again in {error.retry_after or 3600:.0f} s.")
     """
 
     retry_after: float | None = None
 
 
 class ServerError(StatusError):
-    """The service kept failing after all retries.
-
-    Examples:
-        >>> with reference_client(faults=["503 always"], clock=MovableClock()) as client:
-        ...     client.dates()
-        Traceback (most recent call last):
-        ServerError: The service failed (503: ...). Try later. (request id ..., 5 attempts, ...
-    """
+    """The service kept failing after all retries."""
 
 
 class ProtocolError(AdAnalyticsError):
@@ -297,11 +233,6 @@ class ProtocolError(AdAnalyticsError):
 
     Attributes:
         unreadable: whether it was not JSON at all, such as a proxy's page; a later try may help.
-
-    Examples:
-        >>> next(client.events("2026-01-15", rows_key="logs").rows())
-        Traceback (most recent call last):
-        ProtocolError: No list of objects is named 'logs'. Keys seen: events, ...
     """
 
     unreadable = False
@@ -314,12 +245,6 @@ class ExportError(AdAnalyticsError):
     Attributes:
         export_id: the service's id of the export, where it gave one.
         status: the service's last status word.
-
-    Examples:
-        >>> try:
-        ...     path = client.export("2026-01-15", to="day.csv")
-        ... except ExportError as error:
-        ...     print(f"Export {error.export_id} is {error.status}.")
     """
 
     export_id: str | None = None
@@ -327,14 +252,7 @@ class ExportError(AdAnalyticsError):
 
 
 class ExportFailed(ExportError):
-    """The service says that the export failed; the message carries its reason.
-
-    Examples:
-        >>> with reference_client(faults=["failed export always"]) as client:
-        ...     client.export("2026-01-15", to="day.csv")
-        Traceback (most recent call last):
-        ExportFailed: The export failed: ...
-    """
+    """The service says that the export failed; the message carries its reason."""
 
 
 class ExportTimeout(ExportError):

@@ -12,12 +12,7 @@ from adanalytics_client.errors import ConfigurationError
 
 
 class ExportPhase(Enum):
-    """The state of an export, whatever the service calls it.
-
-    Examples:
-        >>> job.status().phase is ExportPhase.DONE
-        True
-    """
+    """The state of an export, whatever the service calls it."""
 
     WORKING = "working"
     DONE = "done"
@@ -34,11 +29,6 @@ class ExportFile:
         name: its file name, if the service stated one.
         size_bytes: its length, if known.
         sha256: its checksum in hex, if known.
-
-    Examples:
-        >>> (file,) = job.wait().files
-        >>> file.size_bytes, len(file.sha256)
-        (82412, 64)
     """
 
     url: str = field(repr=False)
