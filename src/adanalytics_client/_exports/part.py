@@ -6,14 +6,15 @@ lets only one download at a time write it.
 
 import fcntl
 import hashlib
-import json
 import os
-import re
 import stat
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from io import BufferedRandom
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO, Literal
+
+import msgspec
 
 from adanalytics_client._base.files import (
     check_place,
@@ -24,12 +25,9 @@ from adanalytics_client._base.files import (
     put_in_place,
     real_path,
 )
-from adanalytics_client._base.validation import is_whole
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, DownloadError
 
-_FORM = 1
 # A note is some 300 bytes; anything longer is not one.
 _LARGEST_NOTE = 16_384
 _ANYBODY = 0o666
@@ -86,37 +84,27 @@ def is_etag(validator: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The version and the file that the bytes of a part belong to."""
+    """The version and the file that the bytes of a part belong to.
 
-    # As `source_of` returns it.
+    Attributes:
+        source: as `source_of` returns it.
+        validator: the value of `If-Range`, which must fit a header.
+        total: bytes of the complete file, if known.
+        sha256: as announced, if it was.
+        form: the version of this record.
+    """
+
     source: str
-    # The value of `If-Range`.
-    validator: str
-    # Bytes of the complete file, if known.
-    total: int | None
-    # As announced, if it was.
+    validator: Annotated[str, msgspec.Meta(pattern=r"^[ -~]+\Z")]
+    total: Annotated[int, msgspec.Meta(ge=0)] | None
     sha256: str | None
-    # The version of this record.
-    form: int = _FORM
+    form: Literal[1] = 1
 
     def is_about(self, source: str, file: ExportFile) -> bool:
         """Return whether the bytes are of `file`; a checksum decides before any name."""
         if self.sha256 is not None and file.sha256 is not None:
             return self.sha256 == file.sha256
         return self.source == source
-
-
-def _is_sound(content: Json) -> bool:
-    """Return whether each value of a note has its type, and the validator fits a header."""
-    validator, total = content["validator"], content["total"]
-    return (
-        content["form"] == _FORM
-        and isinstance(content["source"], str)
-        and isinstance(content["sha256"], str | None)
-        and (total is None or is_whole(total, 0))
-        and isinstance(validator, str)
-        and bool(re.fullmatch(r"[ -~]+", validator))
-    )
 
 
 class Part:
@@ -137,9 +125,8 @@ class Part:
         """Return the note of an earlier run, or None without a readable one."""
         try:
             with open(self._note, "rb", opener=_open_itself) as file:
-                content = json.loads(file.read(_LARGEST_NOTE))
-            return Note(**content) if _is_sound(content) else None
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+                return msgspec.json.decode(file.read(_LARGEST_NOTE), type=Note)
+        except (OSError, ValueError, RecursionError):
             return None
 
     def keep_note(self, note: Note | None) -> None:
@@ -157,7 +144,7 @@ class Part:
         try:
             # Only as a new file: a link here would overwrite its target.
             with beside.open("xb") as file:
-                file.write(json.dumps(asdict(note)).encode())
+                file.write(msgspec.json.encode(note))
                 put_in_place(file, beside, self._note)
         except BaseException:
             beside.unlink(missing_ok=True)
@@ -203,7 +190,7 @@ class Part:
         return not self.file.closed and self._opened_by == os.getpid()
 
 
-def _open_locked(path: Path, *, within: int | None) -> BinaryIO:
+def _open_locked(path: Path, *, within: int | None) -> BufferedRandom:
     """Open and lock a part, created if missing, with no permission beyond `within`."""
     mode = _ANYBODY if within is None else within & _ANYBODY | _OWNER
     while True:

@@ -1,15 +1,17 @@
 """A bulk export as text: everything that another process needs to continue, but no credential."""
 
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Generic, Self, TypeVar
+
+import msgspec
 
 from adanalytics_client._base.urls import Address
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.connection import Connection
-from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportPhase, ExportStatus
+from adanalytics_client._exports.status import ExportOrder, ExportStatus
 from adanalytics_client._json.encoding import json_text, utf8
-from adanalytics_client._json.exact import Json, NotJson, parse
+from adanalytics_client._json.exact import parse
 from adanalytics_client.errors import ConfigurationError
 
 D = TypeVar("D")
@@ -31,24 +33,10 @@ class SavedExport:
 
     def to_json(self) -> str:
         """Return one JSON object; exact numbers stay exact, and any file can store it."""
-        order, status = self.order, self.status
-        content = {
-            "form": _FORM,
-            "base_url": self.base_url,
-            "partner": self.partner,
-            "order": {
-                "start_date": str(order.start),
-                "end_date": str(order.end),
-                "format": order.format,
-                "compression": order.compression,
-            },
-            "status": asdict(status)
-            | {
-                "phase": status.phase.value,
-                "answered_at": status.answered_at and status.answered_at.isoformat(),
-            },
-        }
-        return utf8(json_text(content, sort_keys=True)).decode()
+        content = msgspec.to_builtins(self, builtin_types=(Decimal,), enc_hook=str)
+        order = content["order"]
+        order["start_date"], order["end_date"] = order.pop("start"), order.pop("end")
+        return utf8(json_text({"form": _FORM, **content}, sort_keys=True)).decode()
 
     def check(self, config: Config) -> "SavedExport":
         """Refuse a client of another service or partner."""
@@ -69,39 +57,17 @@ def read_saved(text: str) -> SavedExport:
                 "The saved export was made by a newer version.", remedy="Update adanalytics."
             )
         order = content["order"]
-        return SavedExport(
-            str(content["base_url"]),
-            str(content["partner"]),
-            ExportOrder(
-                date.fromisoformat(order["start_date"]),
-                date.fromisoformat(order["end_date"]),
-                order["format"],
-                order["compression"],
-            ),
-            _read_status(content["status"]),
-        )
-    except (NotJson, KeyError, TypeError, ValueError, AttributeError):
+        order |= {"start": order["start_date"], "end": order["end_date"]}
+        saved = msgspec.convert(content, SavedExport)
+    except (KeyError, TypeError, ValueError):
         raise ConfigurationError(
             "This is not a saved export.",
             remedy="Pass the text that to_json() of an export job returned.",
         ) from None
-
-
-def _read_status(content: dict[str, Json]) -> ExportStatus:
-    known = {each.name: content[each.name] for each in fields(ExportStatus) if each.name in content}
-    answered_at, poll_url, pause = map(known.get, ("answered_at", "poll_url", "retry_after"))
-    changed = {
-        "phase": ExportPhase(known["phase"]),
-        "files": tuple(
-            ExportFile(Address(each["url"]), each["name"], each["size_bytes"], each["sha256"])
-            for each in known["files"]
-        ),
-        "retry_after": None if pause is None else float(pause),
-        "answered_at": None if answered_at is None else datetime.fromisoformat(answered_at),
-        "poll_url": None if poll_url is None else Address(poll_url),
-        "keys": tuple(known["keys"]),
-    }
-    return ExportStatus(**(known | changed))
+    status = saved.status
+    files = tuple(replace(each, url=Address(each.url)) for each in status.files)
+    poll_url = status.poll_url and Address(status.poll_url)
+    return replace(saved, status=replace(status, files=files, poll_url=poll_url))
 
 
 class SavedJob(Generic[D]):
