@@ -18,59 +18,47 @@ from adanalytics_cli.core.command import (
 from adanalytics_cli.core.errors import ExitCode, Terminated
 from adanalytics_cli.core.invocation import Invocation
 
-_COMMANDS = "adanalytics_cli.commands"
-
 COMMANDS = {
-    "dates": Entry(f"{_COMMANDS}.dates:dates", "List the days that have data.", "Data"),
+    "dates": Entry("commands.dates:dates", "List the days that have data.", "Data"),
     "summary": Entry(
-        f"{_COMMANDS}.summary:summary", "Show metrics of a period, in total or by group.", "Data"
+        "commands.summary:summary", "Show metrics of a period, in total or by group.", "Data"
     ),
-    "events": Entry(f"{_COMMANDS}.events:events", "Pull the events of a period.", "Data"),
+    "events": Entry("commands.events:events", "Pull the events of a period.", "Data"),
     "plan": Entry(
-        f"{_COMMANDS}.plan:plan", "Show what a pull costs in requests, bytes and time.", "Data"
+        "commands.plan:plan", "Show what a pull costs in requests, bytes and time.", "Data"
     ),
     "export": Entry(
-        f"{_COMMANDS}.export:export", "Download a period as one file from the service.", "Data"
+        "commands.export:export", "Download a period as one file from the service.", "Data"
     ),
     "sync": Entry(
-        f"{_COMMANDS}.sync:sync", "Keep a folder of hourly files equal to the service.", "Dataset"
+        "commands.sync:sync", "Keep a folder of hourly files equal to the service.", "Dataset"
     ),
     "verify": Entry(
-        f"{_COMMANDS}.verify:verify",
+        "commands.verify:verify",
         "Check a dataset against its own records and the service.",
         "Dataset",
     ),
     "login": Entry(
-        f"{_COMMANDS}.login:login",
-        "Sign in and store the credential for later commands.",
-        "Account",
+        "commands.login:login", "Sign in and store the credential for later commands.", "Account"
     ),
-    "logout": Entry(f"{_COMMANDS}.login:logout", "Remove the stored credential.", "Account"),
+    "logout": Entry("commands.login:logout", "Remove the stored credential.", "Account"),
     "status": Entry(
-        f"{_COMMANDS}.status:status",
+        "commands.status:status",
         "Show the settings, the sign-in and the remaining quota.",
         "Account",
     ),
-    "demo": Entry(
-        "adanalytics_cli.demo.command:demo",
-        "Run the whole system on generated data.",
-        "Local server",
-    ),
-    "serve": Entry(
-        "adanalytics_cli.server.serve:serve", "Start the embedded server.", "Local server"
-    ),
+    "demo": Entry("demo.command:demo", "Run the whole system on generated data.", "Local server"),
+    "serve": Entry("server.serve:serve", "Start the embedded server.", "Local server"),
     "server": Entry(
-        "adanalytics_cli.server.group:server",
-        "Fill and manage the data folder of a server.",
-        "Local server",
+        "server.group:server", "Fill and manage the data folder of a server.", "Local server"
     ),
     "doctor": Entry(
-        f"{_COMMANDS}.doctor:doctor", "Check the settings, this machine and the service.", "Help"
+        "commands.doctor:doctor", "Check the settings, this machine and the service.", "Help"
     ),
     "completion": Entry(
-        f"{_COMMANDS}.completion:completion", "Print the completion script for a shell.", "Help"
+        "commands.completion:completion", "Print the completion script for a shell.", "Help"
     ),
-    "help": Entry(f"{_COMMANDS}.help:help_command", "Show the help of a command.", "Help"),
+    "help": Entry("commands.help:help_command", "Show the help of a command.", "Help"),
 }
 
 EXAMPLES = (
@@ -149,12 +137,14 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
     `--debug`. Output is flushed here, because a closed pipe may only show at the last write.
     """
     prepare_streams()
+    code: int = ExitCode.DONE
     try:
-        with root.make_context(program, list(words), obj=invocation) as context:
-            root.invoke(context)
+        try:
+            with root.make_context(program, list(words), obj=invocation) as context:
+                root.invoke(context)
+        except click.exceptions.Exit as leaving:
+            code = leaving.exit_code
         sys.stdout.flush()
-    except click.exceptions.Exit as leaving:
-        return _flushed(leaving.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return ExitCode.USAGE
@@ -172,13 +162,4 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
         code = print_error(error, invocation)
         drop_unwritable()
         return code
-    return ExitCode.DONE
-
-
-def _flushed(code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        discard_stdout()
-        return ExitCode.CLOSED_PIPE
     return code

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_cli.account.profile_edit import write_profile
+from adanalytics_cli.core.settings import write_profile
 
 WRITTEN = """\
 # my services

@@ -10,12 +10,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_cli.account.keyring_access import delete_secret, get_secret, put_secret
+from adanalytics_cli.account.keyring_access import delete_secret, get_secret
 from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
 from adanalytics_cli.core.files import replacing
 from adanalytics_client._base.files import lock, make_folder
@@ -128,15 +128,6 @@ class LoginStore:
             raise DamagedLogins(f"The keyring no longer has the login of profile '{profile}'.")
         return secret
 
-    def put_in_keyring(self, profile: str, login: StoredLogin, secret: str) -> None:
-        """Store an entry whose secret goes to the keyring; raises as `put_secret` does."""
-        put_secret(profile, secret)
-        self._change(profile, replace(login, secret=None))
-
-    def put_in_file(self, profile: str, login: StoredLogin, secret: str) -> None:
-        """Store an entry together with its secret."""
-        self._change(profile, replace(login, secret=secret))
-
     def remove(self, profile: str) -> StoredLogin | None:
         """Remove the entry of `profile` and return it; the secret in the keyring goes first."""
         found = self.find(profile)
@@ -144,10 +135,11 @@ class LoginStore:
             return None
         if found.secret is None:
             delete_secret(profile)
-        self._change(profile, None)
+        self.put(profile, None)
         return found
 
-    def _change(self, profile: str, login: StoredLogin | None) -> None:
+    def put(self, profile: str, login: StoredLogin | None) -> None:
+        """Write the entry of `profile`, or remove it for None; the keyring stays as it is."""
         with private_folder(self.path.parent):
             logins = self._read()
             if login is None:

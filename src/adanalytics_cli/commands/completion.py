@@ -1,23 +1,20 @@
 """`adanalytics completion`: the script that lets a shell complete commands and options."""
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from adanalytics_cli.core.command import COMPLETION_VARIABLE, ExampleCommand
 
 # Click's script for fish ends a description, or a list of columns, at its first comma.
 _WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $completion')
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 @click.pass_context
 def run(context: click.Context, shell: str) -> None:
     """Print the script; nothing is installed."""
-    script = get_completion_class(shell)
-    if script is None:
-        raise click.UsageError(f"No completion for {shell}.")
-    made = script(context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
+    made = SHELLS[shell](context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
     # Not source(), which runs bash to check its version and may complain on stderr.
     template = made.source_template.replace(*_WHOLE_LINES)
     click.echo(template % made.source_vars())

@@ -27,7 +27,7 @@ from adanalytics_cli.output.formats import (
     format_of,
     is_packed,
 )
-from adanalytics_cli.output.output_file import is_device, open_stream, output_option
+from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
 from adanalytics_client._json.encoding import json_text
 
@@ -56,11 +56,7 @@ def _as_path(
 ) -> Path | None:
     if value is None:
         return None
-    path = Path(value)
-    if path.is_dir():
-        raise click.BadParameter(f"{path} is a directory. Name a file in it.")
-    if not path.parent.is_dir():
-        raise click.BadParameter(f"the folder {path.parent} does not exist. Make it first.")
+    path = file_path(value)
     # A device or a pipe may be endless, and the saved export would replace it.
     if path.exists() and not path.is_file():
         raise click.BadParameter(f"{path} is not a file. Name a file.")

@@ -15,9 +15,8 @@ import click
 
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, in_environment
-from adanalytics_cli.account.keyring_access import delete_secret
+from adanalytics_cli.account.keyring_access import delete_secret, put_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
-from adanalytics_cli.account.profile_edit import write_profile
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
@@ -31,6 +30,7 @@ from adanalytics_cli.core.settings import (
     partner_of,
     settings_file,
     state_folder,
+    write_profile,
 )
 from adanalytics_client._base.escaping import visible
 
@@ -267,7 +267,8 @@ def keep_login(
     """
     if where != "file":
         try:
-            store.put_in_keyring(profile, login, secret)
+            put_secret(profile, secret)
+            store.put(profile, login)
         except (KeyringError, MissingExtra) as error:
             if where == "keyring":
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
@@ -277,7 +278,7 @@ def keep_login(
         else:
             return "the keyring"
     before = store.find(profile)
-    store.put_in_file(profile, login, secret)
+    store.put(profile, replace(login, secret=secret))
     if before is not None and before.secret is None:
         with suppress(KeyringError, MissingExtra):
             delete_secret(profile)

@@ -1,13 +1,13 @@
 """Commands and groups: examples first in the help, and the options of a run on either side."""
 
 import difflib
-import importlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +121,7 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command lives, as `module:attribute`, its summary and its section in the help.
+    """Where a command lives in this package, its summary and its section in the help.
 
     The summary is here, because reading it from the command would import the command with
     everything that it needs, which would slow down `--help`.
@@ -134,7 +134,7 @@ class Entry:
     def load(self) -> click.Command:
         """Import the command and give it its summary."""
         module, _, attribute = self.target.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"adanalytics_cli.{module}"), attribute)
         command.help = command.short_help = self.summary
         return command
 

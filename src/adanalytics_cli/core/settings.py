@@ -9,8 +9,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adanalytics_cli.core.errors import SettingsError
+from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import ConfigurationError
+from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.urls import BaseUrl
 
 
@@ -90,15 +92,11 @@ def read_profiles(path: Path) -> Profiles:
 
     Raises SettingsError for a file that is not TOML or holds anything but tables of profiles.
     """
-    return Profiles(path, _profile_tables(path))
-
-
-def _profile_tables(path: Path) -> Mapping[str, object]:
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text)
     except FileNotFoundError:
-        return {}
+        return Profiles(path, {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         twice = str(error).startswith(_TWICE)
         remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
@@ -116,7 +114,7 @@ def _profile_tables(path: Path) -> Mapping[str, object]:
             f"'profile' in {path} is not a table.",
             remedy=f"Write [profile.{DEFAULT_PROFILE}] with base_url and partner below it.",
         )
-    return tables
+    return Profiles(path, tables)
 
 
 def _read_profile(table: object, where: str) -> Profile:
@@ -141,6 +139,30 @@ def _read_profile(table: object, where: str) -> Profile:
         elif not isinstance(value, str):
             raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
+
+
+def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
+    """Set the keys of `[profile.NAME]` in the file `path`, which is replaced at once or not at all.
+
+    A file that has these values already is not written.
+    """
+    # Only a login needs it, so no other command pays for its import.
+    import tomlkit
+
+    try:
+        # Bytes, because reading as text would turn CR LF into LF.
+        before = path.read_bytes().decode()
+    except FileNotFoundError:
+        before = ""
+    document = tomlkit.parse(before)
+    profiles = document.setdefault("profile", tomlkit.table(is_super_table=True))
+    profiles.setdefault(name, tomlkit.table()).update(values)
+    after = tomlkit.dumps(document)
+    if after == before:
+        return
+    make_folder(path.parent)
+    with replacing(path) as stream:
+        stream.write(after.encode())
 
 
 @dataclass(frozen=True, slots=True)

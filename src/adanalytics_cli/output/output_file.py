@@ -33,6 +33,11 @@ def _as_path(
 ) -> Path | None:
     if value is None or value == "-":
         return None
+    return file_path(value)
+
+
+def file_path(value: str) -> Path:
+    """Return the path of a file; raises click.BadParameter where there can be none."""
     path = Path(value)
     if path.is_dir():
         raise click.BadParameter(f"{path} is a directory. Name a file in it.")

@@ -39,8 +39,8 @@ def run_list_partners(context: click.Context, chosen_format: str | None, data: P
 partner = CommandGroup(
     "partner",
     entries={
-        "add": Entry(f"{__name__}:partner_add", "Add a partner."),
-        "list": Entry(f"{__name__}:partner_list", "List the partners."),
+        "add": Entry("server.accounts:partner_add", "Add a partner."),
+        "list": Entry("server.accounts:partner_list", "List the partners."),
     },
     examples=["adanalytics server partner add acme", "adanalytics server partner list"],
 )
@@ -126,9 +126,9 @@ def _email() -> click.Argument:
 user = CommandGroup(
     "user",
     entries={
-        "add": Entry(f"{__name__}:user_add", "Add a user."),
-        "list": Entry(f"{__name__}:user_list", "List the users."),
-        "delete": Entry(f"{__name__}:user_delete", "Delete a user and the user's API keys."),
+        "add": Entry("server.accounts:user_add", "Add a user."),
+        "list": Entry("server.accounts:user_list", "List the users."),
+        "delete": Entry("server.accounts:user_delete", "Delete a user and the user's API keys."),
     },
     examples=[
         "adanalytics server user add ada@example.org --role admin",
@@ -228,10 +228,10 @@ key = CommandGroup(
     "key",
     entries={
         "create": Entry(
-            f"{__name__}:key_create", "Create an API key and print only the key on stdout."
+            "server.accounts:key_create", "Create an API key and print only the key on stdout."
         ),
-        "list": Entry(f"{__name__}:key_list", "List the API keys without their secrets."),
-        "delete": Entry(f"{__name__}:key_delete", "Delete an API key."),
+        "list": Entry("server.accounts:key_list", "List the API keys without their secrets."),
+        "delete": Entry("server.accounts:key_delete", "Delete an API key."),
     },
     examples=[
         "adanalytics server key create --user ada@example.org --name nightly",

@@ -8,18 +8,16 @@ from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand
 from adanalytics_cli.core.errors import SettingsError, Unreachable
 from adanalytics_cli.server.data_folder import server_extra
 
-_HERE = "adanalytics_cli.server"
-
 server = CommandGroup(
     "server",
     entries={
-        "partner": Entry(f"{_HERE}.accounts:partner", "Add and list partners."),
-        "user": Entry(f"{_HERE}.accounts:user", "Add, list and delete users."),
-        "key": Entry(f"{_HERE}.accounts:key", "Create, list and delete API keys."),
-        "load": Entry(f"{_HERE}.fill:load", "Load files of events."),
-        "generate": Entry(f"{_HERE}.fill:generate", "Generate realistic events."),
-        "openapi": Entry(f"{_HERE}.group:openapi", "Print the OpenAPI document of the server."),
-        "health": Entry(f"{_HERE}.group:health", "Check that a running server is ready."),
+        "partner": Entry("server.accounts:partner", "Add and list partners."),
+        "user": Entry("server.accounts:user", "Add, list and delete users."),
+        "key": Entry("server.accounts:key", "Create, list and delete API keys."),
+        "load": Entry("server.fill:load", "Load files of events."),
+        "generate": Entry("server.fill:generate", "Generate realistic events."),
+        "openapi": Entry("server.group:openapi", "Print the OpenAPI document of the server."),
+        "health": Entry("server.group:health", "Check that a running server is ready."),
     },
     examples=[
         "adanalytics server partner add acme --currency USD",

@@ -2,19 +2,15 @@
 
 import ipaddress
 import logging
-import signal
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Literal
 
 import click
 
 from adanalytics_cli.core.command import ExampleCommand, flag
-from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.errors import CommandError, Terminated
 from adanalytics_cli.core.invocation import Invocation, current_invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.output.output_file import open_output
@@ -51,7 +47,8 @@ def run(
     invocation = current_invocation(context)
     shapes = dialect_of(dialect)
     with ExitStack() as stack:
-        stack.enter_context(_leaving_on_sigterm())
+        # SIGTERM is how a server is meant to end.
+        stack.enter_context(suppress(Terminated))
         listener = stack.enter_context(listen(host, port))
         if data is None and demo:
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adanalytics-")))
@@ -69,18 +66,46 @@ def run(
             dialect=shapes,
         )
         access = prepare_demo_data(folder, invocation) if demo else None
-        ready = Ready(
-            url_of(listener), folder, access, ready_file, invocation, as_record=log_format == "json"
-        )
-        stack.callback(ready.withdraw)
+        announced = False
+
+        def announce() -> None:
+            nonlocal announced
+            announced = True
+            url = url_of(listener)
+            _announce(url, folder, access, invocation, as_record=log_format == "json")
+            if ready_file:
+                with open_output(ready_file) as stream:
+                    stream.write(f"{url}\n".encode())
+                stack.callback(ready_file.unlink, missing_ok=True)
+
         set_up_logs(log_format, level=_log_level(invocation))
         try:
-            serve(create_app(settings), listener, ready=ready.announce)
+            serve(create_app(settings), listener, ready=announce)
         except SystemExit as leaving:
             # uvicorn leaves the process by itself when the application cannot start.
-            if ready.announced:
+            if announced:
                 raise
             raise CommandError("The server could not start. Read its log above.") from leaving
+
+
+def _announce(
+    url: str, data: Path, access: DemoAccess | None, invocation: Invocation, *, as_record: bool
+) -> None:
+    """Print the address, and how to sign in."""
+    place = f"Serving {url} from {data}."
+    if not access:
+        create = f"adanalytics server key create --user EMAIL --name NAME --data {data}"
+        place += f" Get a key: {create}"
+    if as_record:
+        logging.getLogger(__name__).info(place)
+    elif not invocation.quiet:
+        click.echo(place, err=True)
+    if access:
+        # Nothing else shows the demo's secrets, so -q does not hide them; never logged.
+        lines = [*access.commands(url), *access.sign_in(url)]
+        if not invocation.quiet:
+            lines = ["In another terminal:", *lines]
+        click.echo("\n".join(lines), err=True)
 
 
 def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bool) -> None:
@@ -115,22 +140,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-@contextmanager
-def _leaving_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM unwind like Ctrl-C does, so that files made for this run are removed."""
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        # A closing terminal may send the signal twice; the clean-up must still finish.
-        signal.signal(number, signal.SIG_IGN)
-        sys.exit(0)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 serve = ExampleCommand(
@@ -193,51 +202,3 @@ serve = ExampleCommand(
         "adanalytics serve --data adanalytics-data --port 8080",
     ],
 )
-
-
-class Ready:
-    """Prints the address once the server answers, and writes it to a file for programs."""
-
-    def __init__(
-        self,
-        url: str,
-        data: Path,
-        access: DemoAccess | None,
-        ready_file: Path | None,
-        invocation: Invocation,
-        *,
-        as_record: bool,
-    ) -> None:
-        self.announced = False
-        self._url = url
-        self._data = data
-        self._access = access
-        self._ready_file = ready_file
-        self._quiet = invocation.quiet
-        self._as_record = as_record
-
-    def announce(self) -> None:
-        """Print the address and how to sign in, and write the file."""
-        self.announced = True
-        place = f"Serving {self._url} from {self._data}."
-        if not self._access:
-            create = f"adanalytics server key create --user EMAIL --name NAME --data {self._data}"
-            place += f" Get a key: {create}"
-        if self._as_record:
-            logging.getLogger(__name__).info(place)
-        elif not self._quiet:
-            click.echo(place, err=True)
-        if self._access:
-            # Nothing else shows the demo's secrets, so -q does not hide them; never logged.
-            lines = [*self._access.commands(self._url), *self._access.sign_in(self._url)]
-            if not self._quiet:
-                lines = ["In another terminal:", *lines]
-            click.echo("\n".join(lines), err=True)
-        if self._ready_file:
-            with open_output(self._ready_file) as stream:
-                stream.write(f"{self._url}\n".encode())
-
-    def withdraw(self) -> None:
-        """Take the file away again."""
-        if self._ready_file and self.announced:
-            self._ready_file.unlink(missing_ok=True)
