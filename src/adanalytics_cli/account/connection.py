@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress
 
 
-@contextmanager
 def connect(
     context: click.Context,
     *,
     live: bool = True,
     waits: bool = True,
     budget: "Budget | None" = None,
-) -> Iterator[tuple["Client", "Progress"]]:
+) -> AbstractContextManager[tuple["Client", "Progress"]]:
     """Open a client for the service that is configured, and its progress.
 
     Without `live` no line is redrawn, because the data may go to the same terminal. Without
@@ -37,16 +37,10 @@ def connect(
     settings = find_settings(current_invocation(context), os.environ)
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, current_invocation(context), os.environ)
-    with open_client(
-        context,
-        base_url,
-        partner,
-        credential,
-        live=live,
-        max_wait=settings.max_wait if waits else 0,
-        budget=budget,
-    ) as opened:
-        yield opened
+    max_wait = settings.max_wait if waits else 0
+    return open_client(
+        context, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
+    )
 
 
 def announce_end(context: click.Context, client: "Client", requests: int, advice: str = "") -> None:
@@ -80,6 +74,12 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
             f"{needs} With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
             context,
         )
+
+
+def costs(progress: "Progress", target: Path | str | None = None) -> str:
+    """Return the costs of a run, and where its data went."""
+    requests = counted(progress.requests, "request")
+    return f"{requests}, {progress.seconds():.1f} s{f' -> {target}' if target else ''}"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import click
@@ -9,13 +10,12 @@ import click
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
+from adanalytics_cli.core.invocation import current_invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.chart_output import check_chart, write_chart
 from adanalytics_cli.output.formats import format_option, pick_format
-from adanalytics_cli.output.held_coverage import held_coverage
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
@@ -34,15 +34,19 @@ def run(
         check_chart(chosen_format, output)
     form = "table" if chart else pick_format(chosen_format, output, piped="csv")
     asked = period(start, end) if start is not None else None
-    if chart and _draw_held(asked, output, context):
-        return
-    with connect(context) as (client, _progress):
-        days = client.dates()
-    if asked:
-        first, last = asked
-        days = [day for day in days if first <= day <= last]
+    coverage = _held_hours(asked, context) if chart else None
+    days: list[date] = []
+    if coverage:
+        remark("Hours in the dataset of this folder:", context)
+    else:
+        with connect(context) as (client, _progress):
+            days = client.dates()
+        if asked:
+            first, last = asked
+            days = [day for day in days if first <= day <= last]
     if chart:
-        _draw(days, asked, output, current_invocation(context))
+        shown = coverage or _listed_days(days, asked)
+        write_chart(partial(calendar_lines, shown), output, current_invocation(context))
         return
     rows = [{"date": day.isoformat()} for day in days]
 
@@ -53,28 +57,38 @@ def run(
     write_rows(rows, form, output, columns=columns, invocation=current_invocation(context))
 
 
-def _draw_held(
-    asked: tuple[date, date] | None, output: Path | None, context: click.Context
-) -> bool:
-    """Draw the hours of the dataset in the current folder, if there is one."""
-    invocation = current_invocation(context)
-    settings = find_settings(invocation, os.environ)
-    coverage = held_coverage(Path(), settings, asked, lambda problem: remark(problem, context))
-    if coverage is None:
-        return False
-    remark("Hours in the dataset of this folder:", context)
-    write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)
-    return True
+def _held_hours(asked: tuple[date, date] | None, context: click.Context) -> Coverage | None:
+    """Return the hours in the dataset of the current folder; it is found as git finds its own.
+
+    The service lists only days; the manifest has hours and costs no request. None where the folder
+    is not a dataset, belongs to another partner or service than the settings name, or has no days
+    yet and none are `asked` for. An empty hour counts as held, except on a day without events.
+    """
+    settings = find_settings(current_invocation(context), os.environ)
+    if not Path("_adanalytics/dataset.json").is_file():
+        return None
+    from adanalytics_client.dataset import Dataset
+
+    held = Dataset(Path()).holdings()
+    if held is None or not (held.hours or asked):
+        return None
+    named = ((settings.partner, held.partner), (settings.base_url, held.origin))
+    if any(setting is not None and setting.value != of for setting, of in named):
+        return None
+    first, last = asked or (min(held.hours), max(held.hours))
+    for day, problem in held.damaged.items():
+        if first <= day <= last:
+            remark(f"the manifest of {day} is damaged: {problem}", context)
+    hours = {day: count for day, count in held.hours.items() if first <= day <= last}
+    return Coverage(hours, first, last, by_hour=True)
 
 
-def _draw(
-    days: list[date], asked: tuple[date, date] | None, output: Path | None, invocation: Invocation
-) -> None:
+def _listed_days(days: list[date], asked: tuple[date, date] | None) -> Coverage:
+    """Return the days that the service lists."""
     if not days and not asked:
         raise CommandError("No day has data, so there is nothing to draw.")
     first, last = asked or (min(days), max(days))
-    coverage = Coverage(dict.fromkeys(days, HOURS), first, last)
-    write_chart(lambda terminal: calendar_lines(coverage, terminal), output, invocation)
+    return Coverage(dict.fromkeys(days, HOURS), first, last)
 
 
 dates = ExampleCommand(

@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect
+from adanalytics_cli.account.connection import announce_end, connect, costs
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -22,9 +22,6 @@ from adanalytics_cli.output.formats import (
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
-
-if TYPE_CHECKING:
-    from adanalytics_client._progress.progress import Progress
 
 Split = Literal["hourly", "daily", "none", "auto"]
 
@@ -72,23 +69,16 @@ def run(
             announce_end(context, client, requests, advice)
             progress.expect(requests)
 
-        from adanalytics_cli.output.event_output import read_events, write_event_table, write_events
+        from adanalytics_cli.output.event_output import write_event_table, write_events
 
         if form == "table":
-            rows = read_events(query, columns)
-            progress.finish()
+            invocation = current_invocation(context)
             cut_at = shown if limit is None else None
-            write_event_table(rows, output, columns, current_invocation(context), cut_at=cut_at)
-            written = len(rows)
+            written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
-    remark(_closing(written, progress, output), context)
-
-
-def _closing(written: int, progress: "Progress", output: Path | None) -> str:
-    requests, target = counted(progress.requests, "request"), f" -> {output}" if output else ""
-    return f"{counted(written, 'event')}, {requests}, {progress.seconds():.1f} s{target}"
+    remark(f"{counted(written, 'event')}, {costs(progress, output)}", context)
 
 
 events = ExampleCommand(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from adanalytics_cli.account.connection import connect
+from adanalytics_cli.account.connection import connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
@@ -29,6 +29,7 @@ from adanalytics_cli.output.formats import (
 )
 from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
+from adanalytics_client._base.quantities import in_bytes
 from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def run(
         events = export.last_status.row_count
         found = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, found)))
-    remark(_closing(size, progress.requests, progress.seconds(), output), context)
+    remark(f"{in_bytes(size)}, {costs(progress, output)}", context)
 
 
 def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":
@@ -265,13 +266,6 @@ def _record(
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
-
-
-def _closing(size: int, requests: int, seconds: float, output: Path | None) -> str:
-    from adanalytics_client._base.quantities import counted, in_bytes
-
-    target = f" -> {output}" if output else ""
-    return f"{in_bytes(size)}, {counted(requests, 'request')}, {seconds:.1f} s{target}"
 
 
 export = ExampleCommand(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect
+from adanalytics_cli.account.connection import announce_end, connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -20,7 +20,6 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import PartFormat, SyncReport, Via
 
 # Of malloc.h.
@@ -96,7 +95,11 @@ def run(
                 write_sync_report(dataset.report, location, progress)
         if report.failed:
             raise _partly_done(report, location, again)
-        remark(_closing(report, progress, location), context)
+        done = "up to date"
+        if report.wanted:
+            hours = counted(len(report.hours), "hour")
+            done = f"{counted(report.events, 'event')} in {hours}"
+        remark(f"{done}, {costs(progress, location)}", context)
 
 
 def _share_memory() -> None:
@@ -120,15 +123,6 @@ def _extent(report: "SyncReport | None") -> str:
     if not report.wanted:
         return "no hour was missing"
     return f"{len(report.hours):,} of {counted(report.wanted, 'hour')} done"
-
-
-def _closing(report: "SyncReport", progress: "Progress", location: str) -> str:
-    """Return the closing line of a complete run."""
-    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s -> {location}"
-    if not report.wanted:
-        return f"up to date, {costs}"
-    hours = counted(len(report.hours), "hour")
-    return f"{counted(report.events, 'event')} in {hours}, {costs}"
 
 
 def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import connect
+from adanalytics_cli.account.connection import connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import current_invocation, remark
@@ -58,8 +58,7 @@ def run(
         remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
-    costs = f"{counted(progress.requests, 'request')}, {progress.seconds():.1f} s"
-    remark(f"{checked}, complete and matching the service, {costs}", context)
+    remark(f"{checked}, complete and matching the service, {costs(progress)}", context)
 
 
 def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:

@@ -11,10 +11,7 @@ from adanalytics_client import Observer, RequestDue, WaitStarted
 class Budget(Observer):
     """Counts requests before they are sent, and raises UsedUp before one exceeds a limit.
 
-    Args:
-        requests: the most requests to send, or None for no limit.
-        seconds: the most time the run may take, or None for no limit.
-        clock: returns the current time in UTC.
+    A limit of None is none; `seconds` are counted by `clock`, which returns the time in UTC.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -57,25 +57,27 @@ def write_events(
         return written
 
 
-def read_events(query: "EventQuery", columns: Sequence[str]) -> list[Row]:
-    """Read all events of a query whose own limit keeps them small enough for memory."""
-    return list(_select(query.rows(), columns))
-
-
 def write_event_table(
-    rows: Sequence[Row],
+    query: "EventQuery",
     path: Path | None,
     columns: Sequence[str],
+    progress: "Progress",
     invocation: Invocation,
     *,
     cut_at: int | None,
-) -> None:
-    """Write a table of events, with a note when it ends at the default limit `cut_at`."""
+) -> int:
+    """Write all events of `query`, whose own limit keeps them few, as a table; return how many.
+
+    A note tells when it ends at the default limit `cut_at`.
+    """
+    rows = list(_select(query.rows(), columns))
+    progress.finish()
     names = columns or TABLE_COLUMNS
     shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
     write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
+    return len(rows)
 
 
 def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
@@ -84,14 +86,11 @@ def _select(rows: Iterator[Row], columns: Sequence[str]) -> Iterator[Row]:
     Raises ConfigurationError for a column that is neither documented nor in any event.
     """
     if not columns:
-        return rows
+        yield from rows
+        return
     chosen, first = Columns(columns), list(islice(rows, 1))
-    # Before anything is written, so that most mistakes leave nothing behind.
+    # Before the first row is written, so that most mistakes leave nothing behind.
     chosen.choose(first)
-    return _chosen(chain(first, rows), chosen)
-
-
-def _chosen(rows: Iterable[Row], chosen: Columns) -> Iterator[Row]:
-    for row in rows:
+    for row in chain(first, rows):
         yield {name: row.get(name) for name in chosen.choose([row])}
     chosen.check()

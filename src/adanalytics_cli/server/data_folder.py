@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.errors import MissingExtra
+from adanalytics_cli.core.invocation import Invocation
 
 if TYPE_CHECKING:
     from adanalytics_server.accounts.people import Partner
+    from adanalytics_server.seed.generate import GenerateReport
     from adanalytics_server.storage.store import PartnerStore
 
 
@@ -48,3 +52,33 @@ def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner",
     partner = find_partner(data, partner_id)
     with closing(Stores(data)) as stores:
         yield partner, stores.of(partner.number)
+
+
+def generate_days(
+    data: Path,
+    partner_id: str,
+    invocation: Invocation,
+    *,
+    label: str,
+    start: date,
+    days: int,
+    events_per_day: int,
+    seed: int,
+) -> "GenerateReport":
+    """Store generated events, and show the progress under the name `label`."""
+    with server_extra():
+        from adanalytics_server.seed.generate import generate
+    with (
+        open_partner_store(data, partner_id) as (partner, store),
+        show_stages(label, invocation) as progress,
+    ):
+        return generate(
+            store,
+            partner_id=partner.id,
+            currency=partner.currency,
+            start=start,
+            days=days,
+            events_per_day=events_per_day,
+            seed=seed,
+            progress=progress,
+        )

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
-from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.data_folder import open_partner_store, server_extra
+from adanalytics_cli.server.data_folder import generate_days, server_extra
 
 PARTNER = "acme"
 EMAIL = "demo@example.com"
@@ -22,10 +21,7 @@ SEED = 7
 class DemoAccess:
     """What is needed to use the demo's data.
 
-    Attributes:
-        api_key: a fresh key.
-        password: of ``EMAIL``, to sign in to the web area; ``None`` when it was made before.
-        partner: whose data they are.
+    `password` signs `EMAIL` in to the web area; it is None when the user was made before.
     """
 
     api_key: str = field(repr=False)
@@ -66,25 +62,20 @@ def prepare_demo_data(
             list_partners,
             list_users,
         )
-        from adanalytics_server.seed.generate import generate
     if PARTNER not in {each.id for each in list_partners(data)}:
         add_partner(data, PARTNER, name="Acme Media", currency="USD")
     password = None
     if EMAIL not in {each.email for each in list_users(data)}:
         password = secrets.token_urlsafe(12)
         add_user(data, EMAIL, password=password, role="admin")
-    with (
-        open_partner_store(data, PARTNER) as (partner, store),
-        show_stages("demo data", invocation) as progress,
-    ):
-        generate(
-            store,
-            partner_id=partner.id,
-            currency=partner.currency,
-            start=FIRST_DAY,
-            days=DAYS,
-            events_per_day=events_per_day,
-            seed=SEED,
-            progress=progress,
-        )
+    generate_days(
+        data,
+        PARTNER,
+        invocation,
+        label="demo data",
+        start=FIRST_DAY,
+        days=DAYS,
+        events_per_day=events_per_day,
+        seed=SEED,
+    )
     return DemoAccess(create_key(data, EMAIL, name="demo"), password)

@@ -11,7 +11,12 @@ from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import date_option
-from adanalytics_cli.server.data_folder import data_option, open_partner_store, server_extra
+from adanalytics_cli.server.data_folder import (
+    data_option,
+    generate_days,
+    open_partner_store,
+    server_extra,
+)
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
@@ -115,26 +120,20 @@ def run_generate(
     data: Path,
 ) -> None:
     """Generate the days and say what was stored."""
-    with server_extra():
-        from adanalytics_server.seed.generate import generate
-    with (
-        open_partner_store(data, partner_id) as (partner, store),
-        show_stages(partner.id, current_invocation(context)) as progress,
-    ):
-        outcome = generate(
-            store,
-            partner_id=partner.id,
-            currency=partner.currency,
-            start=start,
-            days=days,
-            events_per_day=events_per_day,
-            seed=seed,
-            progress=progress,
-        )
+    outcome = generate_days(
+        data,
+        partner_id,
+        current_invocation(context),
+        label=partner_id,
+        start=start,
+        days=days,
+        events_per_day=events_per_day,
+        seed=seed,
+    )
     text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"
-    click.echo(f"{partner.id}: {text}")
+    click.echo(f"{partner_id}: {text}")
 
 
 generate = ExampleCommand(
