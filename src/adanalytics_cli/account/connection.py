@@ -7,11 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import UsedUp
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def connect(
-    context: click.Context,
+    invocation: Invocation,
     *,
     live: bool = True,
     waits: bool = True,
@@ -34,23 +32,22 @@ def connect(
     `waits` a used-up quota is an error at once, as with `--max-wait 0`. `budget` may stop the run.
     Raises SettingsError and NoCredential before anything is sent.
     """
-    settings = find_settings(current_invocation(context), os.environ)
+    settings = find_settings(invocation, os.environ)
     base_url, partner = base_url_of(settings), partner_of(settings)
-    credential = find_credential(settings, current_invocation(context), os.environ)
+    credential = find_credential(settings, invocation, os.environ)
     max_wait = settings.max_wait if waits else 0
     return open_client(
-        context, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
+        invocation, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
     )
 
 
-def announce_end(context: click.Context, client: "Client", requests: int, advice: str = "") -> None:
+def announce_end(invocation: Invocation, client: "Client", requests: int, advice: str = "") -> None:
     """Say when a pull will end if it needs more requests than the quota has left.
 
     A pull that cannot be resumed has `advice`; it raises UsedUp if it would stop in the middle.
     """
     quota = client.quota
     if seconds := quota.wait_for(requests):
-        invocation = current_invocation(context)
         now = invocation.clock()
         max_wait = find_settings(invocation, os.environ).max_wait
         latest = None if max_wait is None else now + timedelta(seconds=max_wait)
@@ -72,7 +69,7 @@ def announce_end(context: click.Context, client: "Client", requests: int, advice
             )
         remark(
             f"{needs} With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
-            context,
+            invocation,
         )
 
 
@@ -84,7 +81,7 @@ def costs(progress: "Progress", target: Path | str | None = None) -> str:
 
 @contextmanager
 def open_client(
-    context: click.Context,
+    invocation: Invocation,
     base_url: str,
     partner: str,
     credential: Credential,
@@ -102,7 +99,7 @@ def open_client(
     from adanalytics_client._progress.progress import joined
 
     with (
-        show_progress(current_invocation(context), live=live) as progress,
+        show_progress(invocation, live=live) as progress,
         Client(
             base_url,
             partner=partner,

@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
@@ -20,9 +20,9 @@ from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     start: Period | None,
     end: Period | None,
     chosen_format: str | None,
@@ -34,19 +34,19 @@ def run(
         check_chart(chosen_format, output)
     form = "table" if chart else pick_format(chosen_format, output, piped="csv")
     asked = period(start, end) if start is not None else None
-    coverage = _held_hours(asked, context) if chart else None
+    coverage = _held_hours(asked, invocation) if chart else None
     days: list[date] = []
     if coverage:
-        remark("Hours in the dataset of this folder:", context)
+        remark("Hours in the dataset of this folder:", invocation)
     else:
-        with connect(context) as (client, _progress):
+        with connect(invocation) as (client, _progress):
             days = client.dates()
         if asked:
             first, last = asked
             days = [day for day in days if first <= day <= last]
     if chart:
         shown = coverage or _listed_days(days, asked)
-        write_chart(partial(calendar_lines, shown), output, current_invocation(context))
+        write_chart(partial(calendar_lines, shown), output, invocation)
         return
     rows = [{"date": day.isoformat()} for day in days]
 
@@ -54,17 +54,17 @@ def run(
     from adanalytics_cli.output.row_output import write_rows
 
     columns = [Column("date", "date")]
-    write_rows(rows, form, output, columns=columns, invocation=current_invocation(context))
+    write_rows(rows, form, output, columns=columns, invocation=invocation)
 
 
-def _held_hours(asked: tuple[date, date] | None, context: click.Context) -> Coverage | None:
+def _held_hours(asked: tuple[date, date] | None, invocation: Invocation) -> Coverage | None:
     """Return the hours in the dataset of the current folder; it is found as git finds its own.
 
     The service lists only days; the manifest has hours and costs no request. None where the folder
     is not a dataset, belongs to another partner or service than the settings name, or has no days
     yet and none are `asked` for. An empty hour counts as held, except on a day without events.
     """
-    settings = find_settings(current_invocation(context), os.environ)
+    settings = find_settings(invocation, os.environ)
     if not Path("_adanalytics/dataset.json").is_file():
         return None
     from adanalytics_client.dataset import Dataset
@@ -78,7 +78,7 @@ def _held_hours(asked: tuple[date, date] | None, context: click.Context) -> Cove
     first, last = asked or (min(held.hours), max(held.hours))
     for day, problem in held.damaged.items():
         if first <= day <= last:
-            remark(f"the manifest of {day} is damaged: {problem}", context)
+            remark(f"the manifest of {day} is damaged: {problem}", invocation)
     hours = {day: count for day, count in held.hours.items() if first <= day <= last}
     return Coverage(hours, first, last, by_hour=True)
 

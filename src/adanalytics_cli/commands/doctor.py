@@ -15,7 +15,7 @@ from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import CommandError, ExitCode
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import (
     ServiceSettings,
     base_url_of,
@@ -68,7 +68,7 @@ def _proxies(environment: Mapping[str, str]) -> Check | None:
 _TIMEOUT = 10.0
 
 
-def check_service(context: click.Context, settings: ServiceSettings) -> Iterator[Check]:
+def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator[Check]:
     """Check that it answers, accepts the credential and shows the partner."""
     from adanalytics_client import (
         AdAnalyticsError,
@@ -81,10 +81,9 @@ def check_service(context: click.Context, settings: ServiceSettings) -> Iterator
         TransportError,
     )
 
-    invocation = current_invocation(context)
     base_url, partner = base_url_of(settings), partner_of(settings)
     credential = find_credential(settings, invocation, os.environ)
-    with open_client(context, base_url, partner, credential, max_wait=0) as (opened, progress):
+    with open_client(invocation, base_url, partner, credential, max_wait=0) as (opened, progress):
         client = opened.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
         answers, unknown = Check("ok", "service", f"{base_url} answers"), ""
         try:
@@ -119,13 +118,12 @@ def check_service(context: click.Context, settings: ServiceSettings) -> Iterator
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-@click.pass_context
-def run(context: click.Context, chosen_format: str | None) -> None:
+@click.pass_obj
+def run(invocation: Invocation, chosen_format: str | None) -> None:
     """Print a line for each check; exit status 1 when one failed."""
-    invocation = current_invocation(context)
     colored = look_at(sys.stdout, invocation.color, os.environ).color
     done = []
-    for check in _checks(context):
+    for check in _checks(invocation):
         found = redact(check.found, invocation.secrets)
         remedy = redact(check.remedy, invocation.secrets)
         done.append(replace(check, found=found, remedy=remedy))
@@ -138,20 +136,20 @@ def run(context: click.Context, chosen_format: str | None) -> None:
     if chosen_format == "json":
         click.echo(json_text([asdict(check) for check in done]))
     if any(check.result == "fail" for check in done):
-        context.exit(ExitCode.FAILED)
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
-def _checks(context: click.Context) -> Iterator[Check]:
+def _checks(invocation: Invocation) -> Iterator[Check]:
     yield _quota_log(os.environ)
     if proxies := _proxies(os.environ):
         yield proxies
     name = "settings"
     try:
-        settings = find_settings(current_invocation(context), os.environ)
+        settings = find_settings(invocation, os.environ)
         found = f"{base_url_of(settings)}, partner {partner_of(settings)}"
         yield Check("ok", name, f"profile {settings.profile.value}: {found}")
         name = "login"
-        yield from check_service(context, settings)
+        yield from check_service(invocation, settings)
     except (CommandError, OSError) as error:
         yield Check("fail", name, str(error), getattr(error, "remedy", ""))
 

@@ -9,7 +9,7 @@ import click
 from adanalytics_cli.account.connection import announce_end, connect, costs
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.files import naming
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import (
@@ -31,9 +31,9 @@ _FORMATS = (*FORMATS, *BINARY)
 ROWS_OF_A_TABLE = 100
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     start: Period,
     end: Period | None,
     hour: int | None,
@@ -47,13 +47,13 @@ def run(
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
-    first, last = without_future_days(context, start, end)
+    first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Hour by hour, many empty hours may come before the first events.
     split = split or ("auto" if shown else "hourly")
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
-    with connect(context, live=live) as (client, progress):
+    with connect(invocation, live=live) as (client, progress):
         query = client.events(
             first,
             last,
@@ -66,19 +66,18 @@ def run(
         if split != "auto":
             requests = query.plan.least_requests
             advice = f" Cheaper ways: adanalytics plan {first} {last}"
-            announce_end(context, client, requests, advice)
+            announce_end(invocation, client, requests, advice)
             progress.expect(requests)
 
         from adanalytics_cli.output.event_output import write_event_table, write_events
 
         if form == "table":
-            invocation = current_invocation(context)
             cut_at = shown if limit is None else None
             written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
-    remark(f"{counted(written, 'event')}, {costs(progress, output)}", context)
+    remark(f"{counted(written, 'event')}, {costs(progress, output)}", invocation)
 
 
 events = ExampleCommand(

@@ -17,7 +17,7 @@ from adanalytics_cli.account.connection import connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import (
@@ -148,9 +148,9 @@ class ExportOptions:
             )
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     start: Period | None,
     end: Period | None,
     file_format: str | None,
@@ -164,9 +164,12 @@ def run(
     days = period(start, end) if start else None
     options = ExportOptions.read(days, file_format, compression, output)
     kept = read_job(job)
-    if no_wait and (output or context.get_parameter_source("timeout") != ParameterSource.DEFAULT):
+    if no_wait and (
+        output
+        or click.get_current_context().get_parameter_source("timeout") != ParameterSource.DEFAULT
+    ):
         raise click.UsageError("--no-wait does not fetch the file. Leave out -o and --timeout.")
-    as_json = current_invocation(context).as_json
+    as_json = invocation.as_json
     if as_json and not (output or no_wait):
         raise click.UsageError(
             "-f json prints the result on stdout. Name a file for the export with -o FILE."
@@ -178,7 +181,7 @@ def run(
     if job and not kept and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
     begin = _resume_saved(options, kept, job) if kept and job else options.order(output)
-    with connect(context) as (client, progress), ExitStack() as stack:
+    with connect(invocation) as (client, progress), ExitStack() as stack:
         export = begin(client)
         if job and not kept:
             # Only the owner may read the addresses, which may be signed.
@@ -186,7 +189,7 @@ def run(
                 file.write(f"{export.to_json()}\n".encode())
         if no_wait:
             progress.finish()
-            _show_started(export, job, progress, context)
+            _show_started(export, job, progress, invocation)
             return
         target = output
         if target is None or is_device(target):
@@ -201,7 +204,7 @@ def run(
                 raise
             raise Interrupted(
                 "Interrupted. The export continues.",
-                remedy=f"Fetch it with: {_again(context, export, job, output)}",
+                remedy=f"Fetch it with: {_again(invocation, export, job, output)}",
                 by=interrupt,
             ) from None
         progress.finish()
@@ -213,7 +216,7 @@ def run(
         events = export.last_status.row_count
         found = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, found)))
-    remark(f"{in_bytes(size)}, {costs(progress, output)}", context)
+    remark(f"{in_bytes(size)}, {costs(progress, output)}", invocation)
 
 
 def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":
@@ -231,25 +234,25 @@ def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Cl
 
 
 def _again(
-    context: click.Context, export: "ExportJob", job: Path, output: Path | None = None
+    invocation: Invocation, export: "ExportJob", job: Path, output: Path | None = None
 ) -> str:
     """Return the command line that fetches a saved export to a file, as a terminal requires."""
     suffix = export.order.format + (".gz" if export.order.compression == "gzip" else "")
-    words = [*current_invocation(context).program(), "export", "--job", str(job)]
+    words = [*invocation.program(), "export", "--job", str(job)]
     return shlex.join([*words, "-o", str(output or f"events.{suffix}")])
 
 
 def _show_started(
-    export: "ExportJob", job: Path | None, progress: "Progress", context: click.Context
+    export: "ExportJob", job: Path | None, progress: "Progress", invocation: Invocation
 ) -> None:
     if job is None:
         click.echo(export.to_json())
         return
-    if current_invocation(context).as_json:
+    if invocation.as_json:
         # Without the addresses, which may be signed: only the owner may read the file.
         found = {"job": str(job), "status": export.last_status.phase.value}
         click.echo(json_text(_record(export, progress, found)))
-    remark(f"Export started. Fetch it with: {_again(context, export, job)}", context)
+    remark(f"Export started. Fetch it with: {_again(invocation, export, job)}", invocation)
 
 
 def _record(

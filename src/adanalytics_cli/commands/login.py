@@ -20,7 +20,7 @@ from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import (
     ServiceSettings,
     Setting,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from adanalytics_client import Client
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     email: str | None,
     password_stdin: bool,
     api_key_stdin: bool,
@@ -50,7 +50,6 @@ def run(
     """Ask for missing settings, try the credential, and store it only if it works."""
     from adanalytics_client import AuthenticationError, NotFound, PermissionDenied
 
-    invocation = current_invocation(context)
     settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
     logins = LoginStore(state_folder(os.environ))
@@ -79,7 +78,7 @@ def run(
         )
         invocation.secrets.add(account.secret)
         try:
-            opened = open_client(context, base_url, partner, account, max_wait=settings.max_wait)
+            opened = open_client(invocation, base_url, partner, account, max_wait=settings.max_wait)
             with opened as (client, _progress):
                 outcome = check_account(
                     account, client, base_url, now=invocation.clock(), try_it=not no_verify
@@ -102,10 +101,10 @@ def run(
         values["email"] = login.email
     write_profile(settings_file(os.environ), profile, values)
     where = keep_login(
-        logins, profile, login, secret, store, notice=lambda text: remark(text, context)
+        logins, profile, login, secret, store, notice=lambda text: remark(text, invocation)
     )
-    remark(_signed_in(login, base_url), context)
-    remark(f"Stored for profile {profile} in {where}.", context)
+    remark(_signed_in(login, base_url), invocation)
+    remark(f"Stored for profile {profile} in {where}.", invocation)
 
 
 def _check_address(address: str, *, try_it: bool) -> str:
@@ -295,18 +294,18 @@ def _expiry(token: str) -> int | None:
         return None
 
 
-@click.pass_context
-def run_logout(context: click.Context) -> None:
+@click.pass_obj
+def run_logout(invocation: Invocation) -> None:
     """Remove the credential of the profile, if there is one."""
-    settings = find_settings(current_invocation(context), os.environ, new_profile=True)
+    settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)
     if removed is None:
-        remark(f"Nothing is stored for profile {profile}.", context)
+        remark(f"Nothing is stored for profile {profile}.", invocation)
         return
-    remark(f"Removed the login of profile {profile} from the {removed.kept_in}.", context)
+    remark(f"Removed the login of profile {profile} from the {removed.kept_in}.", invocation)
     if removed.kind == "api_key":
-        remark("The key itself still works until it is deleted in Settings > API Keys.", context)
+        remark("The key itself still works until it is deleted in Settings > API Keys.", invocation)
 
 
 logout = ExampleCommand(

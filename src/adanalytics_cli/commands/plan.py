@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client import Period
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from adanalytics_client.pricing import Estimate
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context, start: Period, end: Period | None, chosen_format: str | None
+    invocation: Invocation, start: Period, end: Period | None, chosen_format: str | None
 ) -> None:
     """Estimate the events of each day, price the ways, and recommend one."""
-    first, last = without_future_days(context, start, end)
-    with connect(context, waits=False) as (client, progress):
+    first, last = without_future_days(invocation, start, end)
+    with connect(invocation, waits=False) as (client, progress):
         estimate = _estimate(client, first, last)
         quota, spent = client.quota, progress.requests
 
@@ -32,7 +32,7 @@ def run(
 
     record = plan_record(estimate, quota, spent)
     if chosen_format == "table" or (chosen_format is None and sys.stdout.isatty()):
-        write_plan_table(record, current_invocation(context))
+        write_plan_table(record, invocation)
     else:
         from adanalytics_client._json.encoding import json_text
 

@@ -13,7 +13,7 @@ from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import NoCredential, SettingsError
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import (
     Profiles,
     ServiceSettings,
@@ -44,10 +44,9 @@ class _Found:
     quota: "QuotaState | None" = None
 
 
-@click.pass_context
-def run(context: click.Context, chosen_format: str | None) -> None:
+@click.pass_obj
+def run(invocation: Invocation, chosen_format: str | None) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
-    invocation = current_invocation(context)
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
@@ -59,7 +58,10 @@ def run(context: click.Context, chosen_format: str | None) -> None:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         credential = find_credential(settings, invocation, os.environ, may_ask=False)
         found.credential = credential
-        with open_client(context, base_url, partner, credential, max_wait=0) as (client, _progress):
+        with open_client(invocation, base_url, partner, credential, max_wait=0) as (
+            client,
+            _progress,
+        ):
             found.quota = client.quota
     finally:
         _show(found, form, now)

@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import ExampleCommand, flag
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.chart_output import check_chart, write_chart
@@ -26,9 +26,9 @@ GroupBy = Literal["day", "campaign", "demand_tag"]
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     start: Period,
     end: Period | None,
     group_by: GroupBy | None,
@@ -47,7 +47,7 @@ def run(
             raise click.UsageError("--chart has fixed columns. Leave out --chart or --columns.")
     form = "table" if chart else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
     first, last = period(start, end)
-    with connect(context) as (client, _progress):
+    with connect(invocation) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
 
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
@@ -62,7 +62,6 @@ def run(
         wire_columns,
     )
 
-    invocation = current_invocation(context)
     check_names(answer, group_by, [*columns, *([sort] if sort else [])])
     if group_by == "day" and form == "table" and not (sort or top):
         answer = fill_gaps(answer, min(last, invocation.clock().date()))

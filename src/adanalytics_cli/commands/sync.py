@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.connection import announce_end, connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _M_ARENA_MAX = -8
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     start: Period | None,
     end: Period | None,
     location: str,
@@ -46,7 +46,6 @@ def run(
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
 
-    invocation = current_invocation(context)
     first, last = period(start, end) if start else (None, None)
     words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
     words += ["--to", location, *(["--via", via] if via != "auto" else [])]
@@ -56,7 +55,7 @@ def run(
     again = shlex.join(words)
     dataset = Dataset(location, format=file_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
-    with connect(context, waits=not dry_run, budget=budget) as (client, progress):
+    with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):
         if dry_run:
             plan = dataset.plan(client, first, last, via=via, repull=repull, moved_from=moved_from)
             progress.finish()
@@ -65,7 +64,7 @@ def run(
         _share_memory()
 
         def expect(queries: int) -> None:
-            announce_end(context, client, min(queries, max_requests or queries))
+            announce_end(invocation, client, min(queries, max_requests or queries))
             progress.expect(queries)
 
         try:
@@ -99,7 +98,7 @@ def run(
         if report.wanted:
             hours = counted(len(report.hours), "hour")
             done = f"{counted(report.events, 'event')} in {hours}"
-        remark(f"{done}, {costs(progress, location)}", context)
+        remark(f"{done}, {costs(progress, location)}", invocation)
 
 
 def _share_memory() -> None:

@@ -10,7 +10,7 @@ import click
 from adanalytics_cli.account.connection import connect, costs
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _MOST_RUNS = 3
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     location: str,
     chosen_format: str | None,
     deep: bool,
@@ -36,7 +36,6 @@ def run(
     from adanalytics_cli.output.sync_output import write_verify_report
     from adanalytics_client.dataset import Dataset
 
-    invocation = current_invocation(context)
     dataset = Dataset(location, clock=invocation.clock)
     holdings = dataset.holdings()
     if holdings is None:
@@ -44,7 +43,7 @@ def run(
             f"There is no dataset at {location}.",
             remedy=f"Make one: adanalytics sync --to {shlex.quote(location)}",
         )
-    with connect(context) as (client, progress):
+    with connect(invocation) as (client, progress):
         report = dataset.verify(client, deep=deep, until=until.last if until else None)
         progress.finish()
     if chosen_format:
@@ -58,7 +57,7 @@ def run(
         remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
-    remark(f"{checked}, complete and matching the service, {costs(progress)}", context)
+    remark(f"{checked}, complete and matching the service, {costs(progress)}", invocation)
 
 
 def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:

@@ -56,7 +56,7 @@ def current_invocation(context: click.Context) -> Invocation:
     return context.ensure_object(Invocation)
 
 
-def remark(text: str, context: click.Context) -> None:
+def remark(text: str, invocation: Invocation) -> None:
     """Print a remark on stderr; `-q` silences it."""
-    if not current_invocation(context).quiet:
+    if not invocation.quiet:
         click.echo(text, err=True)

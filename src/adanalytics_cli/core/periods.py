@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import click
 
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, current_invocation, remark
 from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
@@ -32,8 +32,9 @@ def _read_start(
 ) -> Period | None:
     """Read START. A mistyped future year would cost 8,760 hourly requests, so it is refused."""
     span = read_period(context, parameter, word)
-    if span and span.first > _latest(context):
-        today = current_invocation(context).clock().date()
+    invocation = current_invocation(context)
+    if span and span.first > _latest(invocation):
+        today = invocation.clock().date()
         problem = f"{span.first} is in the future. Today is {today} in UTC."
         raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
@@ -44,9 +45,9 @@ def _name(parameter: click.Parameter) -> str:
     return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
 
 
-def _latest(context: click.Context) -> date:
+def _latest(invocation: Invocation) -> date:
     """Return the last day that may have begun: this clock may be a little behind the service's."""
-    return current_invocation(context).clock().date() + timedelta(days=1)
+    return invocation.clock().date() + timedelta(days=1)
 
 
 def period(start: Period, end: Period | None) -> tuple[date, date]:
@@ -62,17 +63,17 @@ def period(start: Period, end: Period | None) -> tuple[date, date]:
 
 
 def without_future_days(
-    context: click.Context, start: Period, end: Period | None
+    invocation: Invocation, start: Period, end: Period | None
 ) -> tuple[date, date]:
     """Leave future days out of `period`: each would cost 24 requests and has no events.
 
     It says that days are left out, because a wrong clock could leave out too many.
     """
     first, last = period(start, end)
-    latest = _latest(context)
+    latest = _latest(invocation)
     if last <= latest:
         return first, last
-    remark(f"{last} is in the future, so the period ends on {latest}.", context)
+    remark(f"{last} is in the future, so the period ends on {latest}.", invocation)
     return first, latest
 
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.core.command import ExampleCommand
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 
 
-@click.pass_context
-def run(context: click.Context, keep: Path | None) -> None:
+@click.pass_obj
+def run(invocation: Invocation, keep: Path | None) -> None:
     """Run the demo and fail if anything in it disagrees."""
     from adanalytics_cli.demo.run import Demo, Story
 
-    invocation = current_invocation(context)
     story = Story(invocation)
     began = time.monotonic()
     with _folder(keep) as folder:

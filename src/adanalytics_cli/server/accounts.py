@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
-from adanalytics_cli.core.invocation import current_invocation, remark
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
 from adanalytics_cli.server.data_folder import data_option, server_extra
@@ -16,24 +16,24 @@ from adanalytics_cli.server.data_folder import data_option, server_extra
 _LIST_FORMAT = "Output format; a pipe gets CSV by default."
 
 
-@click.pass_context
+@click.pass_obj
 def run_add_partner(
-    context: click.Context, partner_id: str, name: str | None, currency: str, data: Path
+    invocation: Invocation, partner_id: str, name: str | None, currency: str, data: Path
 ) -> None:
     """Add one partner."""
     with server_extra():
         from adanalytics_server.admin import add_partner
     added = add_partner(data, partner_id, name=name or partner_id, currency=currency)
-    remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", context)
+    remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", invocation)
 
 
-@click.pass_context
-def run_list_partners(context: click.Context, chosen_format: str | None, data: Path) -> None:
+@click.pass_obj
+def run_list_partners(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the partners."""
     with server_extra():
         from adanalytics_server.admin import list_partners
     rows = [(each.id, each.name, each.currency) for each in list_partners(data)]
-    print_listing(["id", "name", "currency"], rows, chosen_format, current_invocation(context))
+    print_listing(["id", "name", "currency"], rows, chosen_format, invocation)
 
 
 partner = CommandGroup(
@@ -70,9 +70,9 @@ partner_list = ExampleCommand(
 )
 
 
-@click.pass_context
+@click.pass_obj
 def run_add_user(
-    context: click.Context,
+    invocation: Invocation,
     email: str,
     role: Literal["admin", "partner"],
     partners: tuple[str, ...],
@@ -83,27 +83,27 @@ def run_add_user(
     with server_extra():
         from adanalytics_server.admin import add_user
     password = _read_password(email, from_stdin=password_stdin)
-    current_invocation(context).secrets.add(password)
+    invocation.secrets.add(password)
     added = add_user(data, email, password=password, role=role, partners=partners)
-    remark(f"Added user {added.email} with role {added.role} in {data}.", context)
+    remark(f"Added user {added.email} with role {added.role} in {data}.", invocation)
 
 
-@click.pass_context
-def run_list_users(context: click.Context, chosen_format: str | None, data: Path) -> None:
+@click.pass_obj
+def run_list_users(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the users."""
     with server_extra():
         from adanalytics_server.admin import list_users
     rows = [(each.email, each.role) for each in list_users(data)]
-    print_listing(["email", "role"], rows, chosen_format, current_invocation(context))
+    print_listing(["email", "role"], rows, chosen_format, invocation)
 
 
-@click.pass_context
-def run_delete_user(context: click.Context, email: str, data: Path) -> None:
+@click.pass_obj
+def run_delete_user(invocation: Invocation, email: str, data: Path) -> None:
     """Delete one user and the keys it made."""
     with server_extra():
         from adanalytics_server.admin import delete_user
     delete_user(data, email)
-    remark(f"Deleted user {email} and the API keys it made.", context)
+    remark(f"Deleted user {email} and the API keys it made.", invocation)
 
 
 def _read_password(email: str, *, from_stdin: bool) -> str:
@@ -181,17 +181,17 @@ user_delete = ExampleCommand(
 _KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
 
 
-@click.pass_context
-def run_create_key(context: click.Context, email: str, name: str, data: Path) -> None:
+@click.pass_obj
+def run_create_key(invocation: Invocation, email: str, name: str, data: Path) -> None:
     """Make a key and print only the key on stdout, so that a shell variable can hold it."""
     with server_extra():
         from adanalytics_server.admin import create_key
     click.echo(create_key(data, email, name=name))
-    remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", context)
+    remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", invocation)
 
 
-@click.pass_context
-def run_list_keys(context: click.Context, chosen_format: str | None, data: Path) -> None:
+@click.pass_obj
+def run_list_keys(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the keys without their secrets."""
     with server_extra():
         from adanalytics_server.admin import list_keys
@@ -206,16 +206,16 @@ def run_list_keys(context: click.Context, chosen_format: str | None, data: Path)
         )
         for each in list_keys(data)
     ]
-    print_listing(_KEY_COLUMNS, rows, chosen_format, current_invocation(context))
+    print_listing(_KEY_COLUMNS, rows, chosen_format, invocation)
 
 
-@click.pass_context
-def run_delete_key(context: click.Context, id_or_name: str, data: Path) -> None:
+@click.pass_obj
+def run_delete_key(invocation: Invocation, id_or_name: str, data: Path) -> None:
     """Delete one key."""
     with server_extra():
         from adanalytics_server.admin import delete_key
     delete_key(data, id_or_name)
-    remark(f"Deleted key {id_or_name}. The server now refuses it.", context)
+    remark(f"Deleted key {id_or_name}. The server now refuses it.", invocation)
 
 
 def _written(milliseconds: int | None) -> str | None:

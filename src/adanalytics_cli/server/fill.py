@@ -8,7 +8,7 @@ import click
 
 from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.command import ExampleCommand, flag
-from adanalytics_cli.core.invocation import current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import (
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport
 
 
-@click.pass_context
+@click.pass_obj
 def run_load(
-    context: click.Context,
+    invocation: Invocation,
     files: tuple[Path, ...],
     partner_id: str,
     columns: tuple[str, ...],
@@ -42,7 +42,7 @@ def run_load(
     mapping = Mapping.parse(columns=columns, constants=constants, where=where)
     with open_partner_store(data, partner_id) as (partner, store):
         for path in files:
-            with show_stages(path.name, current_invocation(context)) as progress:
+            with show_stages(path.name, invocation) as progress:
                 report = load_file(
                     store,
                     path,
@@ -109,9 +109,9 @@ load = ExampleCommand(
 )
 
 
-@click.pass_context
+@click.pass_obj
 def run_generate(
-    context: click.Context,
+    invocation: Invocation,
     partner_id: str,
     start: date,
     days: int,
@@ -123,7 +123,7 @@ def run_generate(
     outcome = generate_days(
         data,
         partner_id,
-        current_invocation(context),
+        invocation,
         label=partner_id,
         start=start,
         days=days,

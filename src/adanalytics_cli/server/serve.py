@@ -11,16 +11,16 @@ import click
 
 from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.errors import CommandError, Terminated
-from adanalytics_cli.core.invocation import Invocation, current_invocation
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_extra
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
 
 
-@click.pass_context
+@click.pass_obj
 def run(
-    context: click.Context,
+    invocation: Invocation,
     host: str,
     port: int,
     data: Path | None,
@@ -44,7 +44,6 @@ def run(
         from adanalytics_server.serving.running import listen, serve, url_of
         from adanalytics_server.settings import Settings
         from adanalytics_server.storage.state import folder_lock
-    invocation = current_invocation(context)
     shapes = dialect_of(dialect)
     with ExitStack() as stack:
         # SIGTERM is how a server is meant to end.
