@@ -14,8 +14,7 @@ from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
-    from adanalytics_cli.core.budget import Budget
-    from adanalytics_client import Client
+    from adanalytics_client import Client, Observer
     from adanalytics_client._progress.progress import Progress
 
 
@@ -24,7 +23,7 @@ def connect(
     *,
     live: bool = True,
     waits: bool = True,
-    budget: "Budget | None" = None,
+    budget: "Observer | None" = None,
 ) -> AbstractContextManager[tuple["Client", "Progress"]]:
     """Open a client for the service that is configured, and its progress.
 
@@ -88,7 +87,7 @@ def open_client(
     *,
     max_wait: float | None,
     live: bool = True,
-    budget: "Budget | None" = None,
+    budget: "Observer | None" = None,
 ) -> Iterator[tuple["Client", "Progress"]]:
     """Open a client for this service; the other arguments are as for `connect`.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
-from adanalytics_cli.core.errors import DamagedLogins, KeyringError, NoCredential
+from adanalytics_cli.core.errors import KeyringError, NoCredential
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, state_folder
 
@@ -69,13 +69,13 @@ def find_credential(
 def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings) -> str:
     try:
         return store.reveal(settings.profile.value, stored)
-    except KeyringError as error:
-        error.remedy = (
-            f"Unlock it, or keep the login in a file: {settings.login_command} --store file"
-        )
-        raise
-    except DamagedLogins as error:
+    except NoCredential as error:
         error.remedy = f"Sign in again: {settings.login_command}"
+        if isinstance(error, KeyringError):
+            remedy = (
+                f"Unlock it, or keep the login in a file: {settings.login_command} --store file"
+            )
+            error.remedy = remedy
         raise
 
 
@@ -93,12 +93,8 @@ def _asked(settings: ServiceSettings, stored: StoredLogin | None, *, may_ask: bo
 
 def _is_for(stored: StoredLogin, settings: ServiceSettings) -> bool:
     """Use a secret only for the address and the account that it was stored for."""
-    if same_address(stored.base_url) != same_address(base_url_of(settings)):
-        return False
+    address, kept = (each.strip().rstrip("/") for each in (base_url_of(settings), stored.base_url))
     wanted = settings.email
-    return stored.kind == "api_key" or wanted is None or wanted.value == stored.email
-
-
-def same_address(base_url: str) -> str:
-    """Normalize `base_url` for comparison."""
-    return base_url.strip().rstrip("/")
+    return address == kept and (
+        stored.kind == "api_key" or wanted is None or wanted.value == stored.email
+    )

@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from queue import Empty, SimpleQueue
+from types import ModuleType
 
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
 
@@ -16,48 +18,30 @@ def put_secret(name: str, secret: str) -> None:
 
     Raises KeyringError when that fails, MissingExtra without the `keyring` package.
     """
-
-    def put() -> str | None:
-        import keyring
-
-        keyring.set_password(SERVICE, name, secret)
-        return keyring.get_password(SERVICE, name)
-
+    _within_time(lambda keyring: keyring.set_password(SERVICE, name, secret))
     # The null backend takes everything and keeps nothing.
-    if _within_time(put) != secret:
+    if get_secret(name) != secret:
         raise KeyringError("The keyring does not keep secrets.")
 
 
 def get_secret(name: str) -> str | None:
     """Return the secret under `name`, or None; raises as `put_secret` does."""
-
-    def get() -> str | None:
-        import keyring
-
-        return keyring.get_password(SERVICE, name)
-
-    return _within_time(get)
+    return _within_time(lambda keyring: keyring.get_password(SERVICE, name))
 
 
 def delete_secret(name: str) -> None:
     """Forget the secret under `name`, if there is one; raises as `put_secret` does."""
-
-    def delete() -> None:
-        import keyring
-
-        if keyring.get_password(SERVICE, name) is not None:
-            keyring.delete_password(SERVICE, name)
-
-    _within_time(delete)
+    if get_secret(name) is not None:
+        _within_time(lambda keyring: keyring.delete_password(SERVICE, name))
 
 
-def _within_time(work: Callable[[], str | None]) -> str | None:
+def _within_time(work: Callable[[ModuleType], str | None]) -> str | None:
     """Do `work` in a thread that is abandoned when it takes too long."""
     outcome: SimpleQueue[str | BaseException | None] = SimpleQueue()
 
     def run() -> None:
         try:
-            outcome.put(work())
+            outcome.put(work(import_module("keyring")))
         except BaseException as error:  # noqa: BLE001  # backends raise what they like
             outcome.put(error)
 

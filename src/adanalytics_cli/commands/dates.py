@@ -14,9 +14,9 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.chart_output import check_chart, write_chart
 from adanalytics_cli.output.formats import format_option, pick_format
 from adanalytics_cli.output.output_file import output_option
+from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
 
 

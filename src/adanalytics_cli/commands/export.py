@@ -41,17 +41,6 @@ _LONGEST = 1 << 20
 """Bytes; a saved export has a few kilobytes, mostly signed addresses."""
 
 
-def job_option() -> click.Option:
-    """Make `--job FILE`."""
-    return click.Option(
-        ["--job"],
-        type=click.Path(),
-        metavar="FILE",
-        callback=_as_path,
-        help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
-    )
-
-
 def _as_path(
     _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> Path | None:
@@ -287,7 +276,13 @@ export = ExampleCommand(
             "--no-wait",
             "Start the export and exit; save it to --job FILE, else to stdout, for later.",
         ),
-        job_option(),
+        click.Option(
+            ["--job"],
+            type=click.Path(),
+            metavar="FILE",
+            callback=_as_path,
+            help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
+        ),
         number_option(
             "--timeout",
             Number(min=0, min_open=True),

@@ -11,7 +11,6 @@ from adanalytics_cli.core.command import ExampleCommand, flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
-from adanalytics_cli.output.chart_output import check_chart, write_chart
 from adanalytics_cli.output.formats import (
     FORMATS,
     Format,
@@ -20,6 +19,7 @@ from adanalytics_cli.output.formats import (
     pick_format,
 )
 from adanalytics_cli.output.output_file import output_option
+from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
 
 GroupBy = Literal["day", "campaign", "demand_tag"]

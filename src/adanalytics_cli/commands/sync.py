@@ -2,7 +2,10 @@
 
 import ctypes
 import shlex
+import threading
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,7 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
-from adanalytics_client import Period
+from adanalytics_client import Observer, Period, RequestDue, WaitStarted
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
@@ -41,7 +44,6 @@ def run(
     dry_run: bool,
 ) -> None:
     """Pull hours that are missing, were not over when pulled, or were restated since."""
-    from adanalytics_cli.core.budget import Budget
     from adanalytics_cli.output.sync_output import show_dry_run, write_sync_report
     from adanalytics_client import QuotaExceeded, RateLimited
     from adanalytics_client.dataset import Dataset
@@ -99,6 +101,42 @@ def run(
             hours = counted(len(report.hours), "hour")
             done = f"{counted(report.events, 'event')} in {hours}"
         remark(f"{done}, {costs(progress, location)}", invocation)
+
+
+class Budget(Observer):
+    """Counts requests before they are sent, and raises UsedUp before one exceeds a limit.
+
+    A limit of None is none; `seconds` are counted by `clock`, which returns the time in UTC.
+    """
+
+    def __init__(
+        self, *, requests: int | None, seconds: float | None, clock: Callable[[], datetime]
+    ) -> None:
+        self._allowed = requests
+        self._left = requests
+        self._seconds = seconds
+        self._clock = clock
+        self._until = None if seconds is None else clock() + timedelta(seconds=seconds)
+        self._lock = threading.Lock()
+
+    def due(self, _info: RequestDue) -> None:
+        """Count a request."""
+        if self._until is not None and self._clock() >= self._until:
+            raise UsedUp(f"Stopped: the {self._seconds:g} s deadline passed before the sync ended")
+        with self._lock:
+            if self._left is None:
+                return
+            if not self._left:
+                raise UsedUp(f"Stopped: reached --max-requests {self._allowed}")
+            self._left -= 1
+
+    def wait(self, info: WaitStarted) -> None:
+        """Refuse a wait that would end after the deadline."""
+        if self._until is not None and info.resumes_at >= self._until:
+            raise UsedUp(
+                f"Stopped: the {self._seconds:g} s deadline passes before requests may resume "
+                f"at {info.resumes_at:%H:%M:%S} UTC"
+            )
 
 
 def _share_memory() -> None:

@@ -53,11 +53,11 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
         colored = False
     else:
         colored = bool(environment.get("FORCE_COLOR")) or moving
-    width = width_of(stream, environment) if watched else DEFAULT_WIDTH
+    width = _width(stream, environment) if watched else DEFAULT_WIDTH
     return Terminal(moving, colored, width, stream.encoding or "utf-8")
 
 
-def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
+def _width(stream: TextIO, environment: Mapping[str, str]) -> int:
     """Return the cells of a line of a terminal, now; COLUMNS wins."""
     columns = environment.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:

@@ -40,16 +40,7 @@ _SECRET_KEYS = frozenset({"api_key", "password", "token"})
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One `[profile.NAME]` table; every key may be left out.
-
-    ```toml
-    [profile.default]
-    base_url = "https://stats.example"
-    partner = "acme"
-    email = "ada@example.org"
-    max_wait = 600
-    ```
-    """
+    """One `[profile.NAME]` table; every key may be left out."""
 
     base_url: str | None = None
     partner: str | None = None

@@ -7,7 +7,6 @@ import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -47,23 +46,16 @@ class Story:
     def step(self, label: str, text: str) -> None:
         """Print a label and what was done, wrapped beside it."""
         lines = textwrap.wrap(text, _WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False)
-        self._print(f"{self._bold(f'{label:<{_LABEL}}')}{lines[0]}")
+        self._print(f"{click.style(f'{label:<{_LABEL}}', bold=True)}{lines[0]}")
         for line in lines[1:]:
             self._print(f"{'':{_LABEL}}{line}")
 
     def commands(self, label: str, lines: Sequence[str]) -> None:
         """Print lines to copy into a shell, never wrapped."""
         self._print("")
-        self._print(self._bold(label))
+        self._print(click.style(label, bold=True))
         for line in lines:
             self._print(f"  {line}")
-
-    def gap(self) -> None:
-        """Print an empty line."""
-        self._print("")
-
-    def _bold(self, text: str) -> str:
-        return click.style(text, bold=True)
 
     def _print(self, text: str) -> None:
         click.echo(text.replace(NO_BREAK, " "), color=self._color)
@@ -73,29 +65,23 @@ class Story:
 _COLUMNS = 6
 
 
-@dataclass(frozen=True, slots=True)
 class Demo:
     """One run of the demo in `folder`, where the server's data and both files end up."""
 
-    folder: Path
-    invocation: Invocation
-    story: Story
-    events_per_day: int = EVENTS_PER_DAY
-
-    @property
-    def data(self) -> Path:
-        """The folder of the server's data."""
-        return self.folder / "server"
-
-    @property
-    def events_file(self) -> Path:
-        """The events as pulled by pages."""
-        return self.folder / f"events-{FIRST_DAY}.jsonl"
-
-    @property
-    def export_file(self) -> Path:
-        """The same day as the bulk export gave it."""
-        return self.folder / f"export-{FIRST_DAY}.csv"
+    def __init__(
+        self,
+        folder: Path,
+        invocation: Invocation,
+        story: Story,
+        events_per_day: int = EVENTS_PER_DAY,
+    ) -> None:
+        self.invocation = invocation
+        self.story = story
+        self.events_per_day = events_per_day
+        self.data = folder / "server"
+        # One day, as pulled by pages and as the bulk export gave it.
+        self.events_file = folder / f"events-{FIRST_DAY}.jsonl"
+        self.export_file = folder / f"export-{FIRST_DAY}.csv"
 
     def run(self) -> None:
         """Run every step and print it; raise CommandError if the numbers differ."""
@@ -119,7 +105,7 @@ class Demo:
             self.story.step(
                 "Server",
                 f"{server.url} has {DAYS * self.events_per_day:,} generated events for "
-                f"{FIRST_DAY} and {last_day()} ({_since(began)})",
+                f"{FIRST_DAY} and {last_day()} ({_taken(time.monotonic() - began)})",
             )
             yield server.url, access
         # Its password is the same everywhere, so the account must not stay in a kept folder.
@@ -161,7 +147,7 @@ class Demo:
         self.story.step(
             "Summary", f"the same day by campaign, 1 request ({_taken(progress.seconds())}):"
         )
-        self.story.gap()
+        click.echo()
         write_rows(
             table_rows(by_campaign, "campaign"),
             "table",
@@ -170,7 +156,7 @@ class Demo:
             invocation=self.invocation,
             note=table_note(by_campaign),
         )
-        self.story.gap()
+        click.echo()
         return sum((row["revenue"] for row in by_campaign.rows), Decimal(0))
 
     def _bulk_export(self, client: Client, progress: Progress) -> None:
@@ -202,10 +188,6 @@ class Demo:
             f"the export has the same {events:,} events, and without filtered traffic they "
             f"sum up to the revenue of the summary, {earned:f}",
         )
-
-
-def _since(began: float) -> str:
-    return _taken(time.monotonic() - began)
 
 
 def _taken(seconds: float) -> str:

@@ -1,16 +1,18 @@
-"""Encode rows in the requested format, and write them."""
+"""Write rows in the requested format, or charts, to stdout or a file."""
 
 import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.console.terminal import NOWHERE, look_at
+import click
+
+from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format, pick_format
+from adanalytics_cli.output.formats import Format, format_of, is_packed, pick_format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
@@ -72,7 +74,7 @@ def write_rows(
         if form == "table":
             from adanalytics_cli.console.table_view import render_table
 
-            terminal = NOWHERE if path else look_at(sys.stdout, invocation.color, os.environ)
+            terminal = _terminal(path, invocation)
             stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
             return
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -107,3 +109,28 @@ def print_listing(
     columns = [Column(name, name.replace("_", " ")) for name in names]
     rows = [dict(zip(names, record, strict=True)) for record in records]
     write_rows(rows, form, None, columns=columns, invocation=invocation)
+
+
+def check_chart(chosen_format: str | None, output: Path | None) -> None:
+    """Raise click.UsageError for a format that a chart cannot have."""
+    if chosen_format not in (None, "table"):
+        raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
+    if output and (format_of(output) or is_packed(output)):
+        raise click.UsageError(f"--chart draws text. Give a name that ends in .txt, not {output}.")
+
+
+def write_chart(
+    draw: Callable[[Terminal], Sequence[str]], output: Path | None, invocation: Invocation
+) -> None:
+    """Write the lines that `draw` makes for the terminal.
+
+    In a file, lines are 80 columns wide, without colour.
+    """
+    with open_output(output) as stream:
+        terminal = _terminal(output, invocation)
+        text = "".join(f"{line.rstrip()}\n" for line in draw(terminal))
+        stream.write(terminal.encode(text))
+
+
+def _terminal(path: Path | None, invocation: Invocation) -> Terminal:
+    return NOWHERE if path else look_at(sys.stdout, invocation.color, os.environ)

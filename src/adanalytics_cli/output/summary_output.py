@@ -111,12 +111,10 @@ def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
 
 def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
     """Return each row with the fields `names`, by default those sent; money as exact text."""
-    return [_as_sent(row, names) for row in summary.rows]
-
-
-def _as_sent(row: SummaryRow, names: Sequence[str]) -> dict[str, object]:
-    fields = row.model_dump(exclude_unset=True)
-    return {name: _on_the_wire(name, fields.get(name)) for name in names or fields}
+    sent = (row.model_dump(exclude_unset=True) for row in summary.rows)
+    return [
+        {name: _on_the_wire(name, fields.get(name)) for name in names or fields} for fields in sent
+    ]
 
 
 def _on_the_wire(name: str, value: object) -> object:

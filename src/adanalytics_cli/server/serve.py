@@ -77,7 +77,8 @@ def run(
                     stream.write(f"{url}\n".encode())
                 stack.callback(ready_file.unlink, missing_ok=True)
 
-        set_up_logs(log_format, level=_log_level(invocation))
+        level = logging.WARNING if invocation.quiet else logging.INFO
+        set_up_logs(log_format, level=logging.DEBUG if invocation.debug else level)
         try:
             serve(create_app(settings), listener, ready=announce)
         except SystemExit as leaving:
@@ -128,12 +129,6 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
         )
 
 
-def _log_level(invocation: Invocation) -> int:
-    if invocation.debug:
-        return logging.DEBUG
-    return logging.WARNING if invocation.quiet else logging.INFO
-
-
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -150,12 +145,7 @@ serve = ExampleCommand(
         number_option(
             "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
         ),
-        click.Option(
-            ["--host"],
-            metavar="ADDRESS",
-            default="127.0.0.1",
-            help="Address to bind.",
-        ),
+        click.Option(["--host"], metavar="ADDRESS", default="127.0.0.1", help="Address to bind."),
         flag("--allow-remote", "Allow a --host that other machines can reach."),
         click.Option(
             ["--log-format"],
