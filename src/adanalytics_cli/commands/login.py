@@ -4,7 +4,6 @@ import base64
 import binascii
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +36,8 @@ from adanalytics_client._base.escaping import visible
 if TYPE_CHECKING:
     from adanalytics_client import Client
 
+Where = Literal["keyring", "file"]
+
 
 @click.pass_obj
 def run(
@@ -44,7 +45,7 @@ def run(
     email: str | None,
     password_stdin: bool,
     api_key_stdin: bool,
-    store: Literal["keyring", "file"] | None,
+    store: Where | None,
     no_verify: bool,
 ) -> None:
     """Ask for missing settings, try the credential, and store it only if it works."""
@@ -100,9 +101,7 @@ def run(
     if login.email:
         values["email"] = login.email
     write_profile(settings_file(os.environ), profile, values)
-    where = keep_login(
-        logins, profile, login, secret, store, notice=lambda text: remark(text, invocation)
-    )
+    where = keep_login(logins, profile, login, secret, store, invocation)
     remark(_signed_in(login, base_url), invocation)
     remark(f"Stored for profile {profile} in {where}.", invocation)
 
@@ -225,7 +224,6 @@ login = ExampleCommand(
 )
 
 
-Where = Literal["keyring", "file"]
 # As the service documents it; the expiry inside a readable token takes precedence.
 TOKEN_SECONDS = 7 * 24 * 3600
 
@@ -257,8 +255,7 @@ def keep_login(
     login: StoredLogin,
     secret: str,
     where: Where | None,
-    *,
-    notice: Callable[[str], None],
+    invocation: Invocation,
 ) -> str:
     """Store a login in the keyring, or in a file if there is none, and return where.
 
@@ -273,7 +270,7 @@ def keep_login(
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
             if not isinstance(error, NoKeyring | MissingExtra):
-                notice(f"{error} Using a private file instead.")
+                remark(f"{error} Using a private file instead.", invocation)
         else:
             return "the keyring"
     before = store.find(profile)

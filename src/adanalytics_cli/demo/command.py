@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.server.data_folder import ServerCommand
 
 
 @click.pass_obj
@@ -53,7 +53,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep
 
 
-demo = ExampleCommand(
+demo = ServerCommand(
     "demo",
     callback=run,
     params=[

@@ -18,7 +18,6 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.output.summary_output import summary_columns, table_note, table_rows
-from adanalytics_cli.server.data_folder import server_extra
 from adanalytics_cli.server.demo_data import (
     DAYS,
     EVENTS_PER_DAY,
@@ -96,9 +95,9 @@ class Demo:
 
     @contextmanager
     def _serve(self) -> Iterator[tuple[str, DemoAccess]]:
-        with server_extra():
-            from adanalytics_server.admin import delete_user
-            from adanalytics_server.local import LocalServer
+        from adanalytics_server.admin import delete_user
+        from adanalytics_server.local import LocalServer
+
         began = time.monotonic()
         access = prepare_demo_data(self.data, self.invocation, events_per_day=self.events_per_day)
         with LocalServer(partner=access.partner, data=self.data) as server:

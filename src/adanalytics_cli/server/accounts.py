@@ -7,11 +7,11 @@ from typing import Literal
 import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
-from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
+from adanalytics_cli.core.command import CommandGroup, Entry, flag
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
-from adanalytics_cli.server.data_folder import data_option, server_extra
+from adanalytics_cli.server.data_folder import ServerCommand, data_option
 
 _LIST_FORMAT = "Output format; a pipe gets CSV by default."
 
@@ -21,8 +21,8 @@ def run_add_partner(
     invocation: Invocation, partner_id: str, name: str | None, currency: str, data: Path
 ) -> None:
     """Add one partner."""
-    with server_extra():
-        from adanalytics_server.admin import add_partner
+    from adanalytics_server.admin import add_partner
+
     added = add_partner(data, partner_id, name=name or partner_id, currency=currency)
     remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", invocation)
 
@@ -30,8 +30,8 @@ def run_add_partner(
 @click.pass_obj
 def run_list_partners(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the partners."""
-    with server_extra():
-        from adanalytics_server.admin import list_partners
+    from adanalytics_server.admin import list_partners
+
     rows = [(each.id, each.name, each.currency) for each in list_partners(data)]
     print_listing(["id", "name", "currency"], rows, chosen_format, invocation)
 
@@ -45,7 +45,7 @@ partner = CommandGroup(
     examples=["adanalytics server partner add acme", "adanalytics server partner list"],
 )
 
-partner_add = ExampleCommand(
+partner_add = ServerCommand(
     "add",
     callback=run_add_partner,
     params=[
@@ -62,7 +62,7 @@ partner_add = ExampleCommand(
     examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
 )
 
-partner_list = ExampleCommand(
+partner_list = ServerCommand(
     "list",
     callback=run_list_partners,
     params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
@@ -80,8 +80,8 @@ def run_add_user(
     data: Path,
 ) -> None:
     """Add one user with a password from stdin or a prompt."""
-    with server_extra():
-        from adanalytics_server.admin import add_user
+    from adanalytics_server.admin import add_user
+
     password = _read_password(email, from_stdin=password_stdin)
     invocation.secrets.add(password)
     added = add_user(data, email, password=password, role=role, partners=partners)
@@ -91,8 +91,8 @@ def run_add_user(
 @click.pass_obj
 def run_list_users(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the users."""
-    with server_extra():
-        from adanalytics_server.admin import list_users
+    from adanalytics_server.admin import list_users
+
     rows = [(each.email, each.role) for each in list_users(data)]
     print_listing(["email", "role"], rows, chosen_format, invocation)
 
@@ -100,8 +100,8 @@ def run_list_users(invocation: Invocation, chosen_format: str | None, data: Path
 @click.pass_obj
 def run_delete_user(invocation: Invocation, email: str, data: Path) -> None:
     """Delete one user and the keys it made."""
-    with server_extra():
-        from adanalytics_server.admin import delete_user
+    from adanalytics_server.admin import delete_user
+
     delete_user(data, email)
     remark(f"Deleted user {email} and the API keys it made.", invocation)
 
@@ -136,7 +136,7 @@ user = CommandGroup(
     ],
 )
 
-user_add = ExampleCommand(
+user_add = ServerCommand(
     "add",
     callback=run_add_user,
     params=[
@@ -163,14 +163,14 @@ user_add = ExampleCommand(
     ],
 )
 
-user_list = ExampleCommand(
+user_list = ServerCommand(
     "list",
     callback=run_list_users,
     params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
     examples=["adanalytics server user list"],
 )
 
-user_delete = ExampleCommand(
+user_delete = ServerCommand(
     "delete",
     callback=run_delete_user,
     params=[_email(), data_option()],
@@ -184,8 +184,8 @@ _KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
 @click.pass_obj
 def run_create_key(invocation: Invocation, email: str, name: str, data: Path) -> None:
     """Make a key and print only the key on stdout, so that a shell variable can hold it."""
-    with server_extra():
-        from adanalytics_server.admin import create_key
+    from adanalytics_server.admin import create_key
+
     click.echo(create_key(data, email, name=name))
     remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", invocation)
 
@@ -193,8 +193,8 @@ def run_create_key(invocation: Invocation, email: str, name: str, data: Path) ->
 @click.pass_obj
 def run_list_keys(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the keys without their secrets."""
-    with server_extra():
-        from adanalytics_server.admin import list_keys
+    from adanalytics_server.admin import list_keys
+
     rows = [
         (
             each.number,
@@ -212,8 +212,8 @@ def run_list_keys(invocation: Invocation, chosen_format: str | None, data: Path)
 @click.pass_obj
 def run_delete_key(invocation: Invocation, id_or_name: str, data: Path) -> None:
     """Delete one key."""
-    with server_extra():
-        from adanalytics_server.admin import delete_key
+    from adanalytics_server.admin import delete_key
+
     delete_key(data, id_or_name)
     remark(f"Deleted key {id_or_name}. The server now refuses it.", invocation)
 
@@ -239,7 +239,7 @@ key = CommandGroup(
     ],
 )
 
-key_create = ExampleCommand(
+key_create = ServerCommand(
     "create",
     callback=run_create_key,
     params=[
@@ -258,14 +258,14 @@ key_create = ExampleCommand(
     ],
 )
 
-key_list = ExampleCommand(
+key_list = ServerCommand(
     "list",
     callback=run_list_keys,
     params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
     examples=["adanalytics server key list"],
 )
 
-key_delete = ExampleCommand(
+key_delete = ServerCommand(
     "delete",
     callback=run_delete_key,
     params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],

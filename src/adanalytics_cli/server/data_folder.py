@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.progress import show_stages
+from adanalytics_cli.core.command import ExampleCommand
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import Invocation
 
@@ -21,15 +22,17 @@ if TYPE_CHECKING:
 DEFAULT_DATA = Path("adanalytics-data")
 
 
-@contextmanager
-def server_extra() -> Iterator[None]:
-    """Wrap the late imports of the server; raises MissingExtra when it is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("adanalytics"):
-            raise
-        raise MissingExtra("server", needed_for="The embedded server") from error
+class ServerCommand(ExampleCommand):
+    """A command that imports the server; raises MissingExtra when it is not installed."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("adanalytics"):
+                raise
+            raise MissingExtra("server", needed_for="The embedded server") from error
 
 
 def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> click.Option:
@@ -46,9 +49,9 @@ def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> c
 @contextmanager
 def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner", "PartnerStore"]]:
     """The partner and its store; an unknown partner is an error that names the known ones."""
-    with server_extra():
-        from adanalytics_server.admin import find_partner
-        from adanalytics_server.storage.store import Stores
+    from adanalytics_server.admin import find_partner
+    from adanalytics_server.storage.store import Stores
+
     partner = find_partner(data, partner_id)
     with closing(Stores(data)) as stores:
         yield partner, stores.of(partner.number)
@@ -66,8 +69,8 @@ def generate_days(
     seed: int,
 ) -> "GenerateReport":
     """Store generated events, and show the progress under the name `label`."""
-    with server_extra():
-        from adanalytics_server.seed.generate import generate
+    from adanalytics_server.seed.generate import generate
+
     with (
         open_partner_store(data, partner_id) as (partner, store),
         show_stages(label, invocation) as progress,

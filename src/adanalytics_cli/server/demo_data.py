@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.data_folder import generate_days, server_extra
+from adanalytics_cli.server.data_folder import generate_days
 
 PARTNER = "acme"
 EMAIL = "demo@example.com"
@@ -54,14 +54,14 @@ def prepare_demo_data(
 
     Preparing the same folder again adds no event: they come from a fixed seed.
     """
-    with server_extra():
-        from adanalytics_server.admin import (
-            add_partner,
-            add_user,
-            create_key,
-            list_partners,
-            list_users,
-        )
+    from adanalytics_server.admin import (
+        add_partner,
+        add_user,
+        create_key,
+        list_partners,
+        list_users,
+    )
+
     if PARTNER not in {each.id for each in list_partners(data)}:
         add_partner(data, PARTNER, name="Acme Media", currency="USD")
     password = None

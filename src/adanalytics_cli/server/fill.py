@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.console.progress import show_stages
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import (
+    ServerCommand,
     data_option,
     generate_days,
     open_partner_store,
-    server_extra,
 )
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -36,9 +36,9 @@ def run_load(
     data: Path,
 ) -> None:
     """Load one file after the other, each whole or not at all, and report on each."""
-    with server_extra():
-        from adanalytics_server.loading.load import load_file
-        from adanalytics_server.loading.mapping import Mapping
+    from adanalytics_server.loading.load import load_file
+    from adanalytics_server.loading.mapping import Mapping
+
     mapping = Mapping.parse(columns=columns, constants=constants, where=where)
     with open_partner_store(data, partner_id) as (partner, store):
         for path in files:
@@ -80,7 +80,7 @@ def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
     return click.Option([name, variable], metavar=form, multiple=True, help=meaning)
 
 
-load = ExampleCommand(
+load = ServerCommand(
     "load",
     callback=run_load,
     params=[
@@ -136,7 +136,7 @@ def run_generate(
     click.echo(f"{partner_id}: {text}")
 
 
-generate = ExampleCommand(
+generate = ServerCommand(
     "generate",
     callback=run_generate,
     params=[

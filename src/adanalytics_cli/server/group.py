@@ -6,7 +6,7 @@ import click
 
 from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand
 from adanalytics_cli.core.errors import SettingsError, Unreachable
-from adanalytics_cli.server.data_folder import server_extra
+from adanalytics_cli.server.data_folder import ServerCommand
 
 server = CommandGroup(
     "server",
@@ -70,14 +70,14 @@ health = ExampleCommand(
 
 def run_openapi() -> None:
     """Print the document; needs no server and no data folder."""
-    with server_extra():
-        from adanalytics_server.api.openapi import document_text
-        from adanalytics_server.app import create_app
-        from adanalytics_server.settings import Settings
+    from adanalytics_server.api.openapi import document_text
+    from adanalytics_server.app import create_app
+    from adanalytics_server.settings import Settings
+
     click.echo(document_text(create_app(Settings(data=Path()))), nl=False)
 
 
-openapi = ExampleCommand(
+openapi = ServerCommand(
     "openapi",
     callback=run_openapi,
     params=[],

@@ -9,12 +9,12 @@ from typing import Literal
 
 import click
 
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.errors import CommandError, Terminated
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_extra
+from adanalytics_cli.server.data_folder import DEFAULT_DATA, ServerCommand, data_option
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
 
 
@@ -36,14 +36,14 @@ def run(
 ) -> None:
     """Bind, prepare the data, print the address, and serve until a signal stops it."""
     _check_reach(host, demo=demo, test_controls=test_controls, allow_remote=allow_remote)
-    with server_extra():
-        from adanalytics_server.admin import list_partners
-        from adanalytics_server.app import create_app
-        from adanalytics_server.faults import dialect_of
-        from adanalytics_server.logs import set_up_logs
-        from adanalytics_server.serving.running import listen, serve, url_of
-        from adanalytics_server.settings import Settings
-        from adanalytics_server.storage.state import folder_lock
+    from adanalytics_server.admin import list_partners
+    from adanalytics_server.app import create_app
+    from adanalytics_server.faults import dialect_of
+    from adanalytics_server.logs import set_up_logs
+    from adanalytics_server.serving.running import listen, serve, url_of
+    from adanalytics_server.settings import Settings
+    from adanalytics_server.storage.state import folder_lock
+
     shapes = dialect_of(dialect)
     with ExitStack() as stack:
         # SIGTERM is how a server is meant to end.
@@ -136,7 +136,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-serve = ExampleCommand(
+serve = ServerCommand(
     "serve",
     callback=run,
     params=[
