@@ -3,7 +3,8 @@
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-from adanalytics_cli.core.command import COMPLETION_VARIABLE, ExampleCommand
+from adanalytics_cli.core.command import COMPLETION_VARIABLE, command
+from adanalytics_cli.core.invocation import Invocation
 
 # Click's script for fish ends a description, or a list of columns, at its first comma.
 _WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $completion')
@@ -11,18 +12,8 @@ _WHOLE_LINES = ('string split "," $completion', 'string split --max 1 "," $compl
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
-@click.pass_context
-def run(context: click.Context, shell: str) -> None:
-    """Print the script; nothing is installed."""
-    made = SHELLS[shell](context.find_root().command, {}, "adanalytics", COMPLETION_VARIABLE)
-    # Not source(), which runs bash to check its version and may complain on stderr.
-    template = made.source_template.replace(*_WHOLE_LINES)
-    click.echo(template % made.source_vars())
-
-
-completion = ExampleCommand(
+@command(
     "completion",
-    callback=run,
     params=[click.Argument(["shell"], type=click.Choice(SHELLS))],
     details="Add the line for your shell to its start-up file.",
     examples=[
@@ -31,3 +22,10 @@ completion = ExampleCommand(
         "adanalytics completion fish | source       # in ~/.config/fish/config.fish",
     ],
 )
+def completion(_invocation: Invocation, shell: str) -> None:
+    """Print the script; nothing is installed."""
+    root = click.get_current_context().find_root().command
+    made = SHELLS[shell](root, {}, "adanalytics", COMPLETION_VARIABLE)
+    # Not source(), which runs bash to check its version and may complain on stderr.
+    template = made.source_template.replace(*_WHOLE_LINES)
+    click.echo(template % made.source_vars())

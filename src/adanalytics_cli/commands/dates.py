@@ -5,10 +5,8 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
-import click
-
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
@@ -20,8 +18,28 @@ from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
 
 
-@click.pass_obj
-def run(
+@command(
+    "dates",
+    params=[
+        *period_arguments(required=False),
+        output_option(),
+        format_option(),
+        flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
+    ],
+    details=(
+        f"Without START it lists all days. {PERIOD_HELP} In the folder of a dataset, --chart draws "
+        "the hours of the dataset and sends no request."
+    ),
+    examples=[
+        "adanalytics dates",
+        "adanalytics dates 2026-01",
+        "adanalytics dates 2026-01-01 today --chart",
+        "adanalytics dates -30d -f json",
+        "cd events && adanalytics dates --chart",
+    ],
+    connects=True,
+)
+def dates(
     invocation: Invocation,
     start: Period | None,
     end: Period | None,
@@ -89,27 +107,3 @@ def _listed_days(days: list[date], asked: tuple[date, date] | None) -> Coverage:
         raise CommandError("No day has data, so there is nothing to draw.")
     first, last = asked or (min(days), max(days))
     return Coverage(dict.fromkeys(days, HOURS), first, last)
-
-
-dates = ExampleCommand(
-    "dates",
-    callback=run,
-    params=[
-        *period_arguments(required=False),
-        output_option(),
-        format_option(),
-        flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
-    ],
-    details=(
-        f"Without START it lists all days. {PERIOD_HELP} In the folder of a dataset, --chart draws "
-        "the hours of the dataset and sends no request."
-    ),
-    examples=[
-        "adanalytics dates",
-        "adanalytics dates 2026-01",
-        "adanalytics dates 2026-01-01 today --chart",
-        "adanalytics dates -30d -f json",
-        "cd events && adanalytics dates --chart",
-    ],
-    connects=True,
-)

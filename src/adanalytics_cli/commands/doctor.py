@@ -13,7 +13,7 @@ from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import find_credential
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import (
@@ -118,8 +118,21 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-@click.pass_obj
-def run(invocation: Invocation, chosen_format: str | None) -> None:
+@command(
+    "doctor",
+    params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
+    details=(
+        "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
+        "for a warning."
+    ),
+    examples=[
+        "adanalytics doctor",
+        "adanalytics doctor --profile night",
+        "adanalytics doctor -f json | jq '.[] | select(.result != \"ok\")'",
+    ],
+    connects=True,
+)
+def doctor(invocation: Invocation, chosen_format: str | None) -> None:
     """Print a line for each check; exit status 1 when one failed."""
     colored = look_at(sys.stdout, invocation.color, os.environ).color
     done = []
@@ -152,20 +165,3 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
         yield from check_service(invocation, settings)
     except (CommandError, OSError) as error:
         yield Check("fail", name, str(error), getattr(error, "remedy", ""))
-
-
-doctor = ExampleCommand(
-    "doctor",
-    callback=run,
-    params=[format_option(("table", "json"), "Output format; json prints a list of objects.")],
-    details=(
-        "Sends one request and never waits for quota. Exit status 1 when a check fails, but not "
-        "for a warning."
-    ),
-    examples=[
-        "adanalytics doctor",
-        "adanalytics doctor --profile night",
-        "adanalytics doctor -f json | jq '.[] | select(.result != \"ok\")'",
-    ],
-    connects=True,
-)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import click
 
 from adanalytics_cli.account.connection import announce_end, connect, costs
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import command
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import WholeNumber, number_option
@@ -31,8 +31,46 @@ _FORMATS = (*FORMATS, *BINARY)
 ROWS_OF_A_TABLE = 100
 
 
-@click.pass_obj
-def run(
+@command(
+    "events",
+    params=[
+        *period_arguments(required=True),
+        output_option(),
+        format_option(_FORMATS),
+        number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
+        columns_option(),
+        number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
+        click.Option(
+            ["--split"],
+            type=click.Choice(get_args(Split)),
+            help=(
+                "Query each hour, each day, or all at once; auto takes the fewest requests. "
+                "Default: hourly, or auto with --limit or for a table."
+            ),
+        ),
+        number_option(
+            "--per-page",
+            WholeNumber(1, LARGEST_PAGE),
+            "N",
+            f"Events per request (default and maximum: {LARGEST_PAGE}).",
+        ),
+        number_option(
+            "--concurrency", WholeNumber(1, 64), "N", "Number of requests sent at the same time.", 4
+        ),
+    ],
+    details=(
+        f"{PERIOD_HELP} A day takes 24 requests, or fewer with --split auto. A terminal shows the "
+        f"first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON lines."
+    ),
+    examples=[
+        "adanalytics events yesterday -o yesterday.jsonl.gz",
+        "adanalytics events 2026-01-15 --hour 13 | jq .event_type",
+        "adanalytics events 2026-01 --split daily -o january.parquet",
+        "adanalytics events -7d --columns event_time,revenue -f csv",
+    ],
+    connects=True,
+)
+def events(
     invocation: Invocation,
     start: Period,
     end: Period | None,
@@ -78,45 +116,3 @@ def run(
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
     remark(f"{counted(written, 'event')}, {costs(progress, output)}", invocation)
-
-
-events = ExampleCommand(
-    "events",
-    callback=run,
-    params=[
-        *period_arguments(required=True),
-        output_option(),
-        format_option(_FORMATS),
-        number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
-        columns_option(),
-        number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
-        click.Option(
-            ["--split"],
-            type=click.Choice(get_args(Split)),
-            help=(
-                "Query each hour, each day, or all at once; auto takes the fewest requests. "
-                "Default: hourly, or auto with --limit or for a table."
-            ),
-        ),
-        number_option(
-            "--per-page",
-            WholeNumber(1, LARGEST_PAGE),
-            "N",
-            f"Events per request (default and maximum: {LARGEST_PAGE}).",
-        ),
-        number_option(
-            "--concurrency", WholeNumber(1, 64), "N", "Number of requests sent at the same time.", 4
-        ),
-    ],
-    details=(
-        f"{PERIOD_HELP} A day takes 24 requests, or fewer with --split auto. A terminal shows the "
-        f"first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON lines."
-    ),
-    examples=[
-        "adanalytics events yesterday -o yesterday.jsonl.gz",
-        "adanalytics events 2026-01-15 --hour 13 | jq .event_type",
-        "adanalytics events 2026-01 --split daily -o january.parquet",
-        "adanalytics events -7d --columns event_time,revenue -f csv",
-    ],
-    connects=True,
-)

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from adanalytics_cli.account.connection import connect, costs
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -137,8 +137,50 @@ class ExportOptions:
             )
 
 
-@click.pass_obj
-def run(
+@command(
+    "export",
+    params=[
+        *period_arguments(required=False),
+        output_option(),
+        file_format_option(FORMATS, "File format; the default follows the file suffix, else csv."),
+        click.Option(
+            ["--compression"],
+            type=click.Choice(["none", "gzip"]),
+            help="File compression; the default follows the file suffix.",
+        ),
+        flag(
+            "--no-wait",
+            "Start the export and exit; save it to --job FILE, else to stdout, for later.",
+        ),
+        click.Option(
+            ["--job"],
+            type=click.Path(),
+            metavar="FILE",
+            callback=_as_path,
+            help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
+        ),
+        number_option(
+            "--timeout",
+            Number(min=0, min_open=True),
+            "S",
+            "Seconds to wait for the service to finish.",
+            3600,
+        ),
+    ],
+    details=(
+        "Sends a few requests, however many events there are. Run the command again to resume a "
+        f"broken download. {PERIOD_HELP} With the --job FILE of a running export, leave out START."
+    ),
+    examples=[
+        "adanalytics export 2026-01 -o january.csv",
+        "adanalytics export 2026-01 -o january.jsonl.gz",
+        "adanalytics export yesterday | head -3",
+        "adanalytics export 2026-01 --no-wait --job january.job",
+        "adanalytics export --job january.job -o january.csv",
+    ],
+    connects=True,
+)
+def export(
     invocation: Invocation,
     start: Period | None,
     end: Period | None,
@@ -258,49 +300,3 @@ def _record(
         "requests": progress.requests,
         "seconds": round(progress.seconds(), 3),
     }
-
-
-export = ExampleCommand(
-    "export",
-    callback=run,
-    params=[
-        *period_arguments(required=False),
-        output_option(),
-        file_format_option(FORMATS, "File format; the default follows the file suffix, else csv."),
-        click.Option(
-            ["--compression"],
-            type=click.Choice(["none", "gzip"]),
-            help="File compression; the default follows the file suffix.",
-        ),
-        flag(
-            "--no-wait",
-            "Start the export and exit; save it to --job FILE, else to stdout, for later.",
-        ),
-        click.Option(
-            ["--job"],
-            type=click.Path(),
-            metavar="FILE",
-            callback=_as_path,
-            help="Fetch the export saved in FILE, or start one and save it in a new FILE.",
-        ),
-        number_option(
-            "--timeout",
-            Number(min=0, min_open=True),
-            "S",
-            "Seconds to wait for the service to finish.",
-            3600,
-        ),
-    ],
-    details=(
-        "Sends a few requests, however many events there are. Run the command again to resume a "
-        f"broken download. {PERIOD_HELP} With the --job FILE of a running export, leave out START."
-    ),
-    examples=[
-        "adanalytics export 2026-01 -o january.csv",
-        "adanalytics export 2026-01 -o january.jsonl.gz",
-        "adanalytics export yesterday | head -3",
-        "adanalytics export 2026-01 --no-wait --job january.job",
-        "adanalytics export --job january.job -o january.csv",
-    ],
-    connects=True,
-)

@@ -2,21 +2,18 @@
 
 import click
 
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import command
+from adanalytics_cli.core.invocation import Invocation
 
 
-@click.pass_context
-def run(context: click.Context, words: tuple[str, ...]) -> None:
-    """Run the named command with `--help`."""
-    root = context.find_root()
-    line = [*words, "--help"]
-    with root.command.make_context(root.info_name, line, obj=context.obj) as inner:
-        root.command.invoke(inner)
-
-
-help_command = ExampleCommand(
+@command(
     "help",
-    callback=run,
     params=[click.Argument(["words"], nargs=-1, metavar="[COMMAND]...")],
     examples=["adanalytics help", "adanalytics help events", "adanalytics help server key create"],
 )
+def help_command(invocation: Invocation, words: tuple[str, ...]) -> None:
+    """Run the named command with `--help`."""
+    root = click.get_current_context().find_root()
+    line = [*words, "--help"]
+    with root.command.make_context(root.info_name, line, obj=invocation) as inner:
+        root.command.invoke(inner)

@@ -17,7 +17,7 @@ from adanalytics_cli.account.credential import Credential, in_environment
 from adanalytics_cli.account.keyring_access import delete_secret, put_secret
 from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import (
@@ -39,8 +39,39 @@ if TYPE_CHECKING:
 Where = Literal["keyring", "file"]
 
 
-@click.pass_obj
-def run(
+@command(
+    "login",
+    params=[
+        click.Option(
+            ["--email"],
+            metavar="E",
+            help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]",
+        ),
+        flag("--password-stdin", "Read the password from stdin."),
+        flag("--api-key-stdin", "Read an API key from stdin."),
+        click.Option(
+            ["--store"],
+            type=click.Choice(["keyring", "file"]),
+            help="Where to store it; by default the keyring, or a private file if there is none.",
+        ),
+        flag("--no-verify", "Store the credential without trying it."),
+    ],
+    details=(
+        "Takes ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, from the "
+        "environment, and asks for missing settings. The address, the partner and the e-mail go to "
+        "the profile, the secret to the keyring or a file that only you can read. A password is "
+        "not stored, only its token, which is valid for 7 days."
+    ),
+    examples=[
+        "adanalytics login",
+        "adanalytics login --email ada@example.org",
+        "pass show stats | adanalytics login --api-key-stdin \\",
+        "    --base-url https://stats.example --partner acme",
+        "adanalytics login --profile night",
+    ],
+    connects=True,
+)
+def login(
     invocation: Invocation,
     email: str | None,
     password_stdin: bool,
@@ -189,41 +220,6 @@ def _signed_in(login: StoredLogin, base_url: str) -> str:
     return f"Signed in to {base_url} as {login.email} until {until:%Y-%m-%d %H:%M} UTC."
 
 
-login = ExampleCommand(
-    "login",
-    callback=run,
-    params=[
-        click.Option(
-            ["--email"],
-            metavar="E",
-            help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]",
-        ),
-        flag("--password-stdin", "Read the password from stdin."),
-        flag("--api-key-stdin", "Read an API key from stdin."),
-        click.Option(
-            ["--store"],
-            type=click.Choice(["keyring", "file"]),
-            help="Where to store it; by default the keyring, or a private file if there is none.",
-        ),
-        flag("--no-verify", "Store the credential without trying it."),
-    ],
-    details=(
-        "Takes ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, from the "
-        "environment, and asks for missing settings. The address, the partner and the e-mail go to "
-        "the profile, the secret to the keyring or a file that only you can read. A password is "
-        "not stored, only its token, which is valid for 7 days."
-    ),
-    examples=[
-        "adanalytics login",
-        "adanalytics login --email ada@example.org",
-        "pass show stats | adanalytics login --api-key-stdin \\",
-        "    --base-url https://stats.example --partner acme",
-        "adanalytics login --profile night",
-    ],
-    connects=True,
-)
-
-
 # As the service documents it; the expiry inside a readable token takes precedence.
 TOKEN_SECONDS = 7 * 24 * 3600
 
@@ -291,8 +287,13 @@ def _expiry(token: str) -> int | None:
         return None
 
 
-@click.pass_obj
-def run_logout(invocation: Invocation) -> None:
+@command(
+    "logout",
+    details="The profile keeps its settings, and the service keeps the API key.",
+    examples=["adanalytics logout", "adanalytics logout --profile night"],
+    connects=True,
+)
+def logout(invocation: Invocation) -> None:
     """Remove the credential of the profile, if there is one."""
     settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
@@ -303,13 +304,3 @@ def run_logout(invocation: Invocation) -> None:
     remark(f"Removed the login of profile {profile} from the {removed.kept_in}.", invocation)
     if removed.kind == "api_key":
         remark("The key itself still works until it is deleted in Settings > API Keys.", invocation)
-
-
-logout = ExampleCommand(
-    "logout",
-    callback=run_logout,
-    params=[],
-    details="The profile keeps its settings, and the service keeps the API key.",
-    examples=["adanalytics logout", "adanalytics logout --profile night"],
-    connects=True,
-)

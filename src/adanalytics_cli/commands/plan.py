@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import command
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import format_option
@@ -18,8 +18,25 @@ if TYPE_CHECKING:
     from adanalytics_client.pricing import Estimate
 
 
-@click.pass_obj
-def run(
+@command(
+    "plan",
+    params=[
+        *period_arguments(required=True),
+        format_option(("table", "json"), "Output format; a pipe gets JSON by default."),
+    ],
+    details=(
+        "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "
+        "Sends one request, or two when the summary has no counts, and never waits for quota. "
+        f"{PERIOD_HELP}"
+    ),
+    examples=[
+        "adanalytics plan 2026-01",
+        "adanalytics plan -30d",
+        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .recommended.command",
+    ],
+    connects=True,
+)
+def plan(
     invocation: Invocation, start: Period, end: Period | None, chosen_format: str | None
 ) -> None:
     """Estimate the events of each day, price the ways, and recommend one."""
@@ -62,24 +79,3 @@ def _estimate(client: "Client", first: date, last: date) -> "Estimate":
         return estimate
     days = frozenset(day for day in client.dates() if first <= day <= last)
     return Estimate(first, last, None, days) if days else Estimate(first, last, {})
-
-
-plan = ExampleCommand(
-    "plan",
-    callback=run,
-    params=[
-        *period_arguments(required=True),
-        format_option(("table", "json"), "Output format; a pipe gets JSON by default."),
-    ],
-    details=(
-        "Compares hourly pages, the pages of --split auto and a bulk export, and recommends one. "
-        "Sends one request, or two when the summary has no counts, and never waits for quota. "
-        f"{PERIOD_HELP}"
-    ),
-    examples=[
-        "adanalytics plan 2026-01",
-        "adanalytics plan -30d",
-        "adanalytics plan 2026-01-01 2026-03-31 -f json | jq -r .recommended.command",
-    ],
-    connects=True,
-)

@@ -11,7 +11,7 @@ import click
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.console.redaction import redact
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import (
@@ -44,8 +44,21 @@ class _Found:
     quota: "QuotaState | None" = None
 
 
-@click.pass_obj
-def run(invocation: Invocation, chosen_format: str | None) -> None:
+@command(
+    "status",
+    params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
+    details=(
+        "Sends no request and never waits. The quota is what this machine has counted. To try the "
+        "credential, run adanalytics doctor. Exit status 4 when it is missing or has expired."
+    ),
+    examples=[
+        "adanalytics status",
+        "adanalytics status --profile night",
+        "adanalytics status -f json | jq .quota.remaining",
+    ],
+    connects=True,
+)
+def status(invocation: Invocation, chosen_format: str | None) -> None:
     """Show every setting with its source, and the quota as counted on this machine."""
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
@@ -146,20 +159,3 @@ def _until(found: Credential, now: datetime) -> Setting:
         return Setting("the command ends", "a password is not stored")
     moment = f"{found.until:%Y-%m-%d %H:%M} UTC"
     return Setting(moment, "" if found.until > now else "expired")
-
-
-status = ExampleCommand(
-    "status",
-    callback=run,
-    params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
-    details=(
-        "Sends no request and never waits. The quota is what this machine has counted. To try the "
-        "credential, run adanalytics doctor. Exit status 4 when it is missing or has expired."
-    ),
-    examples=[
-        "adanalytics status",
-        "adanalytics status --profile night",
-        "adanalytics status -f json | jq .quota.remaining",
-    ],
-    connects=True,
-)

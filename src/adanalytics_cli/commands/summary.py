@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from adanalytics_cli.account.connection import connect
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
@@ -26,8 +26,54 @@ GroupBy = Literal["day", "campaign", "demand_tag"]
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
 
 
-@click.pass_obj
-def run(
+def _one_group(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
+) -> GroupBy | None:
+    if len(values) > 1:
+        raise click.BadParameter("The service groups by one column at a time. Give -g once.")
+    return values[0] if values else None
+
+
+@command(
+    "summary",
+    params=[
+        *period_arguments(required=True),
+        click.Option(
+            ["-g", "--group-by"],
+            type=click.Choice(["day", "campaign", "demand_tag"]),
+            multiple=True,
+            callback=_one_group,
+            help="Print one row for each; without it, one row with the total.",
+        ),
+        output_option(),
+        format_option(_FORMATS),
+        columns_option(),
+        click.Option(
+            ["--sort"],
+            metavar="COLUMN",
+            help="Sort by this column: numbers descending, names and days ascending.",
+        ),
+        number_option(
+            "--top",
+            WholeNumber(1),
+            "N",
+            "Keep the first N rows by --sort, by default those with the most revenue.",
+        ),
+        flag(
+            "--exact", "Show every digit of money on a terminal; files and pipes always have them."
+        ),
+        flag("--chart", "Draw bars of the total, or of impressions and revenue by group."),
+    ],
+    details=f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic.",
+    examples=[
+        "adanalytics summary yesterday",
+        "adanalytics summary 2026-01 -g campaign --top 10",
+        "adanalytics summary 2026-01 -g day --chart",
+        "adanalytics summary 2026-01-01 2026-01-31 -g day -o january.csv",
+    ],
+    connects=True,
+)
+def summary(
     invocation: Invocation,
     start: Period,
     end: Period | None,
@@ -89,53 +135,3 @@ def run(
             invocation=invocation,
             note=note,
         )
-
-
-def _one_group(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[GroupBy, ...]
-) -> GroupBy | None:
-    if len(values) > 1:
-        raise click.BadParameter("The service groups by one column at a time. Give -g once.")
-    return values[0] if values else None
-
-
-summary = ExampleCommand(
-    "summary",
-    callback=run,
-    params=[
-        *period_arguments(required=True),
-        click.Option(
-            ["-g", "--group-by"],
-            type=click.Choice(["day", "campaign", "demand_tag"]),
-            multiple=True,
-            callback=_one_group,
-            help="Print one row for each; without it, one row with the total.",
-        ),
-        output_option(),
-        format_option(_FORMATS),
-        columns_option(),
-        click.Option(
-            ["--sort"],
-            metavar="COLUMN",
-            help="Sort by this column: numbers descending, names and days ascending.",
-        ),
-        number_option(
-            "--top",
-            WholeNumber(1),
-            "N",
-            "Keep the first N rows by --sort, by default those with the most revenue.",
-        ),
-        flag(
-            "--exact", "Show every digit of money on a terminal; files and pipes always have them."
-        ),
-        flag("--chart", "Draw bars of the total, or of impressions and revenue by group."),
-    ],
-    details=f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic.",
-    examples=[
-        "adanalytics summary yesterday",
-        "adanalytics summary 2026-01 -g campaign --top 10",
-        "adanalytics summary 2026-01 -g day --chart",
-        "adanalytics summary 2026-01-01 2026-01-31 -g day -o january.csv",
-    ],
-    connects=True,
-)

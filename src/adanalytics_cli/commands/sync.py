@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import announce_end, connect, costs
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
@@ -29,8 +29,62 @@ if TYPE_CHECKING:
 _M_ARENA_MAX = -8
 
 
-@click.pass_obj
-def run(
+@command(
+    "sync",
+    params=[
+        *period_arguments(required=False),
+        click.Option(
+            ["--to", "location"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            required=True,
+            help="The dataset: a folder, or an address such as s3://bucket/events.",
+        ),
+        file_format_option(
+            ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
+        ),
+        flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
+        click.Option(
+            ["--repull"],
+            type=WholeNumber(min=0),
+            metavar="DAYS",
+            default=0,
+            show_default=False,
+            help="Pull the last DAYS days again, even if the service has not changed them.",
+        ),
+        click.Option(
+            ["--via"],
+            type=click.Choice(["auto", "pages", "export"]),
+            default="auto",
+            help="Pull pages or bulk exports; auto picks the cheaper.",
+        ),
+        click.Option(
+            ["--moved-from"],
+            metavar="URL",
+            help="The former address of the service, if it has moved since the last sync.",
+        ),
+        number_option(
+            "--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."
+        ),
+        number_option(
+            "--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."
+        ),
+    ],
+    details=(
+        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "
+        "syncs every day of the service. Pulls hours that are missing, that were not over when "
+        "they were pulled, or that the service restated since. To resume a sync that stopped, run "
+        "the same command again."
+    ),
+    examples=[
+        "adanalytics sync --to events",
+        "adanalytics sync -7d yesterday --to events",
+        "adanalytics sync --to events --dry-run",
+        "adanalytics sync 2026-01 --to s3://bucket/events --max-requests 500",
+    ],
+    connects=True,
+)
+def sync(
     invocation: Invocation,
     start: Period | None,
     end: Period | None,
@@ -171,61 +225,3 @@ def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
         f"{first.query}: {first.message.rstrip('.')}{more}. Report: {location}/{report.file}",
         remedy=f"Finish with: {again}",
     )
-
-
-sync = ExampleCommand(
-    "sync",
-    callback=run,
-    params=[
-        *period_arguments(required=False),
-        click.Option(
-            ["--to", "location"],
-            type=click.Path(),
-            metavar="DIR|URL",
-            required=True,
-            help="The dataset: a folder, or an address such as s3://bucket/events.",
-        ),
-        file_format_option(
-            ("parquet", "jsonl", "csv"), "Format of a new dataset; the default is parquet."
-        ),
-        flag("--dry-run", "Show what a sync would pull and what it would cost; write nothing."),
-        click.Option(
-            ["--repull"],
-            type=WholeNumber(min=0),
-            metavar="DAYS",
-            default=0,
-            show_default=False,
-            help="Pull the last DAYS days again, even if the service has not changed them.",
-        ),
-        click.Option(
-            ["--via"],
-            type=click.Choice(["auto", "pages", "export"]),
-            default="auto",
-            help="Pull pages or bulk exports; auto picks the cheaper.",
-        ),
-        click.Option(
-            ["--moved-from"],
-            metavar="URL",
-            help="The former address of the service, if it has moved since the last sync.",
-        ),
-        number_option(
-            "--max-requests", WholeNumber(min=1), "N", "Send at most N requests in this run."
-        ),
-        number_option(
-            "--deadline", Number(min=0, min_open=True), "S", "Send no request after S seconds."
-        ),
-    ],
-    details=(
-        f"START and END are {Period.FORMS}; both are inclusive, in UTC. Without them it "
-        "syncs every day of the service. Pulls hours that are missing, that were not over when "
-        "they were pulled, or that the service restated since. To resume a sync that stopped, run "
-        "the same command again."
-    ),
-    examples=[
-        "adanalytics sync --to events",
-        "adanalytics sync -7d yesterday --to events",
-        "adanalytics sync --to events --dry-run",
-        "adanalytics sync 2026-01 --to s3://bucket/events --max-requests 500",
-    ],
-    connects=True,
-)

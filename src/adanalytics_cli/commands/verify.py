@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adanalytics_cli.account.connection import connect, costs
-from adanalytics_cli.core.command import ExampleCommand, flag
+from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import read_period
@@ -24,8 +24,34 @@ if TYPE_CHECKING:
 _MOST_RUNS = 3
 
 
-@click.pass_obj
-def run(
+@command(
+    "verify",
+    params=[
+        click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
+        format_option(("json",), "Print the result as one object."),
+        flag("--deep", "Also compare every event with a bulk export."),
+        click.Option(
+            ["--until"],
+            metavar="DATE",
+            callback=read_period,
+            help="Last day that the dataset must hold; by default the last day that is over.",
+        ),
+    ],
+    details=(
+        "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
+        "the service has and the dataset lacks, and compares the totals of each day with the "
+        "summary. Prints a line on stdout for each problem. Exit status 3 when days or hours are "
+        "missing, 7 when something else is wrong."
+    ),
+    examples=[
+        "adanalytics verify events",
+        "adanalytics verify january --until 2026-01-31",
+        "adanalytics verify events -f json | jq .problems",
+        "adanalytics verify s3://bucket/events --deep",
+    ],
+    connects=True,
+)
+def verify(
     invocation: Invocation,
     location: str,
     chosen_format: str | None,
@@ -89,33 +115,3 @@ def _bound(holdings: "Holdings", report: "VerifyReport") -> str:
     if not missing or min(missing) <= last:
         return ""
     return f"If the dataset is meant to end on {last}, give --until {last}. "
-
-
-verify = ExampleCommand(
-    "verify",
-    callback=run,
-    params=[
-        click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
-        format_option(("json",), "Print the result as one object."),
-        flag("--deep", "Also compare every event with a bulk export."),
-        click.Option(
-            ["--until"],
-            metavar="DATE",
-            callback=read_period,
-            help="Last day that the dataset must hold; by default the last day that is over.",
-        ),
-    ],
-    details=(
-        "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
-        "the service has and the dataset lacks, and compares the totals of each day with the "
-        "summary. Prints a line on stdout for each problem. Exit status 3 when days or hours are "
-        "missing, 7 when something else is wrong."
-    ),
-    examples=[
-        "adanalytics verify events",
-        "adanalytics verify january --until 2026-01-31",
-        "adanalytics verify events -f json | jq .problems",
-        "adanalytics verify s3://bucket/events --deep",
-    ],
-    connects=True,
-)

@@ -86,6 +86,26 @@ class ExampleCommand(click.Command):
         formatter.write_text(f"Also here: {names}; see adanalytics --help.")
 
 
+def command(
+    name: str,
+    *,
+    params: Sequence[click.Parameter] = (),
+    examples: Sequence[str],
+    details: str = "",
+    connects: bool = False,
+    kind: type[ExampleCommand] = ExampleCommand,
+) -> Callable[[Callable[..., object]], ExampleCommand]:
+    """Make a command of a function, which gets the options of the run before its own."""
+    return lambda run: kind(
+        name,
+        callback=click.pass_obj(run),
+        params=params,
+        examples=examples,
+        details=details,
+        connects=connects,
+    )
+
+
 @contextmanager
 def suggesting_near_options() -> Iterator[None]:
     """Suggest only options whose names without dashes are similar to an unknown one.

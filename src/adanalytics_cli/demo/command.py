@@ -9,11 +9,27 @@ from pathlib import Path
 import click
 
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.server.data_folder import ServerCommand
+from adanalytics_cli.server.data_folder import server_command
 
 
-@click.pass_obj
-def run(invocation: Invocation, keep: Path | None) -> None:
+@server_command(
+    "demo",
+    params=[
+        click.Option(
+            ["--keep"],
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Keep the data and the files in this new folder.",
+        )
+    ],
+    details=(
+        "Starts the embedded server, pulls a day of events by the hour, prints its summary, "
+        "exports the day, and compares the number of events and the revenue to the last digit. "
+        "Exit status 1 if they differ."
+    ),
+    examples=["adanalytics demo", "adanalytics demo --keep demo"],
+)
+def demo(invocation: Invocation, keep: Path | None) -> None:
     """Run the demo and fail if anything in it disagrees."""
     from adanalytics_cli.demo.run import Demo, Story
 
@@ -51,23 +67,3 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         raise click.UsageError(f"{keep} is not empty. Name a new folder for --keep.")
     keep.mkdir(parents=True, exist_ok=True)
     yield keep
-
-
-demo = ServerCommand(
-    "demo",
-    callback=run,
-    params=[
-        click.Option(
-            ["--keep"],
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Keep the data and the files in this new folder.",
-        )
-    ],
-    details=(
-        "Starts the embedded server, pulls a day of events by the hour, prints its summary, "
-        "exports the day, and compares the number of events and the revenue to the last digit. "
-        "Exit status 1 if they differ."
-    ),
-    examples=["adanalytics demo", "adanalytics demo --keep demo"],
-)

@@ -11,13 +11,27 @@ from adanalytics_cli.core.command import CommandGroup, Entry, flag
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
-from adanalytics_cli.server.data_folder import ServerCommand, data_option
+from adanalytics_cli.server.data_folder import data_option, server_command
 
 _LIST_FORMAT = "Output format; a pipe gets CSV by default."
 
 
-@click.pass_obj
-def run_add_partner(
+@server_command(
+    "add",
+    params=[
+        click.Argument(["partner_id"], metavar="ID"),
+        click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
+        click.Option(
+            ["--currency"],
+            metavar="CODE",
+            default="USD",
+            help="ISO 4217 code of the partner's currency.",
+        ),
+        data_option(made=True),
+    ],
+    examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
+)
+def partner_add(
     invocation: Invocation, partner_id: str, name: str | None, currency: str, data: Path
 ) -> None:
     """Add one partner."""
@@ -27,8 +41,12 @@ def run_add_partner(
     remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", invocation)
 
 
-@click.pass_obj
-def run_list_partners(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+@server_command(
+    "list",
+    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
+    examples=["adanalytics server partner list"],
+)
+def partner_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the partners."""
     from adanalytics_server.admin import list_partners
 
@@ -45,102 +63,11 @@ partner = CommandGroup(
     examples=["adanalytics server partner add acme", "adanalytics server partner list"],
 )
 
-partner_add = ServerCommand(
+
+@server_command(
     "add",
-    callback=run_add_partner,
     params=[
-        click.Argument(["partner_id"], metavar="ID"),
-        click.Option(["--name"], metavar="N", help="Display name (default: the ID)."),
-        click.Option(
-            ["--currency"],
-            metavar="CODE",
-            default="USD",
-            help="ISO 4217 code of the partner's currency.",
-        ),
-        data_option(made=True),
-    ],
-    examples=["adanalytics server partner add acme --name 'Acme Media' --currency EUR"],
-)
-
-partner_list = ServerCommand(
-    "list",
-    callback=run_list_partners,
-    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-    examples=["adanalytics server partner list"],
-)
-
-
-@click.pass_obj
-def run_add_user(
-    invocation: Invocation,
-    email: str,
-    role: Literal["admin", "partner"],
-    partners: tuple[str, ...],
-    password_stdin: bool,
-    data: Path,
-) -> None:
-    """Add one user with a password from stdin or a prompt."""
-    from adanalytics_server.admin import add_user
-
-    password = _read_password(email, from_stdin=password_stdin)
-    invocation.secrets.add(password)
-    added = add_user(data, email, password=password, role=role, partners=partners)
-    remark(f"Added user {added.email} with role {added.role} in {data}.", invocation)
-
-
-@click.pass_obj
-def run_list_users(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    """List the users."""
-    from adanalytics_server.admin import list_users
-
-    rows = [(each.email, each.role) for each in list_users(data)]
-    print_listing(["email", "role"], rows, chosen_format, invocation)
-
-
-@click.pass_obj
-def run_delete_user(invocation: Invocation, email: str, data: Path) -> None:
-    """Delete one user and the keys it made."""
-    from adanalytics_server.admin import delete_user
-
-    delete_user(data, email)
-    remark(f"Deleted user {email} and the API keys it made.", invocation)
-
-
-def _read_password(email: str, *, from_stdin: bool) -> str:
-    if from_stdin:
-        return secret_from_stdin("password")
-    if not can_ask():
-        raise click.UsageError(
-            "No password. Give --password-stdin and write the password to stdin."
-        )
-    answer: str = click.prompt(
-        f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
-    )
-    return answer
-
-
-def _email() -> click.Argument:
-    return click.Argument(["email"], metavar="EMAIL")
-
-
-user = CommandGroup(
-    "user",
-    entries={
-        "add": Entry("server.accounts:user_add", "Add a user."),
-        "list": Entry("server.accounts:user_list", "List the users."),
-        "delete": Entry("server.accounts:user_delete", "Delete a user and the user's API keys."),
-    },
-    examples=[
-        "adanalytics server user add ada@example.org --role admin",
-        "adanalytics server user list",
-    ],
-)
-
-user_add = ServerCommand(
-    "add",
-    callback=run_add_user,
-    params=[
-        _email(),
+        click.Argument(["email"], metavar="EMAIL"),
         click.Option(
             ["--role"],
             type=click.Choice(["admin", "partner"]),
@@ -162,27 +89,97 @@ user_add = ServerCommand(
         "    --partner acme --password-stdin",
     ],
 )
+def user_add(
+    invocation: Invocation,
+    email: str,
+    role: Literal["admin", "partner"],
+    partners: tuple[str, ...],
+    password_stdin: bool,
+    data: Path,
+) -> None:
+    """Add one user with a password from stdin or a prompt."""
+    from adanalytics_server.admin import add_user
 
-user_list = ServerCommand(
+    password = _read_password(email, from_stdin=password_stdin)
+    invocation.secrets.add(password)
+    added = add_user(data, email, password=password, role=role, partners=partners)
+    remark(f"Added user {added.email} with role {added.role} in {data}.", invocation)
+
+
+@server_command(
     "list",
-    callback=run_list_users,
     params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
     examples=["adanalytics server user list"],
 )
+def user_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+    """List the users."""
+    from adanalytics_server.admin import list_users
 
-user_delete = ServerCommand(
+    rows = [(each.email, each.role) for each in list_users(data)]
+    print_listing(["email", "role"], rows, chosen_format, invocation)
+
+
+@server_command(
     "delete",
-    callback=run_delete_user,
-    params=[_email(), data_option()],
+    params=[click.Argument(["email"], metavar="EMAIL"), data_option()],
     examples=["adanalytics server user delete bo@acme.example"],
+)
+def user_delete(invocation: Invocation, email: str, data: Path) -> None:
+    """Delete one user and the keys it made."""
+    from adanalytics_server.admin import delete_user
+
+    delete_user(data, email)
+    remark(f"Deleted user {email} and the API keys it made.", invocation)
+
+
+def _read_password(email: str, *, from_stdin: bool) -> str:
+    if from_stdin:
+        return secret_from_stdin("password")
+    if not can_ask():
+        raise click.UsageError(
+            "No password. Give --password-stdin and write the password to stdin."
+        )
+    answer: str = click.prompt(
+        f"Password for {email}", hide_input=True, confirmation_prompt=True, err=True
+    )
+    return answer
+
+
+user = CommandGroup(
+    "user",
+    entries={
+        "add": Entry("server.accounts:user_add", "Add a user."),
+        "list": Entry("server.accounts:user_list", "List the users."),
+        "delete": Entry("server.accounts:user_delete", "Delete a user and the user's API keys."),
+    },
+    examples=[
+        "adanalytics server user add ada@example.org --role admin",
+        "adanalytics server user list",
+    ],
 )
 
 
 _KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
 
 
-@click.pass_obj
-def run_create_key(invocation: Invocation, email: str, name: str, data: Path) -> None:
+@server_command(
+    "create",
+    params=[
+        click.Option(
+            ["--user", "email"],
+            metavar="EMAIL",
+            required=True,
+            help="Admin whose access the key gets.",
+        ),
+        click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
+        data_option(),
+    ],
+    examples=[
+        "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
+        "    --user ada@example.org --name nightly)",
+    ],
+)
+def key_create(invocation: Invocation, email: str, name: str, data: Path) -> None:
     """Make a key and print only the key on stdout, so that a shell variable can hold it."""
     from adanalytics_server.admin import create_key
 
@@ -190,8 +187,12 @@ def run_create_key(invocation: Invocation, email: str, name: str, data: Path) ->
     remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", invocation)
 
 
-@click.pass_obj
-def run_list_keys(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+@server_command(
+    "list",
+    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
+    examples=["adanalytics server key list"],
+)
+def key_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
     """List the keys without their secrets."""
     from adanalytics_server.admin import list_keys
 
@@ -209,8 +210,12 @@ def run_list_keys(invocation: Invocation, chosen_format: str | None, data: Path)
     print_listing(_KEY_COLUMNS, rows, chosen_format, invocation)
 
 
-@click.pass_obj
-def run_delete_key(invocation: Invocation, id_or_name: str, data: Path) -> None:
+@server_command(
+    "delete",
+    params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],
+    examples=["adanalytics server key delete nightly"],
+)
+def key_delete(invocation: Invocation, id_or_name: str, data: Path) -> None:
     """Delete one key."""
     from adanalytics_server.admin import delete_key
 
@@ -237,37 +242,4 @@ key = CommandGroup(
         "adanalytics server key create --user ada@example.org --name nightly",
         "adanalytics server key delete nightly",
     ],
-)
-
-key_create = ServerCommand(
-    "create",
-    callback=run_create_key,
-    params=[
-        click.Option(
-            ["--user", "email"],
-            metavar="EMAIL",
-            required=True,
-            help="Admin whose access the key gets.",
-        ),
-        click.Option(["--name"], metavar="N", required=True, help="Purpose of the key."),
-        data_option(),
-    ],
-    examples=[
-        "export ADANALYTICS_API_KEY=$(adanalytics server key create \\",
-        "    --user ada@example.org --name nightly)",
-    ],
-)
-
-key_list = ServerCommand(
-    "list",
-    callback=run_list_keys,
-    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-    examples=["adanalytics server key list"],
-)
-
-key_delete = ServerCommand(
-    "delete",
-    callback=run_delete_key,
-    params=[click.Argument(["id_or_name"], metavar="ID_OR_NAME"), data_option()],
-    examples=["adanalytics server key delete nightly"],
 )

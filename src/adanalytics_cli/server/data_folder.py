@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from adanalytics_cli.console.progress import show_stages
-from adanalytics_cli.core.command import ExampleCommand
+from adanalytics_cli.core.command import ExampleCommand, command
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import Invocation
 
@@ -33,6 +34,9 @@ class ServerCommand(ExampleCommand):
             if (error.name or "").startswith("adanalytics"):
                 raise
             raise MissingExtra("server", needed_for="The embedded server") from error
+
+
+server_command = partial(command, kind=ServerCommand)
 
 
 def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> click.Option:

@@ -12,10 +12,10 @@ from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import date_option
 from adanalytics_cli.server.data_folder import (
-    ServerCommand,
     data_option,
     generate_days,
     open_partner_store,
+    server_command,
 )
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -24,8 +24,37 @@ if TYPE_CHECKING:
     from adanalytics_server.loading.load import LoadReport
 
 
-@click.pass_obj
-def run_load(
+def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
+    return click.Option([name, variable], metavar=form, multiple=True, help=meaning)
+
+
+@server_command(
+    "load",
+    params=[
+        click.Argument(
+            ["files"], metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+        ),
+        click.Option(
+            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
+        ),
+        _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from another column."),
+        _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
+        _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
+        flag("--replace-hours", "Replace all events of every hour that a file contains."),
+        data_option(),
+    ],
+    details=(
+        "Each column sets the field of the same name. event_time, event_type and supply_tag_id are "
+        "required; the other fields have defaults. One bad row rejects the whole file. Loading a "
+        "file again adds nothing."
+    ),
+    examples=[
+        "adanalytics server load day.jsonl.gz --partner acme",
+        "adanalytics server load clicks.csv --partner acme --map event_time=timestamp \\",
+        "    --set event_type=click --set supply_tag_id=1 --where click=1",
+    ],
+)
+def load(
     invocation: Invocation,
     files: tuple[Path, ...],
     partner_id: str,
@@ -76,41 +105,31 @@ def _describe(report: "LoadReport") -> str:
     return "\n  ".join(lines)
 
 
-def _pairs(name: str, variable: str, form: str, meaning: str) -> click.Option:
-    return click.Option([name, variable], metavar=form, multiple=True, help=meaning)
-
-
-load = ServerCommand(
-    "load",
-    callback=run_load,
+@server_command(
+    "generate",
     params=[
-        click.Argument(
-            ["files"], metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-        ),
         click.Option(
             ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
         ),
-        _pairs("--map", "columns", "FIELD=COLUMN", "Read a field from another column."),
-        _pairs("--set", "constants", "FIELD=VALUE", "Set a field to one value in every row."),
-        _pairs("--where", "where", "COLUMN=VALUE", "Load only the rows with this value."),
-        flag("--replace-hours", "Replace all events of every hour that a file contains."),
+        date_option("--start", "First day."),
+        number_option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
+        number_option(
+            "--events-per-day",
+            WholeNumber(1, 100_000_000),
+            "N",
+            "Exact number of events on each day.",
+            10_000,
+        ),
+        number_option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
         data_option(),
     ],
-    details=(
-        "Each column sets the field of the same name. event_time, event_type and supply_tag_id are "
-        "required; the other fields have defaults. One bad row rejects the whole file. Loading a "
-        "file again adds nothing."
-    ),
     examples=[
-        "adanalytics server load day.jsonl.gz --partner acme",
-        "adanalytics server load clicks.csv --partner acme --map event_time=timestamp \\",
-        "    --set event_type=click --set supply_tag_id=1 --where click=1",
+        "adanalytics server generate --partner acme --start 2026-01-15",
+        "adanalytics server generate --partner acme --start -7d --days 7 \\",
+        "    --events-per-day 125000 --seed 7",
     ],
 )
-
-
-@click.pass_obj
-def run_generate(
+def generate(
     invocation: Invocation,
     partner_id: str,
     start: date,
@@ -134,30 +153,3 @@ def run_generate(
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"
     click.echo(f"{partner_id}: {text}")
-
-
-generate = ServerCommand(
-    "generate",
-    callback=run_generate,
-    params=[
-        click.Option(
-            ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
-        ),
-        date_option("--start", "First day."),
-        number_option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
-        number_option(
-            "--events-per-day",
-            WholeNumber(1, 100_000_000),
-            "N",
-            "Exact number of events on each day.",
-            10_000,
-        ),
-        number_option("--seed", WholeNumber(0), "S", "The same seed generates the same events.", 0),
-        data_option(),
-    ],
-    examples=[
-        "adanalytics server generate --partner acme --start 2026-01-15",
-        "adanalytics server generate --partner acme --start -7d --days 7 \\",
-        "    --events-per-day 125000 --seed 7",
-    ],
-)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
-from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand
+from adanalytics_cli.core.command import CommandGroup, Entry, command
 from adanalytics_cli.core.errors import SettingsError, Unreachable
-from adanalytics_cli.server.data_folder import ServerCommand
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.server.data_folder import server_command
 
 server = CommandGroup(
     "server",
@@ -33,7 +34,13 @@ server = CommandGroup(
 _PATIENCE_SECONDS = 5.0
 
 
-def run_health(url: str) -> None:
+@command(
+    "health",
+    params=[click.Argument(["url"], metavar="URL")],
+    details="The exit status is 0 when it is ready, 6 otherwise.",
+    examples=["adanalytics server health http://127.0.0.1:8000"],
+)
+def health(_invocation: Invocation, url: str) -> None:
     """Ask the readiness page once."""
     import httpx
 
@@ -59,28 +66,15 @@ def run_health(url: str) -> None:
     click.echo(f"{url} is ready")
 
 
-health = ExampleCommand(
-    "health",
-    callback=run_health,
-    params=[click.Argument(["url"], metavar="URL")],
-    details="The exit status is 0 when it is ready, 6 otherwise.",
-    examples=["adanalytics server health http://127.0.0.1:8000"],
+@server_command(
+    "openapi",
+    details="A running server serves it at /openapi.json.",
+    examples=["adanalytics server openapi > openapi.json"],
 )
-
-
-def run_openapi() -> None:
+def openapi(_invocation: Invocation) -> None:
     """Print the document; needs no server and no data folder."""
     from adanalytics_server.api.openapi import document_text
     from adanalytics_server.app import create_app
     from adanalytics_server.settings import Settings
 
     click.echo(document_text(create_app(Settings(data=Path()))), nl=False)
-
-
-openapi = ServerCommand(
-    "openapi",
-    callback=run_openapi,
-    params=[],
-    details="A running server serves it at /openapi.json.",
-    examples=["adanalytics server openapi > openapi.json"],
-)

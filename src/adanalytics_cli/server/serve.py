@@ -14,12 +14,65 @@ from adanalytics_cli.core.errors import CommandError, Terminated
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.server.data_folder import DEFAULT_DATA, ServerCommand, data_option
+from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_command
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
 
 
-@click.pass_obj
-def run(
+@server_command(
+    "serve",
+    params=[
+        flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
+        data_option(default=None, made=True),
+        number_option(
+            "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
+        ),
+        click.Option(["--host"], metavar="ADDRESS", default="127.0.0.1", help="Address to bind."),
+        flag("--allow-remote", "Allow a --host that other machines can reach."),
+        click.Option(
+            ["--log-format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="Format of the log on stderr, one line per request.",
+        ),
+        click.Option(
+            ["--ready-file"],
+            type=click.Path(path_type=Path),
+            metavar="PATH",
+            help="Write the server's URL to this file once it answers.",
+        ),
+        number_option(
+            "--rate-limit",
+            WholeNumber(0),
+            "N",
+            "Requests per API key and hour; 0 means no limit.",
+            1000,
+        ),
+        number_option(
+            "--export-inline-max",
+            WholeNumber(0),
+            "ROWS",
+            "Finish an export of up to this size within its request.",
+            50_000,
+        ),
+        click.Option(
+            ["--dialect"],
+            metavar="NAME",
+            default="reference",
+            help="Shape of the responses, such as modern, classic or bare.",
+        ),
+        flag("--loose", "Accept unknown query parameters."),
+        flag(
+            "--test-controls",
+            "Serve /_control, which moves the clock, arms faults and resets; for tests.",
+        ),
+    ],
+    details=f"Without --data it uses ./{DEFAULT_DATA}. Ctrl-C stops it.",
+    examples=[
+        "adanalytics serve --demo",
+        "adanalytics serve --data adanalytics-data --port 8080",
+    ],
+)
+def serve(
     invocation: Invocation,
     host: str,
     port: int,
@@ -134,60 +187,3 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-serve = ServerCommand(
-    "serve",
-    callback=run,
-    params=[
-        flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
-        data_option(default=None, made=True),
-        number_option(
-            "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
-        ),
-        click.Option(["--host"], metavar="ADDRESS", default="127.0.0.1", help="Address to bind."),
-        flag("--allow-remote", "Allow a --host that other machines can reach."),
-        click.Option(
-            ["--log-format"],
-            type=click.Choice(["text", "json"]),
-            default="text",
-            help="Format of the log on stderr, one line per request.",
-        ),
-        click.Option(
-            ["--ready-file"],
-            type=click.Path(path_type=Path),
-            metavar="PATH",
-            help="Write the server's URL to this file once it answers.",
-        ),
-        number_option(
-            "--rate-limit",
-            WholeNumber(0),
-            "N",
-            "Requests per API key and hour; 0 means no limit.",
-            1000,
-        ),
-        number_option(
-            "--export-inline-max",
-            WholeNumber(0),
-            "ROWS",
-            "Finish an export of up to this size within its request.",
-            50_000,
-        ),
-        click.Option(
-            ["--dialect"],
-            metavar="NAME",
-            default="reference",
-            help="Shape of the responses, such as modern, classic or bare.",
-        ),
-        flag("--loose", "Accept unknown query parameters."),
-        flag(
-            "--test-controls",
-            "Serve /_control, which moves the clock, arms faults and resets; for tests.",
-        ),
-    ],
-    details=f"Without --data it uses ./{DEFAULT_DATA}. Ctrl-C stops it.",
-    examples=[
-        "adanalytics serve --demo",
-        "adanalytics serve --data adanalytics-data --port 8080",
-    ],
-)
