@@ -43,7 +43,6 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "adanalytics_client.DownloadError": (ExitCode.DAMAGED, ""),
     "adanalytics_client.UnsuitablePlace": (ExitCode.USAGE, ""),
     "adanalytics_client.DatasetDamaged": (ExitCode.DAMAGED, ""),
-    "adanalytics_client.DatasetError": (ExitCode.FAILED, ""),
     "adanalytics_client.AdAnalyticsError": (ExitCode.FAILED, ""),
     "adanalytics_server.MappingError": (ExitCode.USAGE, ""),
     "adanalytics_server.DialectError": (ExitCode.USAGE, ""),
@@ -174,7 +173,9 @@ def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> 
     if failure.request_id and failure.request_id not in failure.message:
         message += f" (request {failure.request_id})"
     first = f"{label} {visible(message)}"
-    remedy = failure.remedy or _usage_remedy(error)
+    remedy = failure.remedy
+    if not remedy and isinstance(error, click.UsageError) and error.ctx:
+        remedy = f"See {error.ctx.command_path} --help"
     return f"{first}\n{visible(_one_line(remedy))}" if remedy else first
 
 
@@ -188,12 +189,6 @@ def _as_json(failure: Failure) -> str:
             "request_id": failure.request_id,
         }
     )
-
-
-def _usage_remedy(error: BaseException) -> str:
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f"See {error.ctx.command_path} --help"
-    return ""
 
 
 def _one_line(text: str) -> str:

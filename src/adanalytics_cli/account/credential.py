@@ -58,7 +58,7 @@ def find_credential(
         stored = store.find(settings.profile.value)
         if stored is not None and _is_for(stored, settings):
             secret = _revealed(store, stored, settings)
-            source = str(store.path) if stored.kept_in == "file" else "keyring"
+            source = "keyring" if stored.secret is None else str(store.path)
             found = Credential(stored.kind, secret, source, stored.email, stored.until())
         else:
             found = _asked(settings, stored, may_ask=may_ask)

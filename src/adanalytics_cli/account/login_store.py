@@ -78,10 +78,6 @@ def _unsafe(path: Path, what: str) -> UnsafeFile:
     return UnsafeFile(f"{path} {what}, so it cannot hold a secret.", remedy=f"Remove {path}.")
 
 
-FILE_NAME = "logins.json"
-Kind = Literal["api_key", "token"]
-
-
 @dataclass(frozen=True, slots=True)
 class StoredLogin:
     """One entry; `secret` is None when the keyring has it, `expires_at` None for an API key.
@@ -89,16 +85,11 @@ class StoredLogin:
     Times are seconds since 1970-01-01 UTC.
     """
 
-    kind: Kind
+    kind: Literal["api_key", "token"]
     base_url: str
     email: str | None = None
     expires_at: int | None = None
     secret: str | None = field(default=None, repr=False)
-
-    @property
-    def kept_in(self) -> str:
-        """Return where the secret is, for people."""
-        return "keyring" if self.secret is None else "file"
 
     def until(self) -> datetime | None:
         """Return when a token expires, in UTC; None for an API key."""
@@ -109,7 +100,7 @@ class LoginStore:
     """The logins of one user; `folder` need not exist."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE_NAME
+        self.path = folder / "logins.json"
 
     def find(self, profile: str) -> StoredLogin | None:
         """Return the entry of `profile`, without asking the keyring.

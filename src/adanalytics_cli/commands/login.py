@@ -301,6 +301,7 @@ def logout(invocation: Invocation) -> None:
     if removed is None:
         remark(f"Nothing is stored for profile {profile}.", invocation)
         return
-    remark(f"Removed the login of profile {profile} from the {removed.kept_in}.", invocation)
+    place = "keyring" if removed.secret is None else "file"
+    remark(f"Removed the login of profile {profile} from the {place}.", invocation)
     if removed.kind == "api_key":
         remark("The key itself still works until it is deleted in Settings > API Keys.", invocation)

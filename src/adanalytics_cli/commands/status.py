@@ -63,7 +63,10 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
     form = pick_format(chosen_format, None, piped="csv")
     now = invocation.clock()
     settings = find_settings(invocation, os.environ)
-    found = _Found(_redacted(settings), read_profiles(settings_file(os.environ)))
+    # Somebody may have written a password into the address.
+    at = settings.base_url
+    shown = replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
+    found = _Found(shown, read_profiles(settings_file(os.environ)))
     try:
         try:
             base_url, partner = base_url_of(settings), partner_of(settings)
@@ -80,12 +83,6 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
         _show(found, form, now)
     if credential.until is not None and credential.until <= now:
         raise NoCredential("The sign-in has expired.", remedy=f"Run: {settings.login_command}")
-
-
-def _redacted(settings: ServiceSettings) -> ServiceSettings:
-    """Return the settings without the password that somebody may have written into the address."""
-    at = settings.base_url
-    return replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
 
 
 def _show(found: _Found, form: Format, now: datetime) -> None:

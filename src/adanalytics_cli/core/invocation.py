@@ -3,16 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 import click
 
 ColorChoice = Literal["auto", "always", "never"]
-
-
-def utc_now() -> datetime:
-    """Return the present moment in UTC."""
-    return datetime.now(UTC)
 
 
 @dataclass(slots=True)
@@ -35,7 +31,7 @@ class Invocation:
     debug: bool = False
     color: ColorChoice = "auto"
     as_json: bool = False
-    clock: Callable[[], datetime] = utc_now
+    clock: Callable[[], datetime] = field(default=partial(datetime.now, UTC))
     # The remedy for a refused credential; it depends on where the credential came from.
     sign_in_again: str = ""
     # Values that no message may contain, added as soon as they are read.

@@ -6,6 +6,12 @@ from typing import Any
 import click
 
 
+def _bounds(numbers: click.IntRange | click.FloatRange) -> str:
+    if numbers.max is not None:
+        return f"{numbers.min} to {numbers.max}"
+    return f"above {numbers.min}" if numbers.min_open else f"{numbers.min} or more"
+
+
 class WholeNumber(click.IntRange):
     """A whole number of at least `min`, and at most `max` where there is one."""
 
@@ -21,8 +27,7 @@ class WholeNumber(click.IntRange):
         except click.BadParameter:
             self.fail(f"give a whole number, {_bounds(self)}, not '{value}'.", param, ctx)
 
-    def _describe_range(self) -> str:
-        return _bounds(self)
+    _describe_range = _bounds
 
 
 class Number(click.FloatRange):
@@ -44,14 +49,7 @@ class Number(click.FloatRange):
             self.fail(f"give a number {_bounds(self)}, not '{value}'.", param, ctx)
         return number
 
-    def _describe_range(self) -> str:
-        return _bounds(self)
-
-
-def _bounds(numbers: click.IntRange | click.FloatRange) -> str:
-    if numbers.max is not None:
-        return f"{numbers.min} to {numbers.max}"
-    return f"above {numbers.min}" if numbers.min_open else f"{numbers.min} or more"
+    _describe_range = _bounds
 
 
 def number_option(

@@ -84,13 +84,3 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
         click.Argument(["start"], callback=_read_start, required=required, metavar=start),
         click.Argument(["end"], callback=read_period, required=False, metavar="[END]"),
     ]
-
-
-def date_option(name: str, summary: str) -> click.Option:
-    """Make a required option that is one day, in the same forms as START."""
-    return click.Option([name], metavar="DATE", required=True, callback=_read_day, help=summary)
-
-
-def _read_day(context: click.Context, parameter: click.Parameter, word: str | None) -> date | None:
-    span = read_period(context, parameter, word)
-    return span.first if span else None

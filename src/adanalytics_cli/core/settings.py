@@ -16,11 +16,6 @@ from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.urls import BaseUrl
 
 
-def settings_folder(environment: Mapping[str, str]) -> Path:
-    """Return `$XDG_CONFIG_HOME/adanalytics`, by default below `~/.config`; it may be missing."""
-    return _base(environment, "XDG_CONFIG_HOME", ".config") / "adanalytics"
-
-
 def state_folder(environment: Mapping[str, str]) -> Path:
     """Return `$XDG_STATE_HOME/adanalytics`, by default below `~/.local/state`."""
     return _base(environment, "XDG_STATE_HOME", ".local/state") / "adanalytics"
@@ -49,8 +44,11 @@ class Profile:
 
 
 def settings_file(environment: Mapping[str, str]) -> Path:
-    """Return the path of the settings file, which need not exist."""
-    return settings_folder(environment) / "config.toml"
+    """Return `$XDG_CONFIG_HOME/adanalytics/config.toml`, by default below `~/.config`.
+
+    It need not exist.
+    """
+    return _base(environment, "XDG_CONFIG_HOME", ".config") / "adanalytics/config.toml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from adanalytics_cli.server.demo_data import (
     DAYS,
     EVENTS_PER_DAY,
     FIRST_DAY,
+    LAST_DAY,
     DemoAccess,
-    last_day,
     prepare_demo_data,
 )
 from adanalytics_client import Client
@@ -104,7 +104,7 @@ class Demo:
             self.story.step(
                 "Server",
                 f"{server.url} has {DAYS * self.events_per_day:,} generated events for "
-                f"{FIRST_DAY} and {last_day()} ({_taken(time.monotonic() - began)})",
+                f"{FIRST_DAY} and {LAST_DAY} ({_taken(time.monotonic() - began)})",
             )
             yield server.url, access
         # Its password is the same everywhere, so the account must not stay in a kept folder.

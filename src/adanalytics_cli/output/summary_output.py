@@ -1,6 +1,6 @@
 """A summary as plain rows, and as the columns of a table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -128,19 +128,19 @@ def name_column(group_by: str) -> str:
     return _KEYS[group_by][0].key
 
 
-def named_rows(summary: "Summary", group_by: str) -> list[Mapping[str, object]]:
+def named_rows(summary: "Summary", group_by: str) -> list[dict[str, object]]:
     """Return the rows of a grouping, with a label for a missing name."""
     name = name_column(group_by)
-    rows = (row.model_dump(exclude_unset=True) for row in summary.rows)
-    return [
-        row if row.get(name) is not None else {**row, name: _nameless(row, group_by)}
-        for row in rows
-    ]
+    rows = [row.model_dump(exclude_unset=True) for row in summary.rows]
+    for row in rows:
+        if row.get(name) is None:
+            row[name] = "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"
+    return rows
 
 
 def table_rows(
     summary: "Summary", group_by: str | None, names: Sequence[str] = ()
-) -> list[Mapping[str, object]]:
+) -> list[dict[str, object]]:
     """Return the rows for a table; with groups, the totals that the service sent come last.
 
     Columns `names` without the one that would call it the total have no such row.
@@ -162,7 +162,3 @@ def table_note(summary: "Summary", *, exact: bool = True, rows: int = 0) -> str:
     shown = len(summary.rows)
     units = f"{money}days in UTC." if money else "Days in UTC."
     return units + (f" {shown} of {rows} rows." if shown < rows else "")
-
-
-def _nameless(row: Mapping[str, object], group_by: str) -> str:
-    return "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"

@@ -13,6 +13,7 @@ PARTNER = "acme"
 EMAIL = "demo@example.com"
 FIRST_DAY = date(2026, 1, 15)
 DAYS = 2
+LAST_DAY = FIRST_DAY + timedelta(days=DAYS - 1)
 EVENTS_PER_DAY = 120_000
 SEED = 7
 
@@ -33,18 +34,13 @@ class DemoAccess:
         yield f"  export ADANALYTICS_BASE_URL={url}"
         yield f"  export ADANALYTICS_PARTNER={self.partner}"
         yield f"  export ADANALYTICS_API_KEY={self.api_key}"
-        yield f"  adanalytics summary {FIRST_DAY} {last_day()} -g campaign"
+        yield f"  adanalytics summary {FIRST_DAY} {LAST_DAY} -g campaign"
 
     def sign_in(self, url: str) -> Iterator[str]:
         """Lines that say how to sign in to the web area, each short enough to copy."""
         yield f"Web area: {url}/"
         yield f"  e-mail    {EMAIL}"
         yield f"  password  {self.password or 'the one shown on the first run'}"
-
-
-def last_day() -> date:
-    """The last of the generated days."""
-    return FIRST_DAY + timedelta(days=DAYS - 1)
 
 
 def prepare_demo_data(

@@ -1,6 +1,5 @@
 """`adanalytics server load` and `generate`: events into a data folder."""
 
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ from adanalytics_cli.console.progress import show_stages
 from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
-from adanalytics_cli.core.periods import date_option
+from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.server.data_folder import (
     data_option,
     generate_days,
     open_partner_store,
     server_command,
 )
+from adanalytics_client import Period
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
@@ -111,7 +111,9 @@ def _describe(report: "LoadReport") -> str:
         click.Option(
             ["--partner", "partner_id"], metavar="ID", required=True, help="Partner of the events."
         ),
-        date_option("--start", "First day."),
+        click.Option(
+            ["--start"], metavar="DATE", required=True, callback=read_period, help="First day."
+        ),
         number_option("--days", WholeNumber(1, 3660), "N", "Number of days.", 1),
         number_option(
             "--events-per-day",
@@ -132,7 +134,7 @@ def _describe(report: "LoadReport") -> str:
 def generate(
     invocation: Invocation,
     partner_id: str,
-    start: date,
+    start: Period,
     days: int,
     events_per_day: int,
     seed: int,
@@ -144,12 +146,12 @@ def generate(
         partner_id,
         invocation,
         label=partner_id,
-        start=start,
+        start=start.first,
         days=days,
         events_per_day=events_per_day,
         seed=seed,
     )
-    text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start}"
+    text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start.first}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"
     click.echo(f"{partner_id}: {text}")

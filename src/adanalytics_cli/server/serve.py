@@ -126,9 +126,9 @@ def serve(
             url = url_of(listener)
             _announce(url, folder, access, invocation, as_record=log_format == "json")
             if ready_file:
+                stack.callback(ready_file.unlink, missing_ok=True)
                 with open_output(ready_file) as stream:
                     stream.write(f"{url}\n".encode())
-                stack.callback(ready_file.unlink, missing_ok=True)
 
         level = logging.WARNING if invocation.quiet else logging.INFO
         set_up_logs(log_format, level=logging.DEBUG if invocation.debug else level)
