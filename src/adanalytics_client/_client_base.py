@@ -39,17 +39,17 @@ class _Driver(Protocol):
 Driving = TypeVar("Driving", bound=_Driver)
 
 
-def _from_environment(name: str, choices: tuple[Choice, ...]) -> Choice:
-    """Return the choice in a variable of the environment, by default the first.
-
-    Raises:
-        ConfigurationError: when it is another.
-    """
+def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Choice:
+    """Return what is given, else the choice in a variable of the environment, else the first."""
+    if given is not None:
+        return given
     value = os.environ.get(name) or choices[0]
     for choice in choices:
         if value == choice:
             return choice
-    raise ConfigurationError(f"{name}={value!r}: set it to {' or '.join(map(str, choices))}.")
+    raise ConfigurationError(
+        f"{name}={value!r} is not valid.", remedy=f"Set it to {' or '.join(map(str, choices))}."
+    )
 
 
 class ClientBase(ABC, Generic[Http, Driving]):
@@ -88,9 +88,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
             retry=RetryPolicy() if retry is None else retry,
             limit=limit,
             reserve=reserve,
-            on_limit=_from_environment("ADANALYTICS_ON_LIMIT", _ON_LIMIT)
-            if on_limit is None
-            else on_limit,
+            on_limit=_chosen(on_limit, "ADANALYTICS_ON_LIMIT", _ON_LIMIT),
             max_wait=max_wait,
             base=BaseUrl.parse(base_url),
         )
@@ -98,9 +96,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         session = Session.open(
             config,
             store=open_store(
-                _from_environment("ADANALYTICS_QUOTA_LOG", _QUOTA_LOG)
-                if quota_log is None
-                else quota_log,
+                _chosen(quota_log, "ADANALYTICS_QUOTA_LOG", _QUOTA_LOG),
                 config.quota_name,
                 os.environ,
             ),
@@ -246,7 +242,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
     @property
     def quota(self) -> QuotaState:
         """The requests that may still be sent this hour; reading it sends none."""
-        return self.connection.driver.atomic(self.connection.session.quota_state)
+        return self.connection.driver.atomic(self.connection.session.quota.state)
 
     @abstractmethod
     def _drive(self, session: Session, http: Http | None) -> Driving:

@@ -126,7 +126,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         compression: str | None = None,
     ) -> "AsyncExportJob":
         """As `Client.start_export`, awaited."""
-        from adanalytics_client._exports import start_export
+        from adanalytics_client._exports.order import start_export
         from adanalytics_client.ajobs import AsyncExportJob
 
         asked = start_export(
@@ -146,7 +146,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         progress: bool = False,
     ) -> Path:
         """As `Client.export`, awaited."""
-        from adanalytics_client._exports import Delivery, check_delivery, named_format
+        from adanalytics_client._exports.download import Delivery, check_delivery
+        from adanalytics_client._exports.names import named_format
         from adanalytics_client._progress import displayed
 
         check_delivery(to, timeout)

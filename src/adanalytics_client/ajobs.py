@@ -4,15 +4,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from adanalytics_client._exports import (
-    ONE_HOUR,
-    Delivery,
-    ExportStatus,
-    SavedJob,
-    ask_status,
-    read_saved,
-    wait_for,
-)
+from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.saved import SavedJob, read_saved
+from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
+from adanalytics_client._exports.wait import ask_status, wait_for
 from adanalytics_client._io.async_driver import AsyncDriver
 
 if TYPE_CHECKING:

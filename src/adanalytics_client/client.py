@@ -233,7 +233,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> job.wait(timeout=3600).row_count
             600
         """
-        from adanalytics_client._exports import start_export
+        from adanalytics_client._exports.order import start_export
         from adanalytics_client.jobs import ExportJob
 
         asked = start_export(
@@ -275,7 +275,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.export("2026-01-01", "2026-01-31", to="jan.csv")
             PosixPath('jan.csv')
         """
-        from adanalytics_client._exports import Delivery, check_delivery, named_format
+        from adanalytics_client._exports.download import Delivery, check_delivery
+        from adanalytics_client._exports.names import named_format
         from adanalytics_client._progress import displayed
 
         check_delivery(to, timeout)

@@ -19,7 +19,7 @@ from adanalytics_client._events import (
     lay_out,
     requests_of,
 )
-from adanalytics_client._exports import polls_within
+from adanalytics_client._exports.wait import polls_within
 from adanalytics_client._quota import QuotaState
 
 if TYPE_CHECKING:

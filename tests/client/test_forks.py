@@ -79,7 +79,7 @@ PART = """
 from contextlib import closing
 from pathlib import Path
 from adanalytics_client import DownloadError
-from adanalytics_client._exports import Part
+from adanalytics_client._exports.part import Part
 
 def let_go():
     part.remove()

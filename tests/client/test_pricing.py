@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adanalytics_client import Client, QuotaState, Summary
-from adanalytics_client._exports import polls_within
+from adanalytics_client._exports.wait import polls_within
 from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
 from adanalytics_server.local import LocalServer
 

@@ -123,6 +123,6 @@ def test_a_wrong_variable_is_an_error_that_names_it(
 ) -> None:
     monkeypatch.setenv(name, "maybe")
     options: dict[str, Any] = {"api_key": "k", "partner": "acme"}
-    with pytest.raises(ConfigurationError, match=f"{name}='maybe': set it to"):
+    with pytest.raises(ConfigurationError, match=f"{name}='maybe' is not valid. Set it to"):
         Client("https://stats.example", **options)
     Client("https://stats.example", **options, on_limit="raise", quota_log="memory").close()

@@ -22,7 +22,6 @@ from adanalytics_client._base.urls import without_user
 from adanalytics_client._call.config import Login
 from adanalytics_client._call.credentials import (
     Credentials,
-    IssuedSecret,
     LogIn,
     login_request,
     token_of,
@@ -59,6 +58,7 @@ class Access(Enum):
     WITH_CREDENTIAL = "always"
     WITH_FIRST = "without it after a 400"
     WITHOUT_FIRST = "with it after a 401"
+    # A login.
     NEVER = "never"
 
 
@@ -70,18 +70,14 @@ class Rules:
         access: whether the request carries the credential; it goes to the base origin only.
         repeatable: whether the request may be sent again even if it may have arrived.
         carry: whether the credential follows a redirect within the base origin.
-        in_budget: whether the time in which the body arrives counts as waiting.
         patient: whether the service may be down for as long as `RetryPolicy.patience` says.
-        obeys_limits: whether a limit that the service states is waited for, however long it is.
-        appears_by: until then an answer may mean that the object does not exist yet.
+        appears_by: for a file: until then an answer may mean that it does not exist yet.
     """
 
     access: Access = Access.WITH_CREDENTIAL
     repeatable: bool = True
     carry: bool = True
-    in_budget: bool = True
     patient: bool = False
-    obeys_limits: bool = True
     appears_by: Deadline | None = None
 
 
@@ -98,18 +94,9 @@ def attempts(
     sink: Sink | None = None,
     deadline: Deadline | None = None,
 ) -> Operation[T]:
-    """Send until `judge` returns a value.
+    """Send until `judge` returns a value, or raise the error of the last problem.
 
-    Args:
-        session: the client's session.
-        request: makes the request of each attempt, without a credential.
-        judge: judges each answer and failure.
-        rules: what may be done.
-        sink: receives the body of the answer.
-        deadline: that of the enclosing call; by default one of its own.
-
-    Raises:
-        AdAnalyticsError: the last problem, once the request may not or need not be sent again.
+    `request` makes the request of each attempt, without a credential; `sink` receives the body.
     """
     state = _Attempts(session, rules, sink, deadline or session.deadline())
     while True:
@@ -147,19 +134,25 @@ class _Attempts:
             access = self.rules.access
             self.url, self.signed = request.url, False
             self.authorized = access in {Access.WITH_CREDENTIAL, Access.WITH_FIRST}
-        session = self.session
+        session, base, rules = self.session, self.session.config.base, self.rules
+        log_in = log_in_of(session, self.deadline)
+        # The time in which the bytes of a file arrive does not count.
+        counted = self.deadline if rules.appears_by is None else None
         while True:
             started = session.clock.monotonic()
-            prepared = _Prepared(request)
+            prepared, issued = request, None
             try:
-                if self.authorized:
-                    prepared = yield from _with_credential(session, request, self.deadline)
+                if self.authorized and base.owns(request.url):
+                    issued = yield from session.credentials.current(log_in)
+                    # httpx would replace the credential by a user in the address.
+                    url = without_user(request.url)
+                    prepared = replace(request, url=url, credential=issued.secret)
                 exchanged = yield from exchange(
                     session,
-                    prepared.request,
+                    prepared,
                     sink=self.sink,
-                    carry=self.rules.carry,
-                    deadline=self.deadline if self.rules.in_budget else None,
+                    carry=rules.carry,
+                    deadline=counted,
                     resends=self.sent,
                 )
             except (QuotaExceeded, RequestTimeout, ProtocolError) as error:
@@ -170,15 +163,15 @@ class _Attempts:
                 raise
             self.sent += 1
             self.seconds = session.clock.monotonic() - started
-            if not self.rules.in_budget:
+            if counted is None:
                 self.deadline.extend(exchanged.waited)
             if self._changes_access(request.url, exchanged):
                 continue
-            if not self.login_renewed:
-                renewing = _renewed_after(session, prepared, exchanged, self.deadline)
-                self.login_renewed = yield from renewing
-                if self.login_renewed:
-                    continue
+            refused = exchanged.status == 401 and base.owns(exchanged.url)
+            if issued and refused and session.credentials.renewable and not self.login_renewed:
+                yield from session.credentials.renew(issued.round, log_in)
+                self.login_renewed = True
+                continue
             return replace(exchanged, signed=self.signed)
 
     def _changes_access(self, url: str, exchanged: Exchange) -> bool:
@@ -197,7 +190,9 @@ class _Attempts:
     def pause_after(self, problem: Problem, exchanged: Exchange) -> Operation[None]:
         """Wait before the next attempt, or raise the error of the problem."""
         session, policy = self.session, self.session.config.retry
-        error = _complete(session, problem.error, exchanged, self.sent)
+        reply = exchanged.outcome if isinstance(exchanged.outcome, Reply) else None
+        error = problem.error.amended(attempts=self.sent)
+        session.credentials.complete(error, exchanged.url, reply)
         if problem.at_once:
             return
         if problem.progress != self.progress and self.rules.appears_by is not None:
@@ -227,7 +222,9 @@ class _Attempts:
     def _wait_out(self, hold: Wait, error: AdAnalyticsError) -> Operation[None]:
         """Wait as long as the service says, which postpones the deadline."""
         config = self.session.config
-        longest = config.max_wait if self.rules.obeys_limits else config.retry.longest_wait
+        # After several wrong passwords services lock an account for minutes, even to the right one.
+        logs_in = self.rules.access is Access.NEVER
+        longest = config.retry.longest_wait if logs_in else config.max_wait
         if config.on_limit == "raise" or hold.seconds > longest:
             raise error
         announce(self.session, hold)
@@ -272,17 +269,12 @@ def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False)
 
 def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAnalyticsError:
     """Return the error of a problem, with the reason why it is not retried."""
-    error = problem.error
-    why = f"{deadline.name} leaves no time for another try."
+    error, name = problem.error, deadline.name
+    why = f"{name} leaves no time for another try."
     if problem.asked:
-        until = moment_in(session, problem.asked)
-        why = (
-            f"The service asks to wait {problem.asked:.0f} s, until {until:%Y-%m-%d %H:%M:%S} UTC; "
-            f"{deadline.name} leaves less."
-        )
-    if deadline.name not in error.message:
-        error.amended(message=f"{error.message} {why}")
-    return error
+        until = f"{moment_in(session, problem.asked):%Y-%m-%d %H:%M:%S} UTC"
+        why = f"The service asks to wait {problem.asked:.0f} s, until {until}; {name} leaves less."
+    return error if name in error.message else error.amended(message=f"{error.message} {why}")
 
 
 def _obey(session: Session, url: str, seconds: float) -> Operation[Wait]:
@@ -304,21 +296,15 @@ class Answer(Generic[T]):
     def checked(self, credentials: Credentials, read: Callable[[], R]) -> R:
         """Return the result of `read`; a ProtocolError gets the address and request id."""
         try:
-            return _within_the_stack(read)
-        except ProtocolError as error:
-            credentials.complete(error, self.url, self.reply)
-            # The frames that read the response hold everything that it echoes.
-            raise error.with_traceback(None) from None
-
-
-def _within_the_stack(read: Callable[[], R]) -> R:
-    try:
-        return read()
-    except RecursionError:
-        # The members beside a page's events may be nested to any depth.
-        raise ProtocolError(
-            "The answer is nested too deeply.", remedy="Report it to the service."
-        ) from None
+            return read()
+        except RecursionError:
+            # The members beside a page's events may be nested to any depth.
+            text = "The answer is nested too deeply."
+            error = ProtocolError(text, remedy="Report it to the service.")
+        except ProtocolError as problem:
+            error = problem
+        # The frames that read the response hold everything that it echoes.
+        raise credentials.complete(error, self.url, self.reply).with_traceback(None) from None
 
 
 def read_json(reply: Reply) -> Json:
@@ -345,13 +331,7 @@ def call(
                 outcome, exchanged.url, repeatable=rules.repeatable, within=within
             )
         if not 200 <= outcome.status < 300:
-            return status_problem(
-                outcome,
-                repeatable=rules.repeatable,
-                now=session.clock.time(),
-                credentials=session.credentials,
-                home=session.config.base.owns(exchanged.url),
-            )
+            return status_problem(session, outcome, exchanged.url, repeatable=rules.repeatable)
         try:
             # The size of the body that a sink has kept is not known here.
             if sink is None and len(outcome.body) < _QUICK_BODY:
@@ -371,64 +351,14 @@ def call(
     )
 
 
-def log_in(session: Session, login: Login, deadline: Deadline) -> Operation[Secret]:
-    """Exchange an e-mail and password for a token; a repeated login does no harm.
+def log_in_of(session: Session, deadline: Deadline) -> LogIn:
+    """Return how to exchange an e-mail and password for a token, by `deadline`."""
 
-    After several wrong passwords services lock an account for minutes, the right one included: such
-    a limit is not waited for.
-    """
-    request, rules = (
-        login_request(session.config.base, login),
-        Rules(Access.NEVER, obeys_limits=False),
-    )
-    answer = yield from call(session, request, read_json, rules, deadline=deadline)
-    return answer.checked(session.credentials, lambda: token_of(answer.value))
+    def log_in(login: Login) -> Operation[Secret]:
+        request = login_request(session.config.base, login)
+        answer = yield from call(
+            session, request, read_json, Rules(Access.NEVER), deadline=deadline
+        )
+        return answer.checked(session.credentials, lambda: token_of(answer.value))
 
-
-def issued_token(session: Session) -> Operation[Secret]:
-    """Return the credential in use; for an account the token of its login, which may happen now."""
-    issued = yield from session.credentials.current(_log_in_of(session, session.deadline()))
-    return issued.secret
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request with its credential, and the secret that it is from, if any."""
-
-    request: Request
-    issued: IssuedSecret | None = None
-
-
-def _with_credential(
-    session: Session, request: Request, deadline: Deadline
-) -> Operation[_Prepared]:
-    """Add the client's credential to `request` if it goes to the base origin."""
-    if not session.config.base.owns(request.url):
-        return _Prepared(request)
-    issued = yield from session.credentials.current(_log_in_of(session, deadline))
-    # httpx would replace the credential by a user in the address.
-    url = without_user(request.url)
-    return _Prepared(replace(request, url=url, credential=issued.secret), issued)
-
-
-def _renewed_after(
-    session: Session, prepared: _Prepared, exchanged: Exchange, deadline: Deadline
-) -> Operation[bool]:
-    """Replace a credential that was refused with a 401; False when that is not possible."""
-    refused = exchanged.status == 401 and session.config.base.owns(exchanged.url)
-    if prepared.issued is None or not (refused and session.credentials.renewable):
-        return False
-    yield from session.credentials.renew(prepared.issued, _log_in_of(session, deadline))
-    return True
-
-
-def _log_in_of(session: Session, deadline: Deadline) -> LogIn:
-    return LogIn(lambda login: log_in(session, login, deadline), session.latest)
-
-
-def _complete(
-    session: Session, error: AdAnalyticsError, exchanged: Exchange, sent: int
-) -> AdAnalyticsError:
-    """Add the details that identify the exchange, and remove the secrets."""
-    reply = exchanged.outcome if isinstance(exchanged.outcome, Reply) else None
-    return session.credentials.complete(error.amended(attempts=sent), exchanged.url, reply)
+    return LogIn(log_in, session.latest)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import check_seconds, check_text, is_whole
-from adanalytics_client._call.retry import RetryPolicy, check_policy
+from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client.errors import ConfigurationError
 
 OnLimit = Literal["wait", "raise"]
@@ -34,15 +34,6 @@ class Login:
 Credential = Bearer | Login
 
 
-class CredentialArguments(TypedDict):
-    """The client's arguments for its credential, in plain text."""
-
-    api_key: str | None
-    token: str | None
-    email: str | None
-    password: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class GivenCredential:
     """A caller's credential, hidden before any part of it is checked.
@@ -63,7 +54,7 @@ class GivenCredential:
         return cls(_hidden(api_key), _hidden(token), email, _hidden(password))
 
     def completed(self, variables: Mapping[str, str]) -> "GivenCredential":
-        """This credential, or the one in the environment if none is given.
+        """Return this credential, or the one in the environment if none is given.
 
         A given e-mail or password is completed from the environment. A key there takes precedence
         over a login there, so that a person's e-mail does not override a script's key.
@@ -80,8 +71,8 @@ class GivenCredential:
             password = _hidden(variables.get("ADANALYTICS_PASSWORD") or None)
         return replace(self, email=email, password=password)
 
-    def revealed(self) -> CredentialArguments:
-        """The same as arguments of a client; never keep them in a variable."""
+    def revealed(self) -> dict[str, str | None]:
+        """Return the same as arguments of a client; never keep them in a variable."""
         return {
             "api_key": self.api_key.reveal() if self.api_key else None,
             "token": self.token.reveal() if self.token else None,
@@ -90,11 +81,7 @@ class GivenCredential:
         }
 
     def checked(self) -> Credential:
-        """The only credential among the arguments.
-
-        Raises:
-            ConfigurationError: for no credential, more than one, or half of one.
-        """
+        """Return the only credential among the arguments."""
         secrets = {"api_key": self.api_key, "token": self.token, "password": self.password}
         check_text("email", self.email)
         for name, secret in secrets.items():
@@ -129,11 +116,9 @@ def _hidden(value: str | None) -> Secret | None:
 
 
 def bearer_secret(given: Secret, name: str) -> Secret:
-    """A secret that fits an Authorization header, without surrounding white space.
+    """Return a secret that fits an Authorization header, without surrounding white space.
 
-    Raises:
-        ConfigurationError: for text that a header cannot hold. The message does not repeat the
-            text, as an HTTP library's own error would.
+    The error for any other does not repeat the text, as an HTTP library's own would.
     """
     secret = given.trimmed()
     if not secret.fits_header:
@@ -146,11 +131,7 @@ def bearer_secret(given: Secret, name: str) -> Secret:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings fixed for the life of a client; they hold no readable secret.
-
-    Raises:
-        ConfigurationError: naming the setting that is wrong.
-    """
+    """All settings fixed for the life of a client, checked; they hold no readable secret."""
 
     base: BaseUrl
     # None for one that only requests signed addresses.
@@ -171,7 +152,11 @@ class Config:
         check_text("partner", self.partner)
         # Like keys: a copied one may be surrounded by a space or a line break.
         object.__setattr__(self, "partner", self.partner and self.partner.strip())
-        check_policy(self.retry)
+        if not isinstance(self.retry, RetryPolicy):
+            raise ConfigurationError(
+                f"retry={self.retry!r} is not valid.",
+                remedy="Pass a RetryPolicy, or None for the usual one.",
+            )
         if limit is not None and not is_whole(limit, 1):
             raise ConfigurationError(
                 f"limit={limit!r} is not valid.",

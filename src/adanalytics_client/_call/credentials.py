@@ -44,11 +44,7 @@ def login_request(base: BaseUrl, login: Login) -> Request:
 
 
 def token_of(content: Json) -> Secret:
-    """Return the token of a login response.
-
-    Raises:
-        ProtocolError: when it has none that a header can carry.
-    """
+    """Return the token of a login response, if a header can carry it."""
     token = content.get("token") if isinstance(content, dict) else None
     issued = Secret(token) if isinstance(token, str) else None
     # Error reports show the local variables of every frame in the traceback.
@@ -124,23 +120,15 @@ class Credentials:
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
     def current(self, log_in: LogIn) -> Operation[IssuedSecret]:
-        """Return the credential to send, after a login if there is none yet.
-
-        Raises:
-            ConfigurationError: for a client without a credential.
-        """
+        """Return the credential to send, after a login if there is none yet."""
         if self._source is None:
             raise ConfigurationError(
                 "The address needs a credential, but only signed addresses were expected here.",
                 remedy="Download it with the client that ordered it.",
             )
         while self._secret is None:
-            yield from self._renew(self._round, log_in)
+            yield from self.renew(self._round, log_in)
         return IssuedSecret(self._secret, self._round)
-
-    def renew(self, refused: IssuedSecret, log_in: LogIn) -> Operation[None]:
-        """Replace a refused credential, unless another request already has."""
-        yield from self._renew(refused.round, log_in)
 
     def redact(self, text: str) -> str:
         """Return `text` without any secret of this client: a server may echo one.
@@ -193,7 +181,8 @@ class Credentials:
         text = redact_queries(self.redact(begin))
         return text[:_LARGEST_BODY] if len(body) <= 2 * _LARGEST_BODY else text[:-_LARGEST_BODY]
 
-    def _renew(self, seen: int, log_in: LogIn) -> Operation[None]:
+    def renew(self, seen: int, log_in: LogIn) -> Operation[None]:
+        """Replace the credential of a round, unless another request already has."""
         latest = log_in.latest
         moment = None if latest is None else latest.moment
         outcome = yield Exclusive(lambda: self._log_in(seen, log_in), moment)

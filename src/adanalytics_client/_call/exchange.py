@@ -75,24 +75,18 @@ def exchange(
 ) -> Operation[Exchange]:
     """Send a request and follow redirects here, not in httpx, so that each hop is checked.
 
-    Args:
-        session: the client's session.
-        request: the request, with the credential if it needs one.
-        sink: receives the body of the response that is not a redirect.
-        carry: whether the credential follows a redirect within the base origin.
-        deadline: once it is over, nothing is sent; waits for quota postpone it.
-        resends: how many requests of the same call preceded it.
-
-    Raises:
-        QuotaExceeded: when a hop would have to wait longer than allowed.
-        RequestTimeout: when the deadline is over before a hop.
-        ProtocolError: for a redirect without a target, or a loop.
+    Waits for quota postpone the `deadline`; `resends` requests of the same call preceded this one.
     """
     waited = 0.0
     request = replace(request, timeout=session.config.timeout)
     for number in range(resends, resends + _MOST_REDIRECTS + 1):
         if deadline is not None and deadline.over:
-            raise _too_late(request.url, deadline, sent=number > resends)
+            raise RequestTimeout(
+                f"{deadline.name} passed before the request to {host_of(request.url)} was sent.",
+                remedy="Try later, or allow more time.",
+                url=redact_url(request.url),
+                attempts=int(number > resends),
+            )
         shown = session.shown(request.url)
         notify(session.observer.due, RequestDue(request.method, shown))
         permit, held = yield from _pace(session, request.url)
@@ -124,7 +118,7 @@ def exchange(
         result = report.status or report.failure
         _LOG.debug("%s %s: %s after %.3f s", report.method, report.url, result, report.seconds)
         notify(session.observer.request, report)
-        if head is None or not _is_redirect(head):
+        if head is None or head.status not in _REDIRECTS or head.get("location") is None:
             return Exchange(outcome, request.url, waited)
         request = _redirected(session.config.base, request, head, carry=carry)
     raise ProtocolError(
@@ -138,9 +132,6 @@ def _pace(session: Session, url: str) -> Operation[tuple[Permit | None, float]]:
     """Wait until a request may be sent; return the permit and the seconds waited.
 
     A request outside the Partner API needs no permit.
-
-    Raises:
-        QuotaExceeded: when the wait would be longer than allowed.
     """
     waited = 0.0
     if not session.config.base.counts(url):
@@ -184,20 +175,6 @@ def moment_in(session: Session, seconds: float) -> datetime:
     return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 
-def _too_late(url: str, deadline: Deadline, *, sent: bool) -> RequestTimeout:
-    return RequestTimeout(
-        f"{deadline.name} passed before the request to {host_of(url)} was sent.",
-        remedy="Try later, or allow more time.",
-        url=redact_url(url),
-        attempts=int(sent),
-    )
-
-
-def _is_redirect(head: ResponseHead) -> bool:
-    """Return whether the response is a redirect."""
-    return head.status in _REDIRECTS and head.get("location") is not None
-
-
 def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: bool) -> Request:
     """Make the request for the next hop (RFC 9110, section 15.4).
 
@@ -205,9 +182,6 @@ def _redirected(base: BaseUrl, request: Request, head: ResponseHead, *, carry: b
     dropped it stays dropped. A user in the target's address is ignored. A POST stays a POST (307,
     308) on the base origin, or becomes a GET (303); any other would carry a body to a place that
     the user did not name.
-
-    Raises:
-        ProtocolError: for a target that is not http(s), or a POST that may not follow.
     """
     location = without_user(head.get("location") or "")
     target = Address(urldefrag(absolute_url(request.url, location)).url)

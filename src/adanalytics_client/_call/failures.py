@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from adanalytics_client._base.effects import LARGEST_BODY, Failure, FailureKind, Reply
 from adanalytics_client._base.urls import host_of
 from adanalytics_client._call.credentials import Credentials
+from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota import retry_after
 from adanalytics_client.errors import (
@@ -32,12 +34,65 @@ _AWAY = (
     "This address is not on the origin of base_url, so the credential was not sent; "
     "if the service has moved, set base_url to its new address."
 )
-
-
 _PROXY_LOGIN = "A proxy asks for a login"
 _PROXY_ADVICE = (
     "Put it into the proxy's address, such as HTTP_PROXY=http://USER:PASSWORD@HOST:PORT."
 )
+_CERTIFICATES = (
+    "Check the address; for a private authority, set SSL_CERT_FILE to its file of certificates."
+)
+
+
+class _Row(NamedTuple):
+    error: type[AdAnalyticsError]
+    message: str
+    remedy: str
+
+
+_UNCONNECTED = _Row(
+    RequestTimeout,
+    "The client could not connect to {host} {time}.",
+    "Check the address and the network, or {more}.",
+)
+_FAILURES = {
+    FailureKind.UNREACHABLE: _Row(
+        TransportError,
+        "The client could not connect to {host}{because}.",
+        "Check the address and the network, or try later.",
+    ),
+    FailureKind.UNTRUSTED: _Row(
+        TransportError, "The certificate of {host} is not trusted{because}.", _CERTIFICATES
+    ),
+    FailureKind.PROXY_LOGIN: _Row(
+        TransportError, f"{_PROXY_LOGIN} (407), on the way to {{host}}.", _PROXY_ADVICE
+    ),
+    FailureKind.TIMEOUT: _Row(
+        RequestTimeout, "{host} did not answer {time}{because}.", "Try later, or {more}."
+    ),
+    FailureKind.TOO_LARGE: _Row(
+        ProtocolError,
+        f"The answer from {{host}} is larger than {LARGEST_BODY >> 20} MiB, the limit in memory.",
+        "Ask for less with per_page=, or export to a file.",
+    ),
+    FailureKind.UNREADABLE: _Row(
+        ProtocolError, "The answer from {host} cannot be read{because}.", "Try later."
+    ),
+    FailureKind.TRUNCATED: _Row(
+        TransportError, "The answer from {host} was cut short{because}.", "Try later."
+    ),
+    FailureKind.MALFORMED: _Row(
+        TransportError,
+        "The reply from {host} is not valid HTTP{because}.",
+        "Check the address, and any proxy on the way to it.",
+    ),
+    FailureKind.BROKEN: _Row(
+        TransportError,
+        "The connection to {host} broke before an answer came{because}.",
+        "Try later.",
+    ),
+}
+# Another try would meet the same.
+_LASTING = {FailureKind.UNTRUSTED, FailureKind.PROXY_LOGIN, FailureKind.TOO_LARGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,81 +123,28 @@ class Problem:
 def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
     """Describe the problem of a request to `url` without a complete response.
 
-    Args:
-        failure: the transport failure.
-        url: the address asked.
-        repeatable: whether it may be sent again even if it may have arrived.
-        within: the setting that limits the time, as in code, if it is known.
+    `within` is the setting that limits the time, as in code, if it is known.
     """
-    host, detail = host_of(url), failure.detail.rstrip(".")
+    kind, detail = failure.kind, failure.detail.rstrip(".")
+    host = host_of(url)
     if failure.proxy is not None:
         host += f" through the proxy {failure.proxy} from the environment"
-    because = f": {detail}" if detail else ""
-    again = repeatable or not failure.arrived
-    time, more = (
-        (f"within {within}", "allow more time") if within else ("in time", "raise timeout=")
-    )
-    error: AdAnalyticsError
-    match failure.kind:
-        case FailureKind.UNREACHABLE:
-            error = TransportError(
-                f"The client could not connect to {host}{because}.",
-                remedy="Check the address and the network, or try later.",
-            )
-        case FailureKind.UNTRUSTED:
-            error = TransportError(
-                f"The certificate of {host} is not trusted{because}.",
-                remedy="Check the address; for a "
-                "private authority, set SSL_CERT_FILE to its file of certificates.",
-            )
-            again = False
-        case FailureKind.PROXY_LOGIN:
-            error = TransportError(
-                f"{_PROXY_LOGIN} (407), on the way to {host}.", remedy=_PROXY_ADVICE
-            )
-            again = False
-        case FailureKind.TIMEOUT if not failure.arrived:
-            error = RequestTimeout(
-                f"The client could not connect to {host} {time}.",
-                remedy=f"Check the address and the network, or {more}.",
-            )
-        case FailureKind.TIMEOUT:
-            error = RequestTimeout(
-                f"{host} did not answer {time}{because}.", remedy=f"Try later, or {more}."
-            )
-        case FailureKind.TOO_LARGE:
-            size = LARGEST_BODY // (1024 * 1024)
-            error = ProtocolError(
-                f"The answer from {host} is larger than {size} MiB, the limit in memory.",
-                remedy="Ask for less with per_page=, or export to a file.",
-            )
-            again = False
-        case FailureKind.UNREADABLE:
-            error = ProtocolError(
-                f"The answer from {host} cannot be read{because}.", remedy="Try later."
-            )
-        case FailureKind.TRUNCATED:
-            error = TransportError(
-                f"The answer from {host} was cut short{because}.", remedy="Try later."
-            )
-        case FailureKind.MALFORMED:
-            error = TransportError(
-                f"The reply from {host} is not valid HTTP{because}.",
-                remedy="Check the address, and any proxy on the way to it.",
-            )
-        case FailureKind.BROKEN:
-            error = TransportError(
-                f"The connection to {host} broke before an answer came{because}.",
-                remedy="Try later.",
-            )
-    return Problem(error, again, outage=failure.kind is FailureKind.UNREACHABLE)
+    row = _UNCONNECTED if kind is FailureKind.TIMEOUT and not failure.arrived else _FAILURES[kind]
+    facts = {
+        "host": host,
+        "because": f": {detail}" if detail else "",
+        "time": f"within {within}" if within else "in time",
+        "more": "allow more time" if within else "raise timeout=",
+    }
+    error = row.error(row.message.format(**facts), remedy=row.remedy.format(**facts))
+    again = kind not in _LASTING and (repeatable or not failure.arrived)
+    return Problem(error, again, outage=kind is FailureKind.UNREACHABLE)
 
 
-def status_problem(
-    reply: Reply, *, repeatable: bool, now: float, credentials: Credentials, home: bool
-) -> Problem:
-    """Describe the problem of an error status; `home` is True on the base origin."""
-    status, asked = reply.status, retry_after(reply.head, now)
+def status_problem(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Problem:
+    """Describe the problem of an error status of `url`."""
+    status, now, credentials = reply.status, session.clock.time(), session.credentials
+    asked = retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)
     empty = {f"status {status}", "not found"}
     more = "" if reason.lower() in empty else f": {reason.rstrip('.')}"
@@ -161,6 +163,7 @@ def status_problem(
         return Problem(limited, again=True, asked=asked, limited=True)
     transient = status in _UNPROCESSED or status >= 500
     again = transient and (repeatable or status in _UNPROCESSED)
+    home = session.config.base.owns(url)
     kind, what, remedy = _meaning(status, credentials.advice if home else None)
     error = kind(
         f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors

@@ -8,7 +8,7 @@ from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import with_query
-from adanalytics_client._call.attempts import NO_CONTENT, Answer, call, issued_token, read_json
+from adanalytics_client._call.attempts import NO_CONTENT, Answer, call, log_in_of, read_json
 from adanalytics_client._call.config import Login
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json
@@ -43,11 +43,7 @@ def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None
 
 
 def dates(session: Session) -> Operation[list[date]]:
-    """Return the days that have data, in the service's order.
-
-    Raises:
-        ProtocolError: when the response is not `{"dates": ["YYYY-MM-DD", ...]}`.
-    """
+    """Return the days that have data, in the service's order."""
     answer = yield from call(session, get_json(session.address("dates")), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
     report_partial(session, answer, error)
@@ -57,12 +53,7 @@ def dates(session: Session) -> Operation[list[date]]:
 def summary(
     session: Session, start: Day, end: Day | None, *, group_by: str | None
 ) -> "Operation[Summary]":
-    """Return the aggregated metrics of a range.
-
-    Raises:
-        ConfigurationError: for wrong days or an unknown grouping.
-        ProtocolError: when the response has no rows.
-    """
+    """Return the aggregated metrics of a range."""
     first, last = to_range(start, end, today=session.today())
     parameters = {"start_date": str(first), "end_date": str(last)}
     if group_by is not None:
@@ -80,17 +71,13 @@ def summary(
 
 
 def log_in(session: Session) -> Operation[str]:
-    """Return the token of the client's account, after a login if there is none yet.
-
-    Raises:
-        ConfigurationError: when the client was made with a key or a token.
-    """
+    """Return the token of the client's account, after a login if there is none yet."""
     if not isinstance(session.config.credential, Login):
         raise ConfigurationError(
             "Only an account can log in.", remedy="Make the client with email= and password=."
         )
-    token = yield from issued_token(session)
-    return token.reveal()
+    issued = yield from session.credentials.current(log_in_of(session, session.deadline()))
+    return issued.secret.reveal()
 
 
 def get_json(url: str) -> Request:
@@ -155,11 +142,7 @@ def _taken_totals(beside: dict[str, Json]) -> Json:
 
 
 def _content(answer: Answer[Json]) -> Json:
-    """Return the JSON of a response that must have a body.
-
-    Raises:
-        ProtocolError: for a response without a body.
-    """
+    """Return the JSON of a response that must have a body."""
     if answer.reply.status == NO_CONTENT:
         raise ProtocolError(
             "The answer has no body (204) instead of an object.", remedy="Try later."

@@ -77,19 +77,6 @@ class RetryPolicy:
         return max(asked or 0.0, self.bound(repeat) * jitter())
 
 
-def check_policy(retry: object) -> None:
-    """Refuse anything but a policy.
-
-    Raises:
-        ConfigurationError: saying what to pass.
-    """
-    if not isinstance(retry, RetryPolicy):
-        raise ConfigurationError(
-            f"retry={retry!r} is not valid.",
-            remedy="Pass a RetryPolicy, or None for the usual one.",
-        )
-
-
 def pause_before(poll: int) -> float:
     """Return the seconds before poll number `poll`, from 0: at most about 60 polls an hour."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 1.5 ** min(poll, 60))

@@ -11,7 +11,7 @@ from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import redact_url
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.credentials import Credentials
-from adanalytics_client._quota import Moment, Quota, QuotaState, QuotaStore
+from adanalytics_client._quota import Moment, Quota, QuotaStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,3 @@ class Session:
     def shown(self, url: str) -> str:
         """Return an address that is safe to show: without a signature or an echoed secret."""
         return self.credentials.redact(redact_url(url))
-
-    def quota_state(self) -> QuotaState:
-        """Return the quota left now; run it inside `Atomic`."""
-        return self.quota.state()

@@ -50,15 +50,6 @@ def is_like(form: str, file: BinaryIO) -> bool:
     return fold(form) != "csv" or first not in {b"{", b"[", b"<"}
 
 
-def digest_of(file: BinaryIO) -> str:
-    """Return the sha256 of a complete file, in hex."""
-    digest = hashlib.sha256()
-    file.seek(0)
-    while piece := file.read(_READ_AT_ONCE):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
 def check_gzip(file: BinaryIO) -> None:
     """Read a gzip file to its end; raise DamagedBody if that is missing."""
     file.seek(0)

@@ -34,7 +34,7 @@ from adanalytics_client._exports.names import name_of, paths_in
 from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
-from adanalytics_client._exports.transfer import Expected, Transfer
+from adanalytics_client._exports.transfer import Expected, Transfer, incomplete
 from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
 from adanalytics_client.errors import (
     AuthenticationError,
@@ -51,7 +51,6 @@ from adanalytics_client.errors import (
 # A file that is stored compressed must arrive unchanged, so that ranges count its own bytes.
 _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
-_AGAIN = "Download it again."
 
 
 def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
@@ -114,9 +113,7 @@ class Delivery:
         events = self.status.row_count
         if events and not any(each.received for each in transfers):
             stated = counted(events, "event")
-            raise DownloadError(
-                f"The file is empty, but the export has {stated}.", remedy="Download it again."
-            )
+            raise incomplete(f"The file is empty, but the export has {stated}.")
 
     def _keep(self, status: ExportStatus) -> None:
         self.status = status
@@ -164,7 +161,7 @@ class Delivery:
 
         self._renewed_at = -1
         judge = partial(self._judge, transfer, timeout)
-        rules = Rules(Access.WITHOUT_FIRST, carry=False, in_budget=False, appears_by=ready_by)
+        rules = Rules(Access.WITHOUT_FIRST, carry=False, appears_by=ready_by)
         yield from attempts(self._session, request, judge, rules, sink=transfer)
 
     def _judge(
@@ -231,8 +228,8 @@ class Delivery:
         asked = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
             transfer.restart()
-            text = "The service does not have the rest of the file."
-            return Problem(DownloadError(text, remedy=_AGAIN), again=True)
+            error = incomplete("The service does not have the rest of the file.")
+            return Problem(error, again=True)
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
             return Problem(error, again=True, asked=asked, absent=True)
@@ -247,21 +244,14 @@ class Delivery:
             text = f"The file is no longer offered ({reply.status})."
             expired = ExportExpired(text, remedy="Start the export again.")
             return Problem(described(expired, self.status), again=False, absent=absent)
-        return status_problem(
-            reply,
-            repeatable=True,
-            now=session.clock.time(),
-            credentials=session.credentials,
-            home=session.config.base.owns(url),
-        )
+        return status_problem(session, reply, url, repeatable=True)
 
 
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
     """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
         transfer.restart()
-        text = f"The file arrived damaged ({failure.detail})."
-        return Problem(DownloadError(text, remedy=_AGAIN), again=True)
+        return Problem(incomplete(f"The file arrived damaged ({failure.detail})."), again=True)
     broke_off = transfer.received and failure.kind is FailureKind.BROKEN
     if broke_off or failure.kind is FailureKind.TRUNCATED:
         return Problem(_short(transfer), again=True)
@@ -270,9 +260,7 @@ def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) ->
 
 def _short(transfer: Transfer) -> DownloadError:
     total = f" of {transfer.total}" if transfer.total is not None else ""
-    return DownloadError(
-        f"The file ended after {transfer.received}{total} bytes.", remedy="Download it again."
-    )
+    return incomplete(f"The file ended after {transfer.received}{total} bytes.")
 
 
 def _kept(present: Transfer | None, transfers: list[Transfer]) -> str | None:

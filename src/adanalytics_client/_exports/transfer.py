@@ -13,7 +13,6 @@ from adanalytics_client._base.observer import BytesReceived, Observer, notify
 from adanalytics_client._exports.checks import (
     Decoding,
     check_gzip,
-    digest_of,
     encoding_of,
     is_answer,
     is_like,
@@ -106,14 +105,10 @@ class Transfer:
             if sha256 is None:
                 check_gzip(self._file)
         except DamagedBody as error:
-            raise DownloadError(
-                f"The file is incomplete ({error}).", remedy="Download it again."
-            ) from None
+            raise incomplete(f"The file is incomplete ({error}).") from None
         if size is not None and size not in self._sizes():
-            raise DownloadError(
-                f"The file has {self._sizes()[-1]} bytes, but {size} were announced.",
-                remedy="Download it again.",
-            )
+            found = self._sizes()[-1]
+            raise incomplete(f"The file has {found} bytes, but {size} were announced.")
         unpacked = self._decoding.sha256 if self._decoding else None
         if sha256 not in (None, unpacked, self._digest()):
             raise ChecksumMismatch(
@@ -209,7 +204,15 @@ class Transfer:
 
     def _digest(self) -> str:
         """Return the checksum of the body; for it, bytes of an earlier run are read again."""
-        return digest_of(self._file) if self.has_earlier_bytes else self._sha256.hexdigest()
+        if not self.has_earlier_bytes:
+            return self._sha256.hexdigest()
+        self._file.seek(0)
+        return hashlib.file_digest(self._file, "sha256").hexdigest()
+
+
+def incomplete(text: str) -> DownloadError:
+    """Return the error of a file that did not arrive as it is."""
+    return DownloadError(text, remedy="Download it again.")
 
 
 def validator_of(head: ResponseHead) -> str | None:

@@ -156,7 +156,7 @@ class Sync:
             for day in {hour.day for hour in rest}
             if all(hour in rest for hour in started_hours(service.state(day), now))
         }
-        quota = self.connection.driver.atomic(self.connection.session.quota_state)
+        quota = self.connection.driver.atomic(self.connection.session.quota.state)
         return started + plan_queries(
             rest, expected_counts(service, whole), via=self.via, quota=quota
         )

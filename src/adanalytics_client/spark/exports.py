@@ -23,7 +23,8 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
-from adanalytics_client._exports import Delivery, SavedExport, read_saved
+from adanalytics_client._exports.download import Delivery
+from adanalytics_client._exports.saved import SavedExport, read_saved
 from adanalytics_client._io import Proxies, SyncDriver
 from adanalytics_client._quota import open_store
 from adanalytics_client.dataset.tables import EventTables, Table, hour_keys

@@ -6,7 +6,7 @@ from typing import get_args
 
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call.config import OnLimit
-from adanalytics_client._exports import ONE_HOUR
+from adanalytics_client._exports.status import ONE_HOUR
 from adanalytics_client.client import Client
 from adanalytics_client.errors import ConfigurationError
 
