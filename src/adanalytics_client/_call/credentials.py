@@ -69,12 +69,7 @@ _LARGEST_BODY = 65_536
 
 @dataclass(frozen=True, slots=True)
 class LogIn:
-    """How to log in.
-
-    Attributes:
-        operation: exchanges an account for a token.
-        latest: the deadline for waiting for another request's login; None for no limit.
-    """
+    """How to log in, and until when to wait for the login of another request, if not for ever."""
 
     operation: Callable[[Login], Operation[Secret]]
     latest: Deadline | None
