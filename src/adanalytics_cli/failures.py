@@ -65,6 +65,7 @@ _INSTEAD_OF = {
         "--moved-from."
     ),
     "format of this one": "Give --to another place, or leave out --format.",
+    "take its first flag": "Report it to the service.",
     "on_drift=": "Run the same command again later.",
     "per_page=": "Use adanalytics export.",
     "timeout=": "Check --base-url and the network, or try later.",

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -151,11 +152,12 @@ def _run(root: click.Command, words: Sequence[str], program: str, invocation: In
     except BrokenPipeError:
         discard_stdout()
         return ExitCode.CLOSED_PIPE
-    except Terminated:
-        return ExitCode.TERMINATED
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted.", err=True)
-        return ExitCode.INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        # A closed terminal can show nothing.
+        with suppress(OSError):
+            click.echo("Interrupted.", err=True)
+        terminated = isinstance(interrupt, Terminated)
+        return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  # whatever it is, the user gets one message
         from adanalytics_cli.failures import print_error
 

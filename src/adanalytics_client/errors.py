@@ -60,6 +60,9 @@ class AdAnalyticsError(Exception):
         body: the first 64 KiB of the response's body as text, without secrets.
         headers: the headers of the response by lower-case name, without secrets and cookies.
 
+    Both are empty for an error that no single response shows, such as a failed export: the last
+    answer about an export is `last_status.answer` of its job.
+
     Examples:
         >>> error = AdAnalyticsError("It broke.", remedy="Try later.", request_id="r-1", attempts=2)
         >>> str(error)

@@ -26,7 +26,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set the variables that are not set, for the length of the run."""
     for name in _DEFAULTS.keys() - os.environ.keys():
         os.environ[name] = _DEFAULTS[name]
-        config.add_cleanup(partial(os.environ.__delitem__, name))
+        config.add_cleanup(partial(_unset, name))
+
+
+def _unset(name: str) -> None:
+    # A test may have removed it.
+    os.environ.pop(name, None)
 
 
 def pytest_report_header() -> str:

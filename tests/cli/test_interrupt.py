@@ -63,9 +63,9 @@ def test_a_sync_that_is_ended_says_how_to_go_on(
 
 
 CTRL_C = (signal.SIGINT, 130, "Interrupted.\n")
-SIGTERM = (signal.SIGTERM, 143, "")
+SIGTERM = (signal.SIGTERM, 143, "Interrupted.\n")
 # The terminal was closed, which ends a run as SIGTERM does.
-SIGHUP = (signal.SIGHUP, 143, "")
+SIGHUP = (signal.SIGHUP, 143, "Interrupted.\n")
 OUTPUTS = [
     ("dates", "out.csv"),
     ("summary", "out.csv"),

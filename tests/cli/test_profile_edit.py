@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.settings import write_profile
 
 WRITTEN = """\
@@ -47,6 +48,15 @@ def test_a_new_profile_goes_to_the_end_whatever_its_name(file: Path) -> None:
     write_profile(file, 'a "b".c', {"partner": "ü"})
     assert file.read_text().startswith(WRITTEN)
     assert tomllib.loads(file.read_text())["profile"]['a "b".c'] == {"partner": "ü"}
+
+
+def test_a_table_in_one_line_that_can_hold_no_other_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('profile={a={base_url="http://x.example"}}\n')
+    with pytest.raises(SettingsError, match="Cannot add the profile to") as caught:
+        write_profile(path, "b", {"partner": "acme"})
+    assert caught.value.remedy == 'Add these lines: [profile.b]\npartner = "acme"'
+    assert path.read_text() == 'profile={a={base_url="http://x.example"}}\n'
 
 
 def test_writing_twice_changes_nothing(tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ def test_an_error_carries_what_the_service_answered(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
     body = {"errors": [{"field": "hour", "message": "no secret-key"}, "late"], "code": 7}
-    headers = {"Set-Cookie": "session=s3cr3t", "X-Echo": "secret-key", "X-Cost": "3"}
+    headers = {"Set-Cookie": "session=s3cr3t", "Authorization": "Bearer s3cr3t"}
+    headers |= {"X-Echo": "secret-key", "X-Cost": "3"}
     stand_in.says(say(body, status=422, headers=headers))
     with pytest.raises(errors.InvalidRequest) as caught:
         world.call("dates")
@@ -133,6 +134,17 @@ def test_a_long_body_is_cut_without_half_a_secret(
     assert caught.value.body.startswith("*" * 12_000)
     assert "sec" not in caught.value.body
     assert len(caught.value.body) <= 65_536
+
+
+@pytest.mark.parametrize("text", ["é", "日", "\\xff"])
+def test_the_first_64_kib_of_a_body_are_kept_in_any_alphabet(
+    world: World, stand_in: StandIn, say: type[Say], text: str
+) -> None:
+    body = text.encode() if text.isprintable() else b"\xff"
+    stand_in.says(say(body * 100_000, status=400))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.call("dates")
+    assert 65_500 < len(caught.value.body.encode()) <= 65_536
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Service:
         say: the class of answers.
         hidden: for each start of a query, such as `2026-01-15 3`, how often it has no body.
         empty: the hours of each day that have no events, answered without a body.
-        counts: what the summary counts: `right`, `none`, `foreign`, or `more` than there are.
+        counts: what the summary counts: `right`, `none`, `foreign`, `no rows`, or `more` than there are.
         totals: whether pages state their total.
         status: of an answer without a body.
     """
@@ -70,7 +70,8 @@ class Service:
             {"date": str(day), "clicks": len(self.ids(day, day)) + (self.counts == "more")}
             for day in (start + timedelta(each) for each in range((end - start).days + 1))
         ]
-        return self.say({"summary": [{"sum": 3}] if self.counts == "foreign" else rows})
+        rows = {"foreign": [{"sum": 3}], "no rows": []}.get(self.counts, rows)
+        return self.say({"summary": rows})
 
     def summaries(self) -> list[tuple[str, str, str]]:
         """The days of each summary that was requested, and its grouping."""
@@ -146,7 +147,7 @@ def test_hours_without_events_cost_one_summary(
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("counts", ["none", "foreign"])
+@pytest.mark.parametrize("counts", ["none", "foreign", "no rows"])
 def test_a_summary_without_counts_is_a_warning(
     world: World, service: Service, caplog: pytest.LogCaptureFixture, counts: str
 ) -> None:

@@ -331,6 +331,15 @@ def test_an_end_beside_another_page_is_an_error(
     assert [each.contradicted for each in drifts.found] == [True] * 2
 
 
+@pytest.mark.parametrize("name", ["total_pages", "pages", "lastPage"])
+def test_as_many_pages_as_events_on_the_first_are_still_pages(
+    world: World, stand_in: StandIn, say: type[Say], name: str
+) -> None:
+    serve_pages(stand_in, say, *[(3, END | {name: 3})] * 3)
+    with pytest.raises(ProtocolError, match="has_more: false and 3 pages"):
+        world.rows(DAY, split="none")
+
+
 @pytest.mark.parametrize(
     "beside",
     [

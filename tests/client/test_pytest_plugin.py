@@ -69,6 +69,8 @@ def test_a_suite_never_waits_for_its_quota(
 
 
 MOCKED = """
+import os
+
 import pytest
 
 from adanalytics_client import Client, QuotaExceeded
@@ -82,6 +84,10 @@ def test_a_client_with_its_defaults(respx_mock):
         with pytest.raises(QuotaExceeded):
             client.dates()
     assert respx_mock.calls.call_count == 1000
+
+
+def test_a_variable_may_be_removed_for_good():
+    del os.environ["ADANALYTICS_ON_LIMIT"]
 """
 
 
@@ -95,7 +101,7 @@ def test_a_mocked_client_neither_waits_nor_leaves_its_count(
     done = pytester.runpytest_inprocess(
         "-p", "respx.plugin", "-p", "adanalytics_client.pytest_plugin"
     )
-    done.assert_outcomes(passed=1)
+    done.assert_outcomes(passed=2)
     done.stdout.fnmatch_lines(
         "adanalytics: ADANALYTICS_QUOTA_LOG=memory, ADANALYTICS_ON_LIMIT=raise"
     )

@@ -144,8 +144,17 @@ def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
     except FileNotFoundError:
         before = ""
     document = tomlkit.parse(before)
-    profiles = document.setdefault("profile", tomlkit.table(is_super_table=True))
-    profiles.setdefault(name, tomlkit.table()).update(values)
+    table = tomlkit.table()
+    table.update(values)
+    try:
+        profiles = document.setdefault("profile", tomlkit.table(is_super_table=True))
+        profiles.setdefault(name, tomlkit.table()).update(values)
+    except ValueError:
+        # An inline table, which can hold no other table.
+        lines = f"[profile.{name}]\n{table.as_string()}".strip()
+        raise SettingsError(
+            f"Cannot add the profile to {path}.", remedy=f"Add these lines: {lines}"
+        ) from None
     after = tomlkit.dumps(document)
     if after == before:
         return

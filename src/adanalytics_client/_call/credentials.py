@@ -33,14 +33,13 @@ from adanalytics_client.errors import (
 E = TypeVar("E", bound=AdAnalyticsError)
 
 JSON_BODY = ("content-type", "application/json")
+_LOGIN = "/api/auth/login"
 
 
 def login_request(base: BaseUrl, login: Login) -> Request:
     """Make the request `POST /api/auth/login` with the e-mail and password."""
     body = {"email": login.email, "password": login.password.reveal()}
-    return Request(
-        "POST", base.at("/api/auth/login"), (JSON_BODY,), json.dumps(body).encode("utf-8")
-    )
+    return Request("POST", base.at(_LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
 
 
 def token_of(content: Json) -> Secret:
@@ -65,6 +64,10 @@ _MOST_REPLACED = 4
 # Characters of a server's text in a message, and bytes of a body in an error.
 _LONGEST_TEXT = 1000
 _LARGEST_BODY = 65_536
+# Characters of a secret in any encoding; half of one may stand at the end of a text that was cut.
+_LONGEST_SECRET = 16_384
+# They carry other credentials: RFC 6265, RFC 9110 section 11, RFC 7615.
+_SECRET_HEADERS = frozenset({"set-cookie", "authorization", "authentication-info"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +166,14 @@ class Credentials:
         """Add the address and the response to an error, all without secrets."""
         if reply is not None:
             head = reply.head.headers.items()
+            # The answer to a login may hold a token under another name, which nothing knows yet.
+            granted = url.endswith(_LOGIN) and reply.status < 300
             error.amended(
                 request_id=self.request_id(reply.head),
-                body=self._body(reply.body),
-                headers={name: self.shown(text) for name, text in head if name != "set-cookie"},
+                body=self._body(reply.body) if not granted else "",
+                headers={
+                    name: self.shown(text) for name, text in head if name not in _SECRET_HEADERS
+                },
             )
         return self.scrub(error.amended(url=redact_url(url)))
 
@@ -174,7 +181,9 @@ class Credentials:
         """Return the beginning of a body, cut where no half of a secret stays."""
         begin = bytes(body[: 2 * _LARGEST_BODY]).decode("utf-8", "backslashreplace")
         text = redact_queries(self.redact(begin))
-        return text[:_LARGEST_BODY] if len(body) <= 2 * _LARGEST_BODY else text[:-_LARGEST_BODY]
+        if len(body) > 2 * _LARGEST_BODY:
+            text = text[:-_LONGEST_SECRET]
+        return utf8(text)[:_LARGEST_BODY].decode(errors="ignore")
 
     def renew(self, seen: int, log_in: LogIn) -> Operation[None]:
         """Replace the credential of a round, unless another request already has."""

@@ -101,7 +101,7 @@ class SliceHistory:
             earlier = 0 if self._total_is_old else self.total or 0
             self.total, self._total_is_old = max(earlier, stated), False
         contradicted = last and (
-            bool(contradiction(cursor, len(page), page.signals))
+            bool(contradiction(cursor, page.signals))
             or (self.total != self.distinct and _says_more(cursor, page))
         )
         off = last and self.total not in {None, self.distinct}

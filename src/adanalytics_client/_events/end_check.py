@@ -103,6 +103,11 @@ class EndCheck:
 
     def take(self, counts: DayCounts | None, position: Position) -> None:
         """Take the events of each day, or None when no summary states them."""
+        doubtful = [position.slices[each] for each in self.bodiless]
+        days = {day for each in doubtful for day in days_between(each.start, each.end)}
+        if not counts and any(self._by_day[day] for day in days):
+            # Events came of these days, so a summary without rows does not count them.
+            counts = None
         self._counts = counts
         if counts is None:
             self._countable = False

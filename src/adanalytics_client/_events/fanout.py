@@ -211,7 +211,7 @@ class PageFanout:
 
     def _receive(self, opened: _OpenSlice, cursor: Cursor, page: FetchedPage) -> None:
         history = opened.history
-        both = contradiction(cursor, len(page), page.signals)
+        both = contradiction(cursor, page.signals)
         if both and self._on_drift == "raise":
             raise page.rows.source.sign(_contradicted(cursor, both))
         ahead = following(cursor, len(page), page.signals)

@@ -118,7 +118,7 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     ahead = [stated for more, stated in flags if more] + [key for key in links if key]
     return Signals(
         more=_first([*(more for more, _ in flags), True if any(links) else None]),
-        pages=_first([_at_least(1, value) for name, _, value in members if name in _PAGES]),
+        pages=_first([_at_least(1, value) for name, value in _page_counts(members, found)]),
         total=_first(totals),
         page=_first([_at_least(0, value) for name, _, value in members if name in _PAGE]),
         no_next=bool(links) and not any(links),
@@ -127,13 +127,17 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     )
 
 
-def contradiction(cursor: Cursor, count: int, says: Signals) -> str:
-    """Name the end and the further page that one response states; empty when it states only one.
+def _page_counts(members: list[tuple[str, str, Json]], found: Found) -> Iterator[tuple[str, Json]]:
+    """Yield the numbers of pages; a `page_count` of the events on this page counts those."""
+    for name, _, value in members:
+        if name in _PAGES and not (name == "pagecount" and value == len(found)):
+            yield name, value
 
-    A number of pages that equals the number of events on the page counts those.
-    """
+
+def contradiction(cursor: Cursor, says: Signals) -> str:
+    """Name the end and the further page that one response states; empty when it states only one."""
     beyond = says.beyond
-    if says.pages is not None and cursor.number < says.pages != count:
+    if says.pages is not None and cursor.number < says.pages:
         beyond = beyond or f"{says.pages} pages"
     return f"{says.end} and {beyond}" if says.end and beyond else ""
 
