@@ -29,7 +29,8 @@ class Service:
         say: the class of answers.
         hidden: for each start of a query, such as `2026-01-15 3`, how often it has no body.
         empty: the hours of each day that have no events, answered without a body.
-        counts: what the summary counts: `right`, `none`, `foreign`, `no rows`, or `more` than there are.
+        counts: what the summary counts: `right`, `none`, `foreign`, `no rows`, or `more` than
+            there are.
         totals: whether pages state their total.
         status: of an answer without a body.
     """
@@ -66,11 +67,12 @@ class Service:
     def _summary(self, start: date, end: date) -> Say:
         if self.counts == "none":
             return self.say({"error": "Not Found"}, status=404)
-        rows = [
+        rows: list[dict[str, object]] = [
             {"date": str(day), "clicks": len(self.ids(day, day)) + (self.counts == "more")}
             for day in (start + timedelta(each) for each in range((end - start).days + 1))
         ]
-        rows = {"foreign": [{"sum": 3}], "no rows": []}.get(self.counts, rows)
+        if self.counts in {"foreign", "no rows"}:
+            rows = [{"sum": 3}] * (self.counts == "foreign")
         return self.say({"summary": rows})
 
     def summaries(self) -> list[tuple[str, str, str]]:
