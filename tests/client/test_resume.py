@@ -133,12 +133,19 @@ def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
     assert (tmp_path / "out.csv").read_bytes() == FILE
 
 
+DATED = {
+    "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT",
+    "Date": "Thu, 01 Jan 2026 00:00:01 GMT",
+}
+
+
 @pytest.mark.parametrize(
     ("dates", "resumes"),
     [
-        ({"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, True),
-        ({"Last-Modified": "Fri, 31 Dec 2100 00:00:00 GMT"}, False),
-        ({"Last-Modified": "soon"}, False),
+        (DATED, True),
+        ({**DATED, "Last-Modified": "Fri, 31 Dec 2100 00:00:00 GMT"}, False),
+        ({**DATED, "Last-Modified": "soon"}, False),
+        ({"Last-Modified": DATED["Last-Modified"]}, False),
     ],
 )
 def test_a_date_is_a_validator_when_it_is_older_than_the_answer(
@@ -210,9 +217,6 @@ def test_a_part_that_is_longer_than_its_range_is_not_kept(
     world.call("export", *DAYS, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == FILE
     assert ranges(stand_in) == [None, "bytes=3-", None]
-
-
-DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 
 
 @pytest.mark.parametrize(
