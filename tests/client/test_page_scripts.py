@@ -154,7 +154,7 @@ def _attempt(
             read.error = FAILURES[failures[-1]][1]
             return None
         stated = says.total if says.total is not None and says.total >= len(page.ids) else None
-        if says.more is False and (says.pages or 0) > number and says.pages != len(page.ids):
+        if says.more is False and (says.pages or 0) > number:
             read.error = errors.ProtocolError
             return None
         total = stated if total is None else max(total, stated or 0)
