@@ -33,7 +33,7 @@ WITH_OTHER_TOOLS = {"airflow_dag.py", "dask_read.py", "dlt_pipeline.py", "spark_
 AIRFLOW = ROOT / ".venv-airflow" / "bin"
 
 COLUMNS = ["event_id", "event_date", "event_hour", "revenue"]
-# A new day. The first amount fills the 19th digit, which no float has and most hours do not need.
+# A new day. The first amount has 18 digits, which no float has, and the second only one.
 NEW_DAY = [
     {
         "event_time": f"2026-01-17T{hour}:00:00Z",
@@ -41,7 +41,7 @@ NEW_DAY = [
         "supply_tag_id": 1,
         "revenue": revenue,
     }
-    for hour, revenue in (("05", "1000000000.000000000"), ("20", "0.000000001"))
+    for hour, revenue in (("05", "999999999.999999999"), ("20", "0.000000001"))
 ]
 
 Rows = list[tuple[Any, ...]]
