@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adanalytics_client import SeenEvents
+from adanalytics_client._json.columns import count_events
 from adanalytics_client.errors import AuthenticationError, ProtocolError
 
 if TYPE_CHECKING:
@@ -263,3 +264,7 @@ def test_events_that_seen_left_out_have_arrived(world: World, service: Service) 
     for options in ({}, open_auto(service)):
         assert len(world.rows(*DAYS, seen=seen, **options)) == 46 - 9
         seen = SeenEvents(service.ids(*DAYS)[:9])
+
+
+def test_a_negative_count_hides_no_other_events() -> None:
+    assert count_events({"impressions": 3, "clicks": -1}) == 3
