@@ -31,12 +31,12 @@ Way = Literal["hourly", "auto", "export"]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The supposed speed of the service and the line.
+    """How fast the service and the connection are assumed to be.
 
     Attributes:
         answer: seconds until the response with a page begins.
-        transfer: bytes a second.
-        export_rows: rows a second that the service writes to a bulk export.
+        transfer: bytes per second.
+        export_rows: rows per second that the service writes to a bulk export.
         event_bytes: bytes of an event in a page; the reference server's take 637.
         row_bytes: bytes of an event in a CSV export; the reference server's take 273.
 

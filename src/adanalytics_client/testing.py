@@ -35,9 +35,9 @@ _PATIENT = RetryPolicy(budget=1e9)
 class MovableClock:
     """One time for a client and its server; it stands still until it is moved.
 
-    A wait of the client, for quota or before a retry, moves it by the length of the wait and ends
-    at once. Requests in flight then arrive later, and other waits move the clock too: for exact
-    times, `concurrency=1` sends one request after the other.
+    When the client waits, for quota or before a retry, the clock moves on by that time and the wait
+    ends at once. Requests in flight then arrive later, and other waits move the clock too: send one
+    request after the other with `concurrency=1` for exact times.
 
     Args:
         now: the time to begin at, with a time zone; by default the present.
@@ -226,7 +226,9 @@ def _new_server(
             f"clock={clock!r} is not valid.", remedy="Pass a MovableClock, or None."
         )
     if days and days - 1 > (date.max - first).days:
-        raise ConfigurationError(f"days={days} from {first} go beyond {date.max}.")
+        raise ConfigurationError(
+            f"days={days} from {first} go beyond {date.max}.", remedy="Pass fewer days."
+        )
     sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
     try:
         server: LocalServer = local.LocalServer(

@@ -173,7 +173,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """The settings that are not secret; all except the profile may be missing.
+    """The settings without the secrets; all except the profile may be missing.
 
     `max_wait` is in seconds; None leaves it to the client.
     """

@@ -113,7 +113,9 @@ def to_day(value: object, name: str) -> date:
         try:
             return date.fromisoformat(value)
         except ValueError:
-            raise ConfigurationError(f"{name}: {value} is not a day of the calendar.") from None
+            raise ConfigurationError(
+                f"{name}: {value} is not a day of the calendar.", remedy="Name one that is."
+            ) from None
     raise ConfigurationError(
         f"{name}={value!r} is not a day.", remedy="Pass a date, or text like 2026-01-15."
     )

@@ -72,7 +72,9 @@ def check_name(path: Path) -> None:
         ConfigurationError: when it is too long, leads in a circle, or contains a zero character.
     """
     if "\0" in str(path):
-        raise ConfigurationError(f"{path!r} contains a NUL character, which no file name can.")
+        raise ConfigurationError(
+            f"{path!r} contains a NUL character, which no file name can.", remedy="Remove it."
+        )
     try:
         path.stat()
     except OSError as error:

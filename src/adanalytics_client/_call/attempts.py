@@ -28,10 +28,10 @@ from adanalytics_client._call.credentials import (
 )
 from adanalytics_client._call.exchange import SILENT_WAIT, Exchange, announce, exchange, moment_in
 from adanalytics_client._call.failures import (
-    Problem,
-    failure_problem,
-    status_problem,
-    unreadable_problem,
+    Setback,
+    failure_setback,
+    status_setback,
+    unreadable_setback,
 )
 from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
@@ -81,7 +81,7 @@ class Rules:
     appears_by: Deadline | None = None
 
 
-Judge = Callable[[Exchange], Operation[T | Problem]]
+Judge = Callable[[Exchange], Operation[T | Setback]]
 """Makes the value of a good answer, or says what is wrong with it."""
 
 
@@ -102,7 +102,7 @@ def attempts(
     while True:
         exchanged = yield from state.send(request())
         verdict = yield from judge(exchanged)
-        if not isinstance(verdict, Problem):
+        if not isinstance(verdict, Setback):
             return verdict
         yield from state.pause_after(verdict, exchanged)
 
@@ -187,34 +187,34 @@ class _Attempts:
             return True
         return False
 
-    def pause_after(self, problem: Problem, exchanged: Exchange) -> Operation[None]:
+    def pause_after(self, setback: Setback, exchanged: Exchange) -> Operation[None]:
         """Wait before the next attempt, or raise the error of the problem."""
         session, policy = self.session, self.session.config.retry
         reply = exchanged.outcome if isinstance(exchanged.outcome, Reply) else None
-        error = problem.error.amended(attempts=self.sent)
+        error = setback.error.amended(attempts=self.sent)
         session.credentials.complete(error, exchanged.url, reply)
-        if problem.at_once:
+        if setback.at_once:
             return
-        if problem.progress != self.progress and self.rules.appears_by is not None:
+        if setback.progress != self.progress and self.rules.appears_by is not None:
             # The time in which bytes arrive does not count as waiting.
             self.rules.appears_by.extend(self.seconds)
-        self.progress = problem.progress
-        if problem.absent and (yield from self._until_it_appears(problem)):
+        self.progress = setback.progress
+        if setback.absent and (yield from self._until_it_appears(setback)):
             return
         if self.progress > self.farthest:
             self.farthest, self.failures, self.down_since = self.progress, 0, None
             self.deadline = session.deadline()
         else:
             self.failures += 1
-        seconds = policy.wait(max(0, self.failures - 1), problem.asked, session.jitter)
-        hold = (yield from _obey(session, exchanged.url, seconds)) if problem.limited else None
-        if not problem.again or (self.failures >= policy.attempts and not self._sits_out(problem)):
+        seconds = policy.wait(max(0, self.failures - 1), setback.asked, session.jitter)
+        hold = (yield from _obey(session, exchanged.url, seconds)) if setback.limited else None
+        if not setback.again or (self.failures >= policy.attempts and not self._sits_out(setback)):
             raise error
         if hold is not None:
             yield from self._wait_out(hold, error)
             return
         if not self.deadline.allows(seconds):
-            raise _out_of_time(session, problem, self.deadline)
+            raise _out_of_time(session, setback, self.deadline)
         planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
         notify(session.observer.retry, planned)
         yield Sleep(seconds)
@@ -231,27 +231,27 @@ class _Attempts:
         yield Sleep(hold.seconds)
         self.deadline.extend(hold.seconds)
 
-    def _sits_out(self, problem: Problem) -> bool:
+    def _sits_out(self, setback: Setback) -> bool:
         """Return whether the service is down, and not yet for longer than it may be."""
-        if not (self.rules.patient and problem.outage):
+        if not (self.rules.patient and setback.outage):
             return False
         now, patience = self.session.clock.monotonic(), self.session.config.retry.patience
         self.down_since = now if self.down_since is None else self.down_since
         if now - self.down_since < patience:
             return True
-        problem.error.amended(
-            message=f"{problem.error.message} It has been down for {patience:g} s.",
+        setback.error.amended(
+            message=f"{setback.error.message} It has been down for {patience:g} s.",
             remedy="Try later. A sync (Dataset.sync, adanalytics sync) keeps the hours that have "
             "arrived and resumes.",
         )
         return False
 
-    def _until_it_appears(self, problem: Problem) -> Operation[bool]:
+    def _until_it_appears(self, setback: Setback) -> Operation[bool]:
         """Wait for a file that does not exist yet; False if there was never time for it."""
-        appears_by, asked = self.rules.appears_by, problem.asked or 0.0
+        appears_by, asked = self.rules.appears_by, setback.asked or 0.0
         if appears_by is None or appears_by.left <= 0 or asked > appears_by.left:
             if self.polls:
-                raise problem.error
+                raise setback.error
             return False
         seconds = min(max(asked, pause_before(self.polls)), appears_by.left)
         is_new = seconds > SILENT_WAIT and not self.announced
@@ -267,13 +267,13 @@ def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False)
     yield Sleep(seconds)
 
 
-def _out_of_time(session: Session, problem: Problem, deadline: Deadline) -> AdAnalyticsError:
+def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:
     """Return the error of a problem, with the reason why it is not retried."""
-    error, name = problem.error, deadline.name
+    error, name = setback.error, deadline.name
     why = f"{name} leaves no time for another try."
-    if problem.asked:
-        until = f"{moment_in(session, problem.asked):%Y-%m-%d %H:%M:%S} UTC"
-        why = f"The service asks to wait {problem.asked:.0f} s, until {until}; {name} leaves less."
+    if setback.asked:
+        until = f"{moment_in(session, setback.asked):%Y-%m-%d %H:%M:%S} UTC"
+        why = f"The service asks to wait {setback.asked:.0f} s, until {until}; {name} leaves less."
     return error if name in error.message else error.amended(message=f"{error.message} {why}")
 
 
@@ -323,15 +323,15 @@ def call(
 ) -> Operation[Answer[T]]:
     """Send until it succeeds; a body that `read` refuses as NotJson is requested again."""
 
-    def judge(exchanged: Exchange) -> Operation[Answer[T] | Problem]:
+    def judge(exchanged: Exchange) -> Operation[Answer[T] | Setback]:
         outcome = exchanged.outcome
         if isinstance(outcome, Failure):
             within = session.limit_of(deadline)
-            return failure_problem(
+            return failure_setback(
                 outcome, exchanged.url, repeatable=rules.repeatable, within=within
             )
         if not 200 <= outcome.status < 300:
-            return status_problem(session, outcome, exchanged.url, repeatable=rules.repeatable)
+            return status_setback(session, outcome, exchanged.url, repeatable=rules.repeatable)
         try:
             # The size of the body that a sink has kept is not known here.
             if sink is None and len(outcome.body) < _QUICK_BODY:
@@ -339,10 +339,10 @@ def call(
             else:
                 value = yield Offload(lambda: read(outcome))
         except NotJson as error:
-            return unreadable_problem(outcome, error, repeatable=rules.repeatable)
+            return unreadable_setback(outcome, error, repeatable=rules.repeatable)
         except ProtocolError as error:
             # Without the frames that hold everything that the response echoes.
-            return Problem(error.with_traceback(None), again=False)
+            return Setback(error.with_traceback(None), again=False)
         return Answer(value, outcome, exchanged.url)
 
     deadline = deadline or session.deadline()

@@ -96,7 +96,7 @@ _LASTING = {FailureKind.UNTRUSTED, FailureKind.PROXY_LOGIN, FailureKind.TOO_LARG
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Setback:
     """An error that another try may still avoid.
 
     Attributes:
@@ -120,7 +120,7 @@ class Problem:
     at_once: bool = False
 
 
-def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Problem:
+def failure_setback(failure: Failure, url: str, *, repeatable: bool, within: str | None) -> Setback:
     """Describe the problem of a request to `url` without a complete response.
 
     `within` is the setting that limits the time, as in code, if it is known.
@@ -138,10 +138,10 @@ def failure_problem(failure: Failure, url: str, *, repeatable: bool, within: str
     }
     error = row.error(row.message.format(**facts), remedy=row.remedy.format(**facts))
     again = kind not in _LASTING and (repeatable or not failure.arrived)
-    return Problem(error, again, outage=kind is FailureKind.UNREACHABLE)
+    return Setback(error, again, outage=kind is FailureKind.UNREACHABLE)
 
 
-def status_problem(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Problem:
+def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Setback:
     """Describe the problem of an error status of `url`."""
     status, now, credentials = reply.status, session.clock.time(), session.credentials
     asked = retry_after(reply.head, now)
@@ -160,7 +160,7 @@ def status_problem(session: Session, reply: Reply, url: str, *, repeatable: bool
             retry_after=asked,
             resumes_at=resumes_at,
         )
-        return Problem(limited, again=True, asked=asked, limited=True)
+        return Setback(limited, again=True, asked=asked, limited=True)
     transient = status in _UNPROCESSED or status >= 500
     again = transient and (repeatable or status in _UNPROCESSED)
     home = session.config.base.owns(url)
@@ -168,7 +168,7 @@ def status_problem(session: Session, reply: Reply, url: str, *, repeatable: bool
     error = kind(
         f"{what} ({status}{more}).", remedy=remedy, status=status, reason=reason, errors=errors
     )
-    return Problem(error, again, asked, outage=status in _DOWN)
+    return Setback(error, again, asked, outage=status in _DOWN)
 
 
 def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, str]:
@@ -191,7 +191,7 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
     return InvalidRequest, "The service refused the request", "Ask the service what it means."
 
 
-def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Problem:
+def unreadable_setback(reply: Reply, error: NotJson, *, repeatable: bool) -> Setback:
     """Describe the problem of a success without JSON, as proxies send while a service restarts."""
     kind = (reply.head.get("content-type") or "no content type").partition(";")[0]
     if "html" in kind.lower():
@@ -204,7 +204,7 @@ def unreadable_problem(reply: Reply, error: NotJson, *, repeatable: bool) -> Pro
         f"Status {reply.status}, but {came}.", remedy="Check base_url, or try later."
     )
     problem.unreadable = True
-    return Problem(problem, repeatable)
+    return Setback(problem, repeatable)
 
 
 def stated_reason(reply: Reply, credentials: Credentials) -> tuple[str, tuple[FieldError, ...]]:

@@ -18,7 +18,7 @@ from adanalytics_client._quota import Moment, Quota, QuotaStore
 class Session:
     """The settings, the shared state, and the sources of time and randomness.
 
-    `jitter` returns numbers from 0 to 1, evenly; `latest` is an upper bound for every deadline.
+    `jitter` returns numbers from 0 to 1, evenly; no deadline is later than `latest`.
     """
 
     config: Config

@@ -23,10 +23,10 @@ from adanalytics_client._call import retry_after
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
 from adanalytics_client._call.failures import (
-    Problem,
-    failure_problem,
+    Setback,
+    failure_setback,
     stated_reason,
-    status_problem,
+    status_setback,
 )
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.answer import status_from
@@ -166,24 +166,24 @@ class Delivery:
 
     def _judge(
         self, transfer: Transfer, timeout: float, exchange: Exchange
-    ) -> Operation[Problem | None]:
+    ) -> Operation[Setback | None]:
         """Return None when the file is complete, else its problem; renew an expired address."""
-        problem = yield from self._problem_of(exchange, transfer, timeout)
-        if problem is None:
+        setback = yield from self._problem_of(exchange, transfer, timeout)
+        if setback is None:
             return None
-        refused = isinstance(problem.error, ExportExpired | AuthenticationError)
+        refused = isinstance(setback.error, ExportExpired | AuthenticationError)
         # Once, unless bytes arrive in between.
         if refused and transfer.received > self._renewed_at:
             self._renewed_at = transfer.received
             fresh = yield from _renewed(self._session, self._order, self.status)
             if fresh is not None:
                 self.status = fresh
-                return replace(problem, at_once=True)
-        return replace(problem, progress=transfer.received)
+                return replace(setback, at_once=True)
+        return replace(setback, progress=transfer.received)
 
     def _problem_of(
         self, exchange: Exchange, transfer: Transfer, timeout: float
-    ) -> Operation[Problem | None]:
+    ) -> Operation[Setback | None]:
         outcome, session = exchange.outcome, self._session
         if isinstance(outcome, Failure):
             return _broken(session, outcome, exchange.url, transfer)
@@ -192,7 +192,7 @@ class Delivery:
             signed = exchange.signed
             return self._refusal(outcome, exchange.url, transfer, signed=signed, absent=absent)
         if transfer.total is not None and transfer.received < transfer.total:
-            return Problem(_short(transfer), again=True)
+            return Setback(_short(transfer), again=True)
         had_earlier_bytes = transfer.has_earlier_bytes
         try:
             yield Offload(transfer.verify)
@@ -200,7 +200,7 @@ class Delivery:
             transfer.restart()
             # Bytes of an earlier run may have changed on the disk; new ones would be the same
             # again.
-            return Problem(
+            return Setback(
                 error, again=had_earlier_bytes or not isinstance(error, ChecksumMismatch)
             )
         return None
@@ -222,40 +222,40 @@ class Delivery:
 
     def _refusal(
         self, reply: Reply, url: str, transfer: Transfer, *, signed: bool, absent: bool
-    ) -> Problem:
+    ) -> Setback:
         """Describe the problem of a response that is not the file."""
         session, form = self._session, self._order.format
         asked = retry_after(reply.head, session.clock.time())
         if reply.status == 416:
             transfer.restart()
             error = incomplete("The service does not have the rest of the file.")
-            return Problem(error, again=True)
+            return Setback(error, again=True)
         if reply.status == 202:
             error = DownloadError("The file is not ready yet.", remedy="Wait for the export first.")
-            return Problem(error, again=True, asked=asked, absent=True)
+            return Setback(error, again=True, asked=asked, absent=True)
         if 200 <= reply.status < 400:
             reason, _ = stated_reason(reply, session.credentials)
             kind = reply.head.media_type or "an answer without a media type"
             text = f"The service sent {kind} ({reason}), not the {form} file."
-            return Problem(DownloadError(text, remedy="Try the download later."), again=True)
+            return Setback(DownloadError(text, remedy="Try the download later."), again=True)
         limited = reply.status == 403 and reply.head.get("retry-after") is not None
         gone = {403, 404, 410} | ({401} if signed else set())
         if reply.status in gone and not limited:
             text = f"The file is no longer offered ({reply.status})."
             expired = ExportExpired(text, remedy="Start the export again.")
-            return Problem(described(expired, self.status), again=False, absent=absent)
-        return status_problem(session, reply, url, repeatable=True)
+            return Setback(described(expired, self.status), again=False, absent=absent)
+        return status_setback(session, reply, url, repeatable=True)
 
 
-def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Problem:
+def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Setback:
     """Describe the problem of a body that did not end properly, or of a missing response."""
     if failure.kind is FailureKind.UNREADABLE:
         transfer.restart()
-        return Problem(incomplete(f"The file arrived damaged ({failure.detail})."), again=True)
+        return Setback(incomplete(f"The file arrived damaged ({failure.detail})."), again=True)
     broke_off = transfer.received and failure.kind is FailureKind.BROKEN
     if broke_off or failure.kind is FailureKind.TRUNCATED:
-        return Problem(_short(transfer), again=True)
-    return failure_problem(failure, url, repeatable=True, within=session.limit_of(None))
+        return Setback(_short(transfer), again=True)
+    return failure_setback(failure, url, repeatable=True, within=session.limit_of(None))
 
 
 def _short(transfer: Transfer) -> DownloadError:

@@ -32,3 +32,15 @@ __all__ = [
     "VerifyReport",
     "Via",
 ]
+
+for _each in (
+    Dataset,
+    FailedQuery,
+    Holdings,
+    Hour,
+    Problem,
+    SyncPlan,
+    SyncReport,
+    VerifyReport,
+):
+    _each.__module__ = __name__

@@ -185,9 +185,11 @@ class Dataset:
 
         _check_choice("via", via, get_args(Via))
         if not is_whole(repull, 0):
-            raise ConfigurationError(f"repull={repull!r}: pass a number of days, 0 or more.")
+            raise ConfigurationError(
+                f"repull={repull!r} is not valid.", remedy="Pass a number of days, 0 or more."
+            )
         if start is None and end is not None:
-            raise ConfigurationError("end is given without start.")
+            raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
         now, span = self._now_of(client), None
         if start is not None:
             span = Period(*to_range(start, end, today=now().date()))
@@ -304,7 +306,9 @@ class Dataset:
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ConfigurationError(f"{name}={value!r}: pass one of {', '.join(choices)}.")
+        raise ConfigurationError(
+            f"{name}={value!r} is not valid.", remedy=f"Pass one of {', '.join(choices)}."
+        )
 
 
 def _check_place(store: Store) -> None:

@@ -25,7 +25,7 @@ from adanalytics_client.dataset.partition import HourPartition, HourUnknown
 from adanalytics_client.dataset.parts import FinishedHour, write_hour
 from adanalytics_client.dataset.planning import ExpectedCounts, Query, requests_of
 from adanalytics_client.dataset.report import FailedQuery
-from adanalytics_client.dataset.spool import Page, Spool
+from adanalytics_client.dataset.spool import Spool, StoredPage
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import EventTables, Table
 from adanalytics_client.errors import (
@@ -173,7 +173,7 @@ class Fetcher:
             f"The pages of {spool.query} did not fit together in {ATTEMPTS} attempts: {problem}"
         )
 
-    def _pages(self, spool: Spool) -> Iterator[Page]:
+    def _pages(self, spool: Spool) -> Iterator[StoredPage]:
         """Yield every page in order; a new page is kept before it is yielded."""
         token = None
         for page in spool.pages():
@@ -199,7 +199,7 @@ class Fetcher:
                 for each in fresh:
                     if doubt := each.drift or each.partial:
                         raise _Drift(str(doubt))
-                    page = Page(each.number, each.jsonl, each.last, each.token, each.total)
+                    page = StoredPage(each.number, each.jsonl, each.last, each.token, each.total)
                     spool.put(page)
                     token = page.token
                     yield page

@@ -21,7 +21,7 @@ _HEAD = "query.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StoredPage:
     """A page of events.
 
     Attributes:
@@ -79,7 +79,7 @@ class Spool:
         self._store.write(f"{self._name}/{_HEAD}", head, lasting=False, private=bool(job))
         return self.start
 
-    def put(self, page: Page) -> None:
+    def put(self, page: StoredPage) -> None:
         """Keep a page; if a loss of power damages it, it is requested again."""
         head = {
             "began": self._began(),
@@ -93,7 +93,7 @@ class Spool:
         content = json.dumps(head).encode() + b"\n" + page.jsonl
         self._store.write(self._page_name(page.number), content, lasting=False)
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[StoredPage]:
         """Yield the kept pages in order, up to the first damaged one."""
         for number in count(1):
             content = self._store.read(self._page_name(number)) or b""
@@ -105,7 +105,7 @@ class Spool:
             # A start that was killed while it cleared the folder leaves pages of an earlier start.
             if says.get("began") != self._began() or says.get("crc32") != zlib.crc32(body):
                 return
-            yield Page(says["number"], body, says["last"], says["token"], says["total"])
+            yield StoredPage(says["number"], body, says["last"], says["token"], says["total"])
 
     def folder(self) -> Path | None:
         """Return the folder on this machine's disk; None if the dataset is elsewhere."""

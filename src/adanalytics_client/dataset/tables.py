@@ -103,8 +103,9 @@ class EventTables:
             for batch in reader:
                 if batch.num_rows and all(each.null_count == len(each) for each in batch.columns):
                     raise ProtocolError(
-                        "The file of events has none of the documented columns. Its first line "
-                        f"must name columns such as {', '.join(self.schema.names[:3])}."
+                        "The file of events has none of the documented columns.",
+                        remedy="Its first line must name columns such as "
+                        f"{', '.join(self.schema.names[:3])}.",
                     )
                 yield self._with_pairs(pa.Table.from_batches([batch]))
         except pa.ArrowInvalid as error:

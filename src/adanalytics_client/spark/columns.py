@@ -39,13 +39,13 @@ EVENT_SCHEMA = StructType([StructField(name, _TYPES[kind]) for name, kind in EVE
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SparkColumns:
     """The columns of a read in order, with the Arrow types that Spark expects of them."""
 
     schema: pa.Schema
 
     @classmethod
-    def of(cls, schema: StructType) -> "Columns":
+    def of(cls, schema: StructType) -> "SparkColumns":
         """Check a schema, which the user may have given.
 
         Raises:

@@ -35,7 +35,7 @@ from adanalytics_client.errors import (
     ProtocolError,
 )
 from adanalytics_client.jobs import ExportJob
-from adanalytics_client.spark.columns import Columns
+from adanalytics_client.spark.columns import SparkColumns
 from adanalytics_client.spark.settings import Environment, Settings
 
 # The only format that the service documents.
@@ -72,7 +72,7 @@ class ExportReader(DataSourceReader):
         environment: returns the variables of the process that calls it, with the credential.
     """
 
-    def __init__(self, settings: Settings, columns: Columns, environment: Environment) -> None:
+    def __init__(self, settings: Settings, columns: SparkColumns, environment: Environment) -> None:
         self._settings, self._columns, self._environment = settings, columns, environment
 
     def partitions(self) -> list[InputPartition]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from adanalytics_client.spark.columns import EVENT_SCHEMA, Columns
+from adanalytics_client.spark.columns import EVENT_SCHEMA, SparkColumns
 from adanalytics_client.spark.exports import ExportReader
 from adanalytics_client.spark.settings import Settings
 
@@ -76,4 +76,4 @@ class AdAnalyticsDataSource(DataSource):
 
     def reader(self, schema: StructType) -> ExportReader:
         """Return the reader of a range of days."""
-        return ExportReader(self._settings, Columns.of(schema), self.environment)
+        return ExportReader(self._settings, SparkColumns.of(schema), self.environment)
