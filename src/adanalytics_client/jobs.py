@@ -27,7 +27,7 @@ class ExportJob(SavedJob[SyncDriver]):
 
     @classmethod
     def from_json(cls, client: "Client", text: str) -> Self:
-        """The job that `to_json` described, even in another process; nothing is sent.
+        """Return the job that `to_json` described, even in another process; nothing is sent.
 
         Raises:
             ConfigurationError: for other text, or an export of another service or partner than the

@@ -52,7 +52,7 @@ def data_option(*, default: Path | None = DEFAULT_DATA, made: bool = False) -> c
 
 @contextmanager
 def open_partner_store(data: Path, partner_id: str) -> Iterator[tuple["Partner", "PartnerStore"]]:
-    """The partner and its store; an unknown partner is an error that names the known ones."""
+    """Return the partner and its store; an unknown one is an error that names the known ones."""
     from adanalytics_server.admin import find_partner
     from adanalytics_server.storage.store import Stores
 

@@ -37,7 +37,7 @@ class DemoAccess:
         yield f"  adanalytics summary {FIRST_DAY} {LAST_DAY} -g campaign"
 
     def sign_in(self, url: str) -> Iterator[str]:
-        """Lines that say how to sign in to the web area, each short enough to copy."""
+        """Return lines that say how to sign in to the web area, each short enough to copy."""
         yield f"Web area: {url}/"
         yield f"  e-mail    {EMAIL}"
         yield f"  password  {self.password or 'the one shown on the first run'}"

@@ -34,7 +34,7 @@ class Clock(Protocol):
         """Return seconds that never go back, for deadlines."""
 
     def sleeping(self, seconds: float) -> float:
-        """Called before a wait of `seconds`; returns how many real seconds to wait."""
+        """Return how many real seconds to wait; called before a wait of `seconds`."""
 
 
 class SystemClock:

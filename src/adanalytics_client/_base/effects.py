@@ -115,10 +115,10 @@ class Sink(Protocol):
     """Receives a body piece by piece, so that it is not collected in memory."""
 
     def accept(self, head: ResponseHead) -> bool | None:
-        """True: send me the pieces. False: collect the body. None: leave it unread."""
+        """Return True to get the pieces, False to have the body collected, None to leave it."""
 
     def write(self, piece: bytes) -> bool:
-        """One piece of the body as received, not decoded; return False to refuse the rest."""
+        """Take a piece of the body as received, not decoded; return False to refuse the rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class BaseUrl:
         return self.text + path
 
     def is_at(self, url: str) -> bool:
-        """Whether `url` is this base, even with an explicit default port or a host in another case.
+        """Tell whether `url` is this base, even with the default port or another case.
 
         Examples:
             >>> BaseUrl.parse("http://stats.example/v2").is_at("http://STATS.example:80/v2")
@@ -182,7 +182,7 @@ class BaseUrl:
         return origin_of(url) == self.origin and urlsplit(url).path == urlsplit(self.text).path
 
     def owns(self, url: str) -> bool:
-        """Whether `url` has the same scheme, host and port, so that it may get a credential."""
+        """Tell whether `url` has the same scheme, host and port, so it may get a credential."""
         # Most addresses begin with the base itself, which saves parsing them.
         return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
 

@@ -97,7 +97,7 @@ class ExportStatus:
         return self.phase is ExportPhase.DONE
 
     def after(self, earlier: "ExportStatus") -> "ExportStatus":
-        """This status, with the facts that only an earlier response stated.
+        """Return this status with the facts that only an earlier response stated.
 
         Examples:
             >>> first, later = job.last_status, job.status()

@@ -225,7 +225,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             raise interrupt.with_traceback(None) from None
 
     async def _answer(self, send: Send, limit: asyncio.Timeout) -> httpx.Response | Failure:
-        """The response with its body unread; `limit` is moved to the end of the complete one."""
+        """Return the response, its body unread; move `limit` to the end of the complete one."""
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
         now = asyncio.get_running_loop().time()
@@ -258,7 +258,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         return receiver.finish()
 
     def _open(self) -> httpx.AsyncClient:
-        """The sending client; ours is made when first needed, so that mocks active then apply."""
+        """Return the sending client; ours is made at its first use, so that active mocks apply."""
         if self._http is None:
             from adanalytics_client._io.transport import open_async_client
 

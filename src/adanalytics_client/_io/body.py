@@ -82,7 +82,7 @@ class Receiver:
 
 
 def _stated_size(head: ResponseHead) -> int:
-    """The stated size of a body, 0 if it is too large: a buffer that grows is copied each time."""
+    """Return the stated size of a body, 0 if it is too large: a growing buffer is copied."""
     text = head.get("content-length") or ""
     size = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_SIZE else 0
     return size if size <= LARGEST_BODY else 0

@@ -145,7 +145,7 @@ class BaseDriver(Generic[C]):
         return None if deadline is None else deadline - self._clock.monotonic()
 
     def _seconds_to_head(self, request: Request, left: float | None) -> float | None:
-        """Seconds until the head of a response must have arrived, with `left` for the exchange.
+        """Return the seconds until the head of a response must have arrived, with `left` in all.
 
         Without a deadline: the sum of all its steps. A head that arrives byte by byte keeps every
         single step within its time.
@@ -197,7 +197,7 @@ class BaseDriver(Generic[C]):
         }
 
     def _failure_of(self, error: Exception, request: Request, *, answered: bool) -> Failure:
-        """The failure for an error of httpx; `answered` is True once the head has arrived."""
+        """Return the failure for an error of httpx; `answered` is True once a head came."""
         kind, arrived, detail = _kind_of(error, answered=answered)
         return Failure(kind, arrived, detail, self._proxies.of(request.url))
 

@@ -51,7 +51,7 @@ class Proxies:
         return redact_url("://".join(_split(proxy)[::2])) if proxy else None
 
     def secrets(self) -> list[Secret]:
-        """The passwords, plain and as requests carry them; a user without one is a secret."""
+        """Return the passwords, plain and as sent; a user without one is a secret."""
         found = []
         for name in _SCHEMES:
             _, user_info, _ = _split(self.known.get(name, ""))
@@ -82,7 +82,7 @@ class Proxies:
             ) from None
 
     def mounts(self, transport: Callable[[httpx.Proxy], T]) -> dict[str, T | None]:
-        """The transports of an httpx client for `mounts=`; `transport` makes one through a proxy.
+        """Return an httpx client's transports for `mounts=`; `transport` makes one through a proxy.
 
         The patterns are those of httpx's `trust_env=True`, which it ignores for a client with its
         own transport.
@@ -106,7 +106,7 @@ def _with_scheme(proxy: str) -> str:
 
 
 def _pattern_of(host: str) -> str:
-    """The pattern for a `NO_PROXY` entry: an address itself, or a host with its subdomains."""
+    """Return the pattern of a `NO_PROXY` entry: an address, or a host with its subdomains."""
     if "://" in host:
         return host
     try:

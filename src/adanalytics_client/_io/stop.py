@@ -76,7 +76,7 @@ class RunningRequest:
     until: float | None = None
 
     def within(self, timeout: float | None) -> float | None:
-        """Seconds that one step may take, at most `timeout`; 0 or less once the time is over."""
+        """Return the seconds for one step, at most `timeout`; 0 or less when the time is over."""
         if self.until is None:
             return timeout
         left = self.until - monotonic()

@@ -269,7 +269,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         return receiver.finish()
 
     def _open(self) -> httpx.Client:
-        """The sending client; ours is made when first needed, so that mocks active then apply."""
+        """Return the sending client; ours is made at its first use, so that active mocks apply."""
         with self._opening:
             if self._http is None:
                 from adanalytics_client._io.transport import open_client

@@ -85,11 +85,11 @@ class ArrowRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def table(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-        """One table from batches made here."""
+        """Return one table from batches made here."""
         return pa.Table.from_batches(map(self.widened, batches), schema=self.schema)
 
     def whole(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-        """One table from all batches made here.
+        """Return one table from all batches made here.
 
         Raises:
             ConfigurationError: for a chosen column that no batch has.

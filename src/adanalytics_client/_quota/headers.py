@@ -41,7 +41,7 @@ def rate_window(head: ResponseHead, now: float) -> tuple[int, float] | None:
 
 
 def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
-    """Requests left and seconds to the reset, by the policy with the fewest requests left."""
+    """Return requests left and seconds to the reset, by the policy with the fewest left."""
     policies = [dict(_PARAMETER.findall(each)) for each in (head.get("ratelimit") or "").split(",")]
     policy = min(policies, key=lambda each: int(each.get("r", sys.maxsize)))
     left = policy.get("r", (head.get("x-ratelimit-remaining") or "").strip())

@@ -195,7 +195,7 @@ class QuotaStore:
 
 
 def _connect(database: Path | str) -> sqlite3.Connection:
-    """A connection to complete tables, with pragmas for a log that may be lost in a power cut.
+    """Connect to complete tables, with pragmas for a log that may be lost in a power cut.
 
     A write-ahead log survives the death of a process at any instant, and costs half as much as a
     rollback journal; 200 pages of it are at most 1 MiB. Nothing is synced to the disk: a power cut
@@ -247,7 +247,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _inode(path: Path) -> int:
-    """The number that distinguishes a file from another one of its name; 0 without a file."""
+    """Return the number that tells a file from another of its name; 0 without a file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
