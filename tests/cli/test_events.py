@@ -32,7 +32,7 @@ def expected(service: LocalServer) -> list[dict[str, Any]]:
 def test_json_lines_in_a_pipe(run: Run, expected: list[dict[str, Any]]) -> None:
     result = run("events", DAY)
     assert result.exit_code == 0
-    assert re.fullmatch(r"2,000 events, 24 requests, [\d.]+ s\n", result.stderr)
+    assert re.fullmatch(r"2,000 events of 2026-01-15, 24 requests, [\d.]+ s\n", result.stderr)
     assert [json.loads(line) for line in result.stdout.splitlines()] == expected
     assert len(expected) == 2_000
 

@@ -27,7 +27,9 @@ def test_csv_to_a_file(
     target = folder / "january.csv"
     result = run("export", "2026-01", "-o", str(target))
     assert (result.exit_code, result.stdout) == (0, "")
-    assert re.fullmatch(rf"[\d.]+ MB, \d requests, [\d.]+ s -> {target}\n", result.stderr)
+    days = "2026-01-01 to 2026-01-31"
+    line = rf"[\d.]+ MB of {days}, \d requests, [\d.]+ s -> {target}\n"
+    assert re.fullmatch(line, result.stderr)
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))
     assert len(rows) == len({row["event_id"] for row in rows}) == 4_000

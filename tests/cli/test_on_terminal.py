@@ -71,7 +71,7 @@ def test_the_live_line_on_a_terminal(spawn: Spawn, slow: LocalServer, tmp_path: 
     assert any(re.match("[━╸╺]{20}  [1-9][0-9]% [1-9]", line) for line in drawn)
     assert all(len(line) < 80 and "\n" not in line for line in drawn)
     closing, _ = last.split("\r\n")
-    assert closing.startswith("2,000 events, 24 requests, ")
+    assert closing.startswith("2,000 events of 2026-01-15, 24 requests, ")
     assert closing.endswith(f"-> {target}")
 
 
@@ -87,13 +87,13 @@ def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> No
     words = ["events", "2026-01-15", "-f", "jsonl"]
     # The data may reach this terminal through another program, such as head.
     code, shown = run_on_terminal(spawn, *words)
-    assert (code, "\x1b" in shown, shown.startswith("2,000 events, ")) == (0, False, True)
+    assert (code, "\x1b" in shown, shown.startswith("2,000 events of ")) == (0, False, True)
     code, shown = run_on_terminal(spawn, *words, everything=True)
     lines = shown.splitlines()
     assert code == 0
     assert "\x1b" not in shown
     assert len([json.loads(line) for line in lines[:-1]]) == 2_000
-    assert lines[-1].startswith("2,000 events, 24 requests, ")
+    assert lines[-1].startswith("2,000 events of 2026-01-15, 24 requests, ")
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--quiet"]])

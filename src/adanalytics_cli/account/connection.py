@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
 from adanalytics_client._base.quantities import counted
 
@@ -72,10 +73,22 @@ def announce_end(invocation: Invocation, client: "Client", requests: int, advice
         )
 
 
-def costs(progress: "Progress", target: Path | str | None = None) -> str:
-    """Return the costs of a run, and where its data went."""
+def report_end(
+    invocation: Invocation,
+    done: str,
+    progress: "Progress",
+    *,
+    days: tuple[date, date] | None = None,
+    target: Path | str | None = None,
+) -> None:
+    """Print the closing line of a run: what was done, on which days, at what cost, and where.
+
+    A line is like `600 events of 2026-01-15 to 2026-01-16, 1 request, 0.4 s -> events.csv`. The
+    `days` show which ones a word such as `-7d` meant.
+    """
+    of, to = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
     requests = counted(progress.requests, "request")
-    return f"{requests}, {progress.seconds():.1f} s{f' -> {target}' if target else ''}"
+    remark(f"{done}{of}, {requests}, {progress.seconds():.1f} s{to}", invocation)
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from typing import Literal, get_args
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect, costs
+from adanalytics_cli.account.connection import announce_end, connect, report_end
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.files import naming
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
 from adanalytics_cli.output.formats import (
@@ -115,4 +115,5 @@ def events(
         else:
             with naming(output):
                 written = write_events(query, form, output, columns, progress)
-    remark(f"{counted(written, 'event')}, {costs(progress, output)}", invocation)
+    done = counted(written, "event")
+    report_end(invocation, done, progress, days=(first, last), target=output)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from adanalytics_cli.account.connection import connect, costs
+from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted
 from adanalytics_cli.core.files import naming, replacing
@@ -247,7 +247,7 @@ def export(
         events = export.last_status.row_count
         found = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, found)))
-    remark(f"{in_bytes(size)}, {costs(progress, output)}", invocation)
+    report_end(invocation, in_bytes(size), progress, days=days, target=output)
 
 
 def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect, costs
+from adanalytics_cli.account.connection import announce_end, connect, report_end
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
@@ -154,7 +154,7 @@ def sync(
         if report.wanted:
             hours = counted(len(report.hours), "hour")
             done = f"{counted(report.events, 'event')} in {hours}"
-        remark(f"{done}, {costs(progress, location)}", invocation)
+        report_end(invocation, done, progress, target=location)
 
 
 class Budget(Observer):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import connect, costs
+from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
-from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import read_period
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
@@ -83,7 +83,7 @@ def verify(
         remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
-    remark(f"{checked}, complete and matching the service, {costs(progress)}", invocation)
+    report_end(invocation, f"{checked}, complete and matching the service", progress)
 
 
 def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:

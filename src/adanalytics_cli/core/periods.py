@@ -62,6 +62,11 @@ def period(start: Period, end: Period | None) -> tuple[date, date]:
     return first, last
 
 
+def span(first: date, last: date) -> str:
+    """Write the days of a period: `2026-01-15`, or `2026-01-15 to 2026-01-21`."""
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
 def without_future_days(
     invocation: Invocation, start: Period, end: Period | None
 ) -> tuple[date, date]:
