@@ -26,11 +26,11 @@ install: $(STAMP)  ## create .venv with everything that demo and tests need
 $(STAMP): pyproject.toml Makefile
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,pandas,polars]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,pandas,polars]' --group dev; \
 	else \
 	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,pandas,polars]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,pandas,polars]' --group dev; \
 	fi
 	@touch $@
 
@@ -122,7 +122,7 @@ docs-recording: $(STAMP)  ## run the tutorial and renew its outputs and picture
 test-lowest:  ## run all tests with the oldest allowed dependencies
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,pandas,polars]' --group test \
+	@.venv-lowest/bin/python -m pip install --quiet --editable '.[server,keyring,excel,pandas,polars]' --group test \
 	  --constraint constraints-lowest.txt
 	@.venv-lowest/bin/python -m pytest -n $(WORKERS)
 

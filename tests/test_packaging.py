@@ -14,7 +14,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 def test_the_lower_bounds_are_the_versions_that_are_tested() -> None:
     extras = PROJECT["optional-dependencies"]
     bounds = list(PROJECT["dependencies"])
-    for extra in ("server", "keyring", "arrow", "pandas", "polars", "otel"):
+    for extra in ("server", "keyring", "arrow", "excel", "pandas", "polars", "otel"):
         bounds += extras[extra]
     stated = sorted({re.sub(r"\[.*\]", "", bound).replace(">=", "==") for bound in bounds})
     tested = (ROOT / "constraints-lowest.txt").read_text().splitlines()[1:]

@@ -12,10 +12,12 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import format_option, pick_format
+from adanalytics_cli.output.formats import FORMATS, Format, bom_option, format_option, pick_format
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
+
+_FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
 
 
 @command(
@@ -23,7 +25,8 @@ from adanalytics_client import Period
     params=[
         *period_arguments(required=False),
         output_option(),
-        format_option(),
+        format_option(_FORMATS),
+        bom_option(),
         flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
     details=(
@@ -45,12 +48,15 @@ def dates(
     end: Period | None,
     chosen_format: str | None,
     output: Path | None,
+    bom: bool,
     chart: bool,
 ) -> None:
     """Get the days and write those of the period."""
     if chart:
         check_chart(chosen_format, output)
-    form = "table" if chart else pick_format(chosen_format, output, piped="csv")
+    form: Format = "table"
+    if not chart:
+        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
     asked = period(start, end) if start is not None else None
     coverage = _held_hours(asked, invocation) if chart else None
     days: list[date] = []
@@ -66,13 +72,23 @@ def dates(
         shown = coverage or _listed_days(days, asked)
         write_chart(partial(calendar_lines, shown), output, invocation)
         return
-    rows = [{"date": day.isoformat()} for day in days]
+    rows = [{"date": day if form == "xlsx" else day.isoformat()} for day in days]
 
     from adanalytics_cli.console.table_view import Column
     from adanalytics_cli.output.row_output import write_rows
 
     columns = [Column("date", "date")]
-    write_rows(rows, form, output, columns=columns, invocation=invocation)
+    about = dict(zip(("first day", "last day"), asked or (), strict=False))
+    write_rows(
+        rows,
+        form,
+        output,
+        columns=columns,
+        invocation=invocation,
+        bom=bom,
+        title="dates",
+        about=about,
+    )
 
 
 def _held_hours(asked: tuple[date, date] | None, invocation: Invocation) -> Coverage | None:

@@ -15,6 +15,7 @@ from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_
 from adanalytics_cli.output.formats import (
     BINARY,
     FORMATS,
+    bom_option,
     columns_option,
     format_option,
     pick_format,
@@ -37,6 +38,7 @@ ROWS_OF_A_TABLE = 100
         *period_arguments(required=True),
         output_option(),
         format_option(_FORMATS),
+        bom_option(),
         number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
         columns_option(),
         number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
@@ -82,9 +84,10 @@ def events(
     limit: int | None,
     chosen_format: str | None,
     output: Path | None,
+    bom: bool,
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
-    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS)
+    form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
     first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Hour by hour, many empty hours may come before the first events.
@@ -114,6 +117,7 @@ def events(
             written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output):
-                written = write_events(query, form, output, columns, progress)
+                about = {"first day": first, "last day": last, "made": invocation.clock()}
+                written = write_events(query, form, output, columns, progress, bom=bom, about=about)
     done = counted(written, "event")
     report_end(invocation, done, progress, days=(first, last), target=output)

@@ -14,6 +14,7 @@ from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.output.formats import (
     FORMATS,
     Format,
+    bom_option,
     columns_option,
     format_option,
     pick_format,
@@ -23,7 +24,7 @@ from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
-_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet")
+_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
 
 
 def _one_group(
@@ -47,6 +48,7 @@ def _one_group(
         ),
         output_option(),
         format_option(_FORMATS),
+        bom_option(),
         columns_option(),
         click.Option(
             ["--sort"],
@@ -80,6 +82,7 @@ def summary(
     group_by: GroupBy | None,
     chosen_format: str | None,
     output: Path | None,
+    bom: bool,
     columns: tuple[str, ...],
     sort: str | None,
     top: int | None,
@@ -91,13 +94,16 @@ def summary(
         check_chart(chosen_format, output)
         if columns:
             raise click.UsageError("--chart has fixed columns. Leave out --chart or --columns.")
-    form = "table" if chart else pick_format(chosen_format, output, piped="csv", known=_FORMATS)
+    form: Format = "table"
+    if not chart:
+        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
     first, last = period(start, end)
     with connect(invocation) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
 
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
     from adanalytics_cli.output.summary_output import (
+        as_text,
         check_names,
         fill_gaps,
         sort_rows,
@@ -123,15 +129,19 @@ def summary(
         charts = summary_charts(answer, group_by, exact=exact)
         write_chart(lambda at: chart_lines(charts, note, at), output, invocation)
     elif form == "parquet":
-        write_summary_table(summary_rows(answer, columns), output, columns)
+        write_summary_table(as_text(summary_rows(answer, columns)), output, columns)
     else:
-        on_table = form == "table"
+        rows = table_rows(answer, group_by, columns) if form == "table" else []
+        rows = rows or summary_rows(answer, columns)
         chosen = summary_columns(group_by, columns, exact=exact)
         write_rows(
-            table_rows(answer, group_by, columns) if on_table else summary_rows(answer, columns),
+            rows if form in {"table", "xlsx"} else as_text(rows),
             form,
             output,
-            columns=chosen if on_table or columns else wire_columns(group_by),
+            columns=chosen if form == "table" or columns else wire_columns(group_by),
             invocation=invocation,
             note=note,
+            bom=bom,
+            title="summary",
+            about={"first day": first, "last day": last, "currency": answer.currency},
         )

@@ -1,16 +1,20 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
-from collections.abc import Iterator, Sequence
+import codecs
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
-from adanalytics_client._json.columns import Columns
+from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 
 if TYPE_CHECKING:
     from adanalytics_client import EventQuery
@@ -28,6 +32,15 @@ TABLE_COLUMNS = (
     "country",
     "event_id",
 )
+_KINDS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("event_time", "received_at"), datetime.fromisoformat),
+    "event_date": date.fromisoformat,
+    **dict.fromkeys(("revenue", "cost"), Decimal),
+}
+# The columns of a sheet are those of so many first events, which is the largest page.
+_FIRST_ROWS = 10_000
+# A longer time has more than the milliseconds that a sheet keeps.
+_LONGEST_VALUE = len("2026-01-15T13:00:00.000Z")
 _RIGHT = frozenset({"revenue", "cost", "campaign_id", "demand_tag_id", "supply_tag_id"})
 
 
@@ -37,24 +50,64 @@ def write_events(
     path: Path | None,
     columns: Sequence[str],
     progress: "Progress",
+    *,
+    bom: bool,
+    about: Row,
 ) -> int:
     """Write all events of `query` to stdout or `path` and return how many there were.
 
     Without `columns`, JSON lines are the service's own text. Memory use does not depend on the
-    length of the pull.
+    length of the pull. `bom` puts a byte order mark in front of csv; a workbook tells the facts
+    `about` its events.
     """
-    if path is not None and form not in ("json", "jsonl"):
+    if form == "xlsx":
+        return _write_sheet(query, path, columns, about)
+    if path is not None and form not in ("json", "jsonl") and not bom:
         # Only a file can be rewritten when a new column first appears on a later page.
         return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
         progress.watch(stream)
         if form != "json":
+            stream.write(codecs.BOM_UTF8 if bom else b"")
             return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
         written = -1  # The last piece closes the list.
         for piece in encode_rows(_select(query.rows(), columns), form, columns):
             stream.write(piece)
             written += 1
         return written
+
+
+def _write_sheet(query: "EventQuery", path: Path | None, columns: Sequence[str], about: Row) -> int:
+    """Write the events as a workbook; its columns are those of the first page."""
+    from adanalytics_cli.output.workbook import write_workbook
+
+    rows = _select(query.rows(), columns)
+    first = list(islice(rows, _FIRST_ROWS))
+    names = columns or list(dict.fromkeys(name for row in first for name in row))
+
+    def cells() -> Iterator[Row]:
+        for row in chain(first, rows):
+            if late := row.keys() - set(names):
+                what = f"Column {', '.join(sorted(late))}"
+                raise CommandError(
+                    f"{what} first appears after the heading was written.",
+                    remedy="Name the columns with --columns, or write csv or parquet.",
+                )
+            yield {name: _cell(name, value) for name, value in row.items()}
+
+    names = names or list(EVENT_COLUMNS)
+    return write_workbook(cells(), path, names, title="events", about=about)
+
+
+def _cell(name: str, value: object) -> object:
+    """Return times, days and money, which the service sends as text, as values of their type."""
+    kind = _KINDS.get(name)
+    if kind is None or not isinstance(value, str) or len(value) > _LONGEST_VALUE:
+        return value
+    try:
+        return kind(value)
+    except (ValueError, InvalidOperation):
+        return value
 
 
 def write_event_table(

@@ -2,18 +2,23 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, cast
 
 import click
 
+from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
-Format = Literal["table", "csv", "json", "jsonl", "parquet", "arrow"]
+Format = Literal["table", "csv", "json", "jsonl", "parquet", "arrow", "xlsx"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "jsonl")
 """The formats of every list of rows; some commands have more."""
 
-BINARY: tuple[Format, ...] = ("parquet", "arrow")
+BINARY: tuple[Format, ...] = ("parquet", "arrow", "xlsx")
+SHEET_ROWS = 1_048_575
+"""The rows of a sheet below its heading."""
+
 _SUFFIXES: dict[str, Format] = {
     "csv": "csv",
     "json": "json",
@@ -21,6 +26,7 @@ _SUFFIXES: dict[str, Format] = {
     "ndjson": "jsonl",
     "parquet": "parquet",
     "arrow": "arrow",
+    "xlsx": "xlsx",
 }
 
 
@@ -73,6 +79,12 @@ def _file_format(
     return next(iter(formats), None)
 
 
+def bom_option() -> click.Option:
+    """Make `--bom`."""
+    summary = "Begin csv with a byte order mark, by which Excel knows UTF-8."
+    return click.Option(["--bom"], is_flag=True, help=summary)
+
+
 def columns_option() -> click.Option:
     """Make `--columns`; the names, each once."""
     return click.Option(
@@ -117,12 +129,18 @@ def check_not_terminal(what: str, path: Path | None) -> None:
 
 
 def pick_format(
-    chosen: str | None, path: Path | None, *, piped: Format, known: Sequence[Format] = FORMATS
+    chosen: str | None,
+    path: Path | None,
+    *,
+    piped: Format,
+    known: Sequence[Format] = FORMATS,
+    bom: bool = False,
 ) -> Format:
     """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
-    format that would go to a terminal or be compressed again.
+    format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
+    library; and click.UsageError for a byte order mark, `bom`, in front of anything but csv.
     """
     if chosen and path and format_of(path) not in (None, chosen):
         raise contradiction(f"-f {chosen}", path)
@@ -131,6 +149,10 @@ def pick_format(
         check_not_terminal(form, path)
     if form in BINARY and path is not None and is_packed(path):
         raise click.UsageError(f"{form} is already compressed. Leave .gz out of '{path.name}'.")
+    if form == "xlsx" and find_spec("xlsxwriter") is None:
+        raise MissingExtra("excel", needed_for="xlsx")
+    if bom and form != "csv":
+        raise click.UsageError(f"--bom is for csv. Leave out --bom, or write csv, not {form}.")
     return form
 
 

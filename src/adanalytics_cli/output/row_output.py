@@ -1,5 +1,6 @@
 """Write rows in the requested format, or charts, to stdout or a file."""
 
+import codecs
 import csv
 import io
 import os
@@ -64,12 +65,24 @@ def write_rows(
     columns: Sequence["Column"],
     invocation: Invocation,
     note: str = "",
+    bom: bool = False,
+    title: str = "rows",
+    about: Row | None = None,
 ) -> None:
     """Write a list of rows that fits in memory to stdout or `path`.
 
     `columns` and the line `note` are for the table; the other formats have every field that
-    came, also unknown ones.
+    came, also unknown ones. `bom` puts a byte order mark in front of csv. `title` names the sheet
+    of a workbook, whose second sheet tells the facts `about` the rows.
     """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = names or [column.key for column in columns]
+    if form == "xlsx":
+        from adanalytics_cli.output.workbook import write_workbook
+
+        about = {**(about or {}), "made": invocation.clock()}
+        write_workbook(rows, path, names, title=title, about=about, columns=columns)
+        return
     with open_output(path) as stream:
         if form == "table":
             from adanalytics_cli.console.table_view import render_table
@@ -77,8 +90,9 @@ def write_rows(
             terminal = _terminal(path, invocation)
             stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
             return
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        for piece in encode_rows(rows, form, names or [column.key for column in columns]):
+        if bom:
+            stream.write(codecs.BOM_UTF8)
+        for piece in encode_rows(rows, form, names):
             stream.write(piece)
 
 

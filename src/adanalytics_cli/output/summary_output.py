@@ -1,6 +1,6 @@
 """A summary as plain rows, and as the columns of a table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -66,7 +66,9 @@ def wire_columns(group_by: str | None) -> list[Column]:
     """Return the documented columns in the order of the service, for a file without rows."""
     keys = {column.key for column in _KEYS[group_by]}
     others = {column.key for each in _KEYS.values() for column in each} - keys
-    return [Column(name, name) for name in SummaryRow.model_fields if name not in others]
+    return summary_columns(
+        group_by, [name for name in SummaryRow.model_fields if name not in others]
+    )
 
 
 def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) -> None:
@@ -110,11 +112,14 @@ def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
 
 
 def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
-    """Return each row with the fields `names`, by default those sent; money as exact text."""
+    """Return each row with the fields `names`, by default those sent."""
     sent = (row.model_dump(exclude_unset=True) for row in summary.rows)
-    return [
-        {name: _on_the_wire(name, fields.get(name)) for name in names or fields} for fields in sent
-    ]
+    return [{name: fields.get(name) for name in names or fields} for fields in sent]
+
+
+def as_text(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return the rows as they are written for programs: days and money as exact text."""
+    return [{name: _on_the_wire(name, value) for name, value in row.items()} for row in rows]
 
 
 def _on_the_wire(name: str, value: object) -> object:

@@ -1,0 +1,186 @@
+"""Rows as an Excel workbook: a sheet with the rows, and a sheet that tells where they come from."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO
+
+import xlsxwriter
+from xlsxwriter.exceptions import FileCreateError
+
+from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.output.formats import SHEET_ROWS
+from adanalytics_cli.output.output_file import is_device, open_output
+from adanalytics_client._json.encoding import csv_cells, utf8
+
+if TYPE_CHECKING:
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+Row = Mapping[str, object]
+
+# A number of a sheet is a double, of which Excel shows and keeps 15 digits.
+_DIGITS = 15
+_LONGEST_TEXT = 32_767
+_AMOUNT, _WHOLE = "#,##0.00#######", "0"
+_DAY, _MOMENT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
+# How the columns of a table look in a sheet, by the function that writes their cells.
+_LOOKS: Mapping[Callable[[object], str], str] = {count: "#,##0", percent: "0.00####%"}
+_WIDEST, _NARROWEST = 50, 10
+_WIDTH_OF = {_DAY: 11, _MOMENT: 23}
+
+
+def write_workbook(
+    rows: Iterable[Row],
+    path: Path | None,
+    names: Sequence[str],
+    *,
+    title: str,
+    about: Mapping[str, object],
+    columns: Sequence[Column] = (),
+) -> int:
+    """Write `rows` with the columns `names` to stdout or `path`, and return how many there were.
+
+    Numbers, days and times (in UTC) become cells of their type, everything else text, never a
+    formula. A whole number of more than 15 digits, such as an id, becomes text; it is no amount.
+    `columns` tell which numbers are percentages and counts. The second sheet has `about`. Memory
+    use does not depend on the number of rows; they wait on the disk, beside `path`.
+
+    Raises CommandError for more rows than a sheet takes, and for an amount of more than 15 digits
+    or a text that no cell holds; then nothing is written.
+    """
+    beside = None if path is None or is_device(path) else path.resolve().parent
+    with open_output(path) as stream, TemporaryDirectory(dir=beside, prefix=".xlsx-") as folder:
+        book = _Book(stream, folder)
+        with closing(book):
+            looks = {column.key: _LOOKS.get(column.show) for column in columns}
+            data = book.sheet(title, names, [looks.get(name) for name in names])
+            for row in rows:
+                data.add([row.get(name) for name in names])
+            data.finish()
+            notes = book.sheet("about", ("about", "value"), [None, None])
+            for name, value in about.items():
+                notes.add([name, value])
+            notes.finish()
+            book.complete()
+        return data.rows
+
+
+class _Book:
+    """The workbook; nothing of it reaches the stream before it is complete."""
+
+    def __init__(self, stream: BinaryIO, folder: str) -> None:
+        # Text must stay text, whatever it begins with.
+        off = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
+        options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(off, False)}
+        self._book = xlsxwriter.Workbook(stream, options)
+        self._book.use_zip64()
+        self._formats: dict[str, Format] = {}
+
+    def sheet(self, title: str, names: Sequence[str], looks: Sequence[str | None]) -> "_Sheet":
+        """Add a sheet whose first row stays in view."""
+        return _Sheet(self._book.add_worksheet(title), self, names, looks)
+
+    def format(self, look: str) -> "Format":
+        """Return the format that has this number format."""
+        if look not in self._formats:
+            self._formats[look] = self._book.add_format({"num_format": look})
+        return self._formats[look]
+
+    def heading(self) -> "Format":
+        """Return the format of the first row."""
+        return self._book.add_format({"bold": True, "bottom": 1})
+
+    def complete(self) -> None:
+        """Write the file."""
+        try:
+            self._book.close()
+        except FileCreateError as error:
+            # The error of the system, which names the problem.
+            raise error.__context__ or error from None
+
+    def close(self) -> None:
+        """Close the temporary files of the sheets, also after an error."""
+        for sheet in self._book.worksheets():
+            if sheet.row_data_fh and not sheet.row_data_fh.closed:
+                sheet.row_data_fh.close()
+
+
+class _Sheet:
+    """A sheet that is written row by row; `rows` counts those below the heading."""
+
+    def __init__(
+        self, sheet: "Worksheet", book: _Book, names: Sequence[str], looks: Sequence[str | None]
+    ) -> None:
+        self._sheet, self._book, self._names, self._looks = sheet, book, names, looks
+        self._widths = [max(_NARROWEST, len(name) + 2) for name in names]
+        self.rows = 0
+        sheet.freeze_panes(1, 0)
+        bold = book.heading()
+        for index, name in enumerate(names):
+            sheet.write_string(0, index, name, bold)
+
+    def add(self, values: Sequence[object]) -> None:
+        """Write the next row."""
+        self.rows += 1
+        if self.rows > SHEET_ROWS:
+            raise CommandError(
+                f"There are more than {SHEET_ROWS:,} rows, and a sheet takes no more.",
+                remedy="Ask for fewer days, or write csv or parquet.",
+            )
+        for index, value in enumerate(values):
+            if value is not None:
+                self._put(index, value)
+
+    def finish(self) -> None:
+        """Set the widths of the columns."""
+        for index, width in enumerate(self._widths):
+            self._sheet.set_column(index, index, width)
+
+    def _put(self, index: int, value: object) -> None:
+        if isinstance(value, bool):
+            self._sheet.write_boolean(self.rows, index, value)
+        elif isinstance(value, int) and len(str(abs(value))) <= _DIGITS:
+            self._number(index, value, self._looks[index] or _WHOLE)
+        elif isinstance(value, Decimal) and value.is_finite():
+            _, digits, _ = value.as_tuple()
+            if len(bytes(digits).strip(b"\0")) > _DIGITS:
+                raise CommandError(
+                    f"{self._names[index]} in row {self.rows + 1} is {value:f}, and a number of a "
+                    f"sheet has {_DIGITS} digits.",
+                    remedy="Round it, or write csv or parquet, which keep every digit.",
+                )
+            self._number(index, value, self._looks[index] or _AMOUNT)
+        elif isinstance(value, float) and isfinite(value):
+            self._sheet.write_number(self.rows, index, value)
+        elif isinstance(value, date) and value.year >= 1900:
+            self._day(index, value)
+        else:
+            self._text(index, value)
+
+    def _number(self, index: int, value: "int | Decimal", look: str) -> None:
+        self._sheet.write_number(self.rows, index, value, self._book.format(look))
+
+    def _day(self, index: int, value: date) -> None:
+        look = _MOMENT if isinstance(value, datetime) else _DAY
+        if isinstance(value, datetime) and value.tzinfo:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
+        self._sheet.write_datetime(self.rows, index, value, self._book.format(look))
+
+    def _text(self, index: int, value: object) -> None:
+        is_json = isinstance(value, str | Mapping | list)
+        text = utf8(str(csv_cells([value])[0]) if is_json else str(value)).decode()
+        if len(text) > _LONGEST_TEXT:
+            raise CommandError(
+                f"{self._names[index]} in row {self.rows + 1} has {len(text):,} characters, and a "
+                f"cell takes {_LONGEST_TEXT:,}.",
+                remedy="Leave the column out with --columns, or write csv or parquet.",
+            )
+        self._widths[index] = min(max(self._widths[index], len(text) + 1), _WIDEST)
+        self._sheet.write_string(self.rows, index, text)

@@ -1,0 +1,166 @@
+"""Excel workbooks: numbers are numbers, text is text, and nothing is half written."""
+
+import io
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from click.testing import Result
+
+from adanalytics_cli.console.table_view import Column, count, percent
+from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.output import workbook
+from adanalytics_cli.output.workbook import write_workbook
+from adanalytics_client import Client
+from adanalytics_server.local import LocalServer
+
+Run = Callable[..., Result]
+# openpyxl gives days as times without a zone.
+DAYS = [datetime.fromisoformat("2026-01-15"), datetime.fromisoformat("2026-01-16")]
+
+
+def sheets(path: Path) -> dict[str, list[list[Any]]]:
+    """Return the cells of each sheet of a workbook, and check what all sheets have."""
+    book = openpyxl.load_workbook(path)
+    assert {sheet.freeze_panes for sheet in book} == {"A2"}
+    assert not [cell for sheet in book for row in sheet for cell in row if cell.data_type == "f"]
+    return {sheet.title: [[cell.value for cell in row] for row in sheet] for sheet in book}
+
+
+def written(path: Path, *rows: Mapping[str, object], columns: list[Column] | None = None) -> Any:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    write_workbook(
+        rows, path, names, title="rows", about={"currency": "USD"}, columns=columns or []
+    )
+    return openpyxl.load_workbook(path)["rows"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cell", "look"),
+    [
+        (7, 7, "0"),
+        (123456789012345, 123456789012345, "0"),
+        (1234567890123456, "1234567890123456", "General"),
+        (Decimal("149.350000000"), 149.35, "#,##0.00#######"),
+        (Decimal("0.000000001"), 0.000000001, "#,##0.00#######"),
+        (Decimal("1234567.123456780"), 1234567.12345678, "#,##0.00#######"),
+        (Decimal("NaN"), "NaN", "General"),
+        (2.5, 2.5, "General"),
+        (True, True, "General"),
+        (None, None, "General"),
+        (date(2026, 1, 15), DAYS[0], "yyyy-mm-dd"),
+        (date(1, 1, 1), "0001-01-01", "General"),
+        (
+            datetime(2026, 1, 15, 13, 0, 0, 250_000, tzinfo=UTC),
+            datetime.fromisoformat("2026-01-15T13:00:00.250"),
+            "yyyy-mm-dd hh:mm:ss.000",
+        ),
+        ('=HYPERLINK("http://x.example")', '=HYPERLINK("http://x.example")', "General"),
+        ("+1", "+1", "General"),
+        ("0012", "0012", "General"),
+        ("https://x.example", "https://x.example", "General"),
+        ("a\x01\ud800\uffffb", "a_x0001_\\ud800_xFFFF_b", "General"),
+        ({"b": "2", "a": "1"}, '{"a":"1","b":"2"}', "General"),
+    ],
+)
+def test_cells(tmp_path: Path, value: object, cell: object, look: str) -> None:
+    found = written(tmp_path / "x.xlsx", {"value": value, "other": 1})["A2"]
+    assert (found.value, found.number_format) == (cell, look)
+    assert found.data_type != "f"
+    assert found.hyperlink is None
+
+
+def test_columns_tell_the_number_format(tmp_path: Path) -> None:
+    columns = [Column("ctr", "CTR", percent), Column("impressions", "impressions", count)]
+    row = {"ctr": Decimal("0.012300"), "impressions": 12_345}
+    sheet = written(tmp_path / "x.xlsx", row, columns=columns)
+    assert [cell.number_format for cell in sheet[2]] == ["0.00####%", "#,##0"]
+    assert [cell.value for cell in sheet[2]] == [0.0123, 12_345]
+    assert [cell.font.b for cell in sheet[1]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (Decimal("1234567.123456789"), "has 15 digits"),
+        ("x" * 32_768, "32,768 characters"),
+    ],
+)
+def test_what_no_cell_holds_leaves_the_earlier_file(
+    tmp_path: Path, value: object, problem: str
+) -> None:
+    target = tmp_path / "x.xlsx"
+    target.write_bytes(b"before")
+    with pytest.raises(CommandError, match=problem):
+        written(target, {"revenue": 1}, {"revenue": value})
+    assert [each.name for each in tmp_path.iterdir()] == ["x.xlsx"]
+    assert target.read_bytes() == b"before"
+
+
+def test_more_rows_than_a_sheet_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "SHEET_ROWS", 2)
+    written(tmp_path / "x.xlsx", {"a": 1}, {"a": 2})
+    with pytest.raises(CommandError, match="more than 2 rows"):
+        written(tmp_path / "y.xlsx", {"a": 1}, {"a": 2}, {"a": 3})
+    assert [each.name for each in tmp_path.iterdir()] == ["x.xlsx"]
+
+
+def test_a_summary_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    target = tmp_path / "january.xlsx"
+    assert run("summary", "2026-01", "-g", "day", "-o", str(target)).exit_code == 0
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        expected = client.summary("2026-01-15", "2026-01-16", group_by="day").rows
+    found = sheets(target)
+    heading, *rows = found["summary"]
+    assert [row[0] for row in rows] == DAYS
+    for name in ("revenue", "impressions", "ctr"):
+        cells = [row[heading.index(name)] for row in rows]
+        assert [Decimal(repr(each)) for each in cells] == [row[name] for row in expected]
+    assert ["currency", "USD"] in found["about"]
+    assert ["made", datetime.fromisoformat("2026-01-20T12:00")] in found["about"]
+
+
+def test_dates_as_a_workbook_on_stdout(run: Run, service: LocalServer) -> None:
+    found = openpyxl.load_workbook(io.BytesIO(run("dates", "-f", "xlsx").stdout_bytes))
+    assert [cell.value for cell in found["dates"]["A"]][1:] == DAYS
+
+
+def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    target = tmp_path / "events.xlsx"
+    result = run("events", "2026-01-15", "--hour", "13", "-o", str(target))
+    assert (result.exit_code, result.stdout) == (0, "")
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        events = list(client.events("2026-01-15", hour=13))
+    heading, *rows = sheets(target)["events"]
+    assert len(rows) == len(events) > 0
+    for row, event in zip(rows, events, strict=True):
+        cells = dict(zip(heading, row, strict=True))
+        assert f"{cells['event_time'].isoformat(timespec='milliseconds')}Z" == event.event_time
+        assert Decimal(repr(cells["revenue"])) == event.revenue
+        assert cells["event_id"] == str(event.event_id)
+        assert cells["campaign_id"] == event.campaign_id
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["dates"], ["summary", "2026-01"], ["events", "2026-01-15", "--hour", "13", "-f", "csv"]],
+)
+@pytest.mark.parametrize("to_file", [True, False])
+def test_csv_with_a_byte_order_mark(
+    run: Run, service: LocalServer, tmp_path: Path, words: list[str], to_file: bool
+) -> None:
+    target = tmp_path / "x.csv"
+    result = run(*words, "--bom", *(["-o", str(target)] if to_file else []))
+    assert result.exit_code == 0
+    text = target.read_bytes() if to_file else result.stdout_bytes
+    assert text == b"\xef\xbb\xbf" + run(*words).stdout_bytes
+
+
+def test_a_byte_order_mark_is_for_csv(run: Run, service: LocalServer) -> None:
+    result = run("summary", "2026-01", "--bom", "-f", "json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--bom is for csv" in result.stderr
