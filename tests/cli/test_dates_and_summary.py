@@ -36,7 +36,9 @@ def test_dates_in_a_pipe_are_csv_with_plain_line_ends(run: Run, service: LocalSe
         (["-5d", "-4d"], BOTH_DAYS),
         (["-4d", "today"], BOTH_DAYS[1:]),
         (["yesterday"], []),
-        (["2025"], None),
+        (["2025"], []),
+        (["this-month"], BOTH_DAYS),
+        (["2025-Q5"], None),
     ],
 )
 def test_dates_of_a_period(

@@ -26,10 +26,23 @@ TODAY = date(2026, 3, 1)
         ("2026-01", date(2026, 1, 1), date(2026, 1, 31)),
         ("2024-02", date(2024, 2, 1), date(2024, 2, 29)),
         ("2026-12", date(2026, 12, 1), date(2026, 12, 31)),
+        ("2026-03", TODAY, TODAY),
+        ("this-month", TODAY, TODAY),
+        ("last-month", date(2026, 2, 1), date(2026, 2, 28)),
+        ("2025", date(2025, 1, 1), date(2025, 12, 31)),
+        ("2026", date(2026, 1, 1), TODAY),
+        ("2025-Q4", date(2025, 10, 1), date(2025, 12, 31)),
+        ("2026-Q1", date(2026, 1, 1), TODAY),
     ],
 )
 def test_form(word: str, first: date, last: date) -> None:
-    assert Period.parse(word, TODAY) == Period(first, last)
+    found = Period.parse(word, TODAY)
+    assert (found.first, found.last, found.until, found.since) == (first, last, None, None)
+
+
+def test_the_month_before_january() -> None:
+    january = Period.parse("last-month", date(2026, 1, 31))
+    assert (january.first, january.last) == (date(2025, 12, 1), date(2025, 12, 31))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +53,8 @@ def test_form(word: str, first: date, last: date) -> None:
         ("0000-01", "not in the calendar"),
         ("20260115", "not a date"),
         ("2026-1-5", "not a date"),
+        ("2026-Q5", "not a date"),
+        ("0000", "not in the calendar"),
         ("15.01.2026", "not a date"),
         ("tomorrow", "not a date"),
         ("", "not a date"),
@@ -95,15 +110,15 @@ def test_end_before_start() -> None:
 def test_days_to_come_are_not_asked_for(
     run: Callable[..., Result], service: LocalServer, folder: Path
 ) -> None:
-    """The day is 2026-01-20, and the clock of the service may be a little ahead."""
+    """The day is 2026-01-20; a START of tomorrow is taken, as this clock may be behind."""
     service.journal.clear()
     done = run("events", "2026-01-19", "2026-03", "-o", str(folder / "rows.jsonl"))
     first, closing = done.stderr.splitlines()
-    assert first == "2026-03-31 is in the future, so the period ends on 2026-01-21."
-    assert closing.startswith("0 events, ")
+    assert first == "2026-03-31 is in the future, so the period ends on 2026-01-20."
+    assert closing.startswith("0 events of ")
     asked = [dict(each.query)["start_date"] for each in service.journal.entries()]
-    assert sorted({*asked}) == ["2026-01-19", "2026-01-20", "2026-01-21"]
-    assert len(asked) == 3 * 24
+    assert sorted({*asked}) == ["2026-01-19", "2026-01-20"]
+    assert len(asked) == 2 * 24
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
-    assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", 3 * 24)
-    assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events, ")
+    assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", 2 * 24)
+    assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events of ")

@@ -9,7 +9,8 @@ from adanalytics_client import ConfigurationError, Period
 
 PERIOD_HELP = (
     f"START and END are {Period.FORMS}; both are inclusive, in UTC. END defaults to START; -7d"
-    " alone means the last seven days, including today."
+    " alone means the last seven days, including today. A month, quarter or year ends today if it"
+    " is not over."
 )
 
 
@@ -75,7 +76,7 @@ def without_future_days(
     It says that days are left out, because a wrong clock could leave out too many.
     """
     first, last = period(start, end)
-    latest = _latest(invocation)
+    latest = max(first, invocation.clock().date())
     if last <= latest:
         return first, last
     remark(f"{last} is in the future, so the period ends on {latest}.", invocation)
@@ -86,6 +87,26 @@ def period_arguments(*, required: bool) -> list[click.Parameter]:
     """Make the arguments START and END; END may always be left out."""
     start = "START" if required else "[START]"
     return [
-        click.Argument(["start"], callback=_read_start, required=required, metavar=start),
-        click.Argument(["end"], callback=read_period, required=False, metavar="[END]"),
+        click.Argument(
+            ["start"],
+            callback=_read_start,
+            required=required,
+            metavar=start,
+            shell_complete=period_words,
+        ),
+        click.Argument(
+            ["end"],
+            callback=read_period,
+            required=False,
+            metavar="[END]",
+            shell_complete=period_words,
+        ),
     ]
+
+
+def period_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the words for a period, for the shell."""
+    today = current_invocation(context).clock().date()
+    months = (f"{today:%Y-%m}", f"{today:%Y}-Q{(today.month + 2) // 3}", f"{today:%Y}")
+    words = ("today", "yesterday", "-7d", "-30d", "this-month", "last-month", *months)
+    return [word for word in words if word.startswith(incomplete)]

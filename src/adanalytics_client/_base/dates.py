@@ -15,7 +15,7 @@ Day = str | date
 
 # date.fromisoformat alone would also accept 20260115 and 2026-W03-4.
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+_MONTHS = re.compile(r"(\d{4})(?:-(\d{2})|-Q([1-4]))?", re.ASCII)
 _DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
 
 
@@ -29,22 +29,29 @@ class Period:
         until: the last day of a range given by this word alone, if that is not `last`: `-7d` with
             an end is a day, without one the last seven days.
         since: the first day of such a range, where that is not `first`.
+        months: 1 for a month, 3 for a quarter, 12 for a year, 0 for days.
 
     Examples:
         >>> print(Period.parse("yesterday", today=date(2026, 3, 9)).first)
         2026-03-08
     """
 
-    FORMS: ClassVar[str] = "YYYY-MM-DD, today, yesterday, -7d or a month like 2026-01"
+    FORMS: ClassVar[str] = (
+        "YYYY-MM-DD, today, yesterday, -7d, this-month, last-month, 2026-01, 2026-Q3 or 2026"
+    )
 
     first: date
     last: date
     until: date | None = None
     since: date | None = None
+    months: int = 0
 
     @classmethod
     def parse(cls, value: object, today: date) -> "Period":
-        """Read a day, a month, `today`, `yesterday`, or a number of days ago such as `-7d`.
+        """Read a day, `today`, `yesterday`, a number of days ago such as `-7d`, or whole months.
+
+        Whole months are `2026-01`, `2026-Q3`, `2026`, `this-month` and `last-month`. What has
+        begun ends today.
 
         Raises:
             ConfigurationError: for another form, a day that does not exist, or a datetime, whose
@@ -54,6 +61,9 @@ class Period:
             >>> month = Period.parse("2026-02", today=date(2026, 3, 9))
             >>> f"{month.first}..{month.last}"
             '2026-02-01..2026-02-28'
+            >>> year = Period.parse("2026", today=date(2026, 3, 9))
+            >>> f"{year.first}..{year.last}"
+            '2026-01-01..2026-03-09'
             >>> week = Period.parse("-7d", today=date(2026, 3, 9))
             >>> f"{week.first}, alone {week.since}..{week.until}"
             '2026-03-02, alone 2026-03-03..2026-03-09'
@@ -76,15 +86,24 @@ class Period:
             if _DAY.fullmatch(text):
                 day = date.fromisoformat(text)
                 return cls(day, day)
-            if _MONTH.fullmatch(text):
-                first = date.fromisoformat(f"{text}-01")
-                return cls(first, first.replace(day=calendar.monthrange(*first.timetuple()[:2])[1]))
+            if text in {"this-month", "last-month"}:
+                return cls._whole_months(add_months(today, -(text == "last-month")), 1, today)
+            if words := _MONTHS.fullmatch(text):
+                year, month, quarter = words.groups()
+                first = date(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
+                return cls._whole_months(first, 1 if month else 3 if quarter else 12, today)
         except (ValueError, OverflowError):
             raise ConfigurationError(
                 f"'{text}' is not in the calendar.", remedy=f"Write {cls.FORMS}."
             ) from None
         shown = f"'{text}'" if isinstance(value, str) else repr(value)
         raise ConfigurationError(f"{shown} is not a date.", remedy=f"Write {cls.FORMS}.")
+
+    @classmethod
+    def _whole_months(cls, start: date, months: int, today: date) -> "Period":
+        first = start.replace(day=1)
+        last = add_months(first, months - 1, last=True)
+        return cls(first, min(last, today) if first <= today else last, months=months)
 
     def through(self, end: "Period | None") -> tuple[date, date]:
         """Return the first and the last day of a range from here to `end`, or of this word alone.
@@ -97,6 +116,21 @@ class Period:
         if end:
             return self.first, end.last
         return self.since or self.first, self.until or self.last
+
+
+def add_months(day: date, months: int, *, last: bool = False) -> date:
+    """Return the same day of another month, or the `last` one of it, also where it is shorter.
+
+    Raises:
+        ValueError: for a year outside the calendar.
+
+    Examples:
+        >>> add_months(date(2026, 3, 31), -1)
+        datetime.date(2026, 2, 28)
+    """
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    longest = calendar.monthrange(year, month + 1)[1]
+    return date(year, month + 1, longest if last else min(day.day, longest))
 
 
 def to_day(value: object, name: str) -> date:
