@@ -1,6 +1,6 @@
 """A sync that is killed at random moments: what is there can be read, and little is asked again.
 
-Ten moments by default; `make test-kill` and `ADANALYTICS_KILLS` choose another number.
+Five moments by default; `make test-kill` and `ADANALYTICS_KILLS` choose another number.
 """
 
 import json
@@ -23,7 +23,7 @@ Readers = dict[str, Callable[[Path], tuple[int, Decimal]]]
 
 # Seconds between two looks at what was asked.
 LOOK = 0.005
-KILLS = int(os.environ.get("ADANALYTICS_KILLS", "10"))
+KILLS = int(os.environ.get("ADANALYTICS_KILLS", "5"))
 # Small pages, so that hours have several and a kill often comes between two of them.
 PROGRAM = """
 from adanalytics_client.dataset import fetch as dataset_fetch
