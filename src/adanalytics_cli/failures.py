@@ -12,6 +12,7 @@ from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError, ExitCode, remedy_of
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_client._base.escaping import visible
 
 _SIGN_IN = "Check ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD."
@@ -89,6 +90,8 @@ class Failure:
     message: str
     remedy: str = ""
     request_id: str | None = None
+    url: str | None = None
+    facts: str = ""
 
 
 def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
@@ -107,7 +110,9 @@ def explain(error: BaseException, *, sign_in_again: str = "") -> Failure:
     if remedy is _SIGN_IN and sign_in_again:
         remedy = sign_in_again
     remedy = remedy or _remedy(error)
-    return Failure(code, kind, _message(error), remedy, getattr(error, "request_id", None))
+    request_id, url = getattr(error, "request_id", None), getattr(error, "url", None)
+    facts = _shortened(getattr(error, "facts", ""))
+    return Failure(code, kind, _message(error), remedy, request_id, url, facts)
 
 
 def _look_up(error: BaseException) -> tuple[ExitCode, str] | None:
@@ -143,12 +148,8 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         file = f"{error.filename}: " if error.filename else ""
         return f"{file}{error.strerror}"
-    facts = getattr(error, "facts", None)
-    if facts is None:
-        return _shortened(str(error))
-    # The text of a client's error holds its remedy, too.
-    message = _shortened(getattr(error, "message", ""))
-    return f"{message} ({_shortened(facts)})" if facts else message
+    # The text of a client's error holds its remedy and its facts, too.
+    return _shortened(getattr(error, "message", None) or str(error))
 
 
 def _shortened(text: str) -> str:
@@ -169,15 +170,14 @@ def print_error(error: BaseException, invocation: Invocation) -> ExitCode:
 
 def _as_text(failure: Failure, error: BaseException, invocation: Invocation) -> str:
     terminal = look_at(sys.stderr, invocation.color, os.environ)
-    label = click.style("Error:", fg="red", bold=True) if terminal.color else "Error:"
-    message = _one_line(failure.message)
-    if failure.request_id and failure.request_id not in failure.message:
-        message += f" (request {failure.request_id})"
-    first = f"{label} {visible(message)}"
     remedy = failure.remedy
     if not remedy and isinstance(error, click.UsageError) and error.ctx:
         remedy = f"See {error.ctx.command_path} --help"
-    return f"{first}\n{visible(_one_line(remedy))}" if remedy else first
+    facts = f"({failure.facts})" if failure.facts and invocation.verbose else ""
+    lines = [f"Error: {failure.message}", *filter(None, (remedy, facts))]
+    text = "\n".join(fitted(visible(_one_line(line)), sys.stderr) for line in lines)
+    label = click.style("Error:", fg="red", bold=True) if terminal.color else "Error:"
+    return f"{label}{text.removeprefix('Error:')}"
 
 
 def _as_json(failure: Failure) -> str:
@@ -188,6 +188,7 @@ def _as_json(failure: Failure) -> str:
             "kind": failure.kind,
             "exit_code": int(failure.code),
             "request_id": failure.request_id,
+            "url": failure.url,
         }
     )
 

@@ -129,10 +129,15 @@ def test_bad_input_is_one_clear_error(
 
 
 def test_the_request_id_is_told(run: Run, service: LocalServer) -> None:
-    text = run("dates", "--partner", "nobody").stderr
-    told = json.loads(run("dates", "--partner", "nobody", "-f", "json").stderr)
-    assert re.search(r"request id [0-9a-f]{32}", text)
+    """With -v on a line of its own, and as fields of an object: each of them once."""
+    words = ("dates", "--partner", "nobody")
+    assert run(*words).stderr == "Error: Not found (404).\nCheck --partner and --base-url.\n"
+    facts = run("-v", *words).stderr.splitlines()[-1]
+    url = f"{service.url}/api/partners/nobody/ad-analytics/dates"
+    assert re.fullmatch(rf"\(request id [0-9a-f]{{32}}, {url}\)", facts)
+    told = json.loads(run(*words, "-f", "json").stderr)
     assert re.fullmatch(r"[0-9a-f]{32}", told["request_id"])
+    assert (told["error"], told["url"]) == ("Not found (404).", url)
 
 
 def test_an_error_as_json_is_one_object(run: Run, service: LocalServer) -> None:

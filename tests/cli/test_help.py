@@ -52,6 +52,18 @@ def test_lines_fit_80_columns(pages: dict[str, str]) -> None:
     assert not [line for line in lines if len(line) > 80]
 
 
+def test_sentences_fit_40_columns(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for command in ("summary", "sync", "serve"):
+        page = run(command, "--help").stdout.partition("\n\n")[2]
+        # Examples are as they are typed, and the values of a choice are one word.
+        prose = [line for line in page.splitlines() if "adanalytics " not in line]
+        assert not [line for line in prose if len(line) > 40 and len(line.split()) > 3]
+        assert not [line for line in prose if line.endswith("-")]
+
+
 @pytest.mark.parametrize("path", [(), ("server",), ("server", "key")])
 def test_a_group_alone_shows_its_help_as_it_is(
     run: Callable[..., Result], pages: dict[str, str], path: tuple[str, ...]

@@ -6,6 +6,7 @@ import pytest
 
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.invocation import ColorChoice
+from adanalytics_cli.core.prose import fitted, wrapped
 
 
 class Screen(io.StringIO):
@@ -40,3 +41,18 @@ def test_a_dumb_terminal_gets_no_moving_line() -> None:
 def test_width_comes_from_columns_first() -> None:
     assert look_at(Screen(), "auto", {"COLUMNS": "132"}).width == 132
     assert look_at(Screen(), "auto", {"COLUMNS": "wide"}).width == 80
+
+
+@pytest.mark.parametrize("width", [40, 60, 79])
+def test_prose_is_wrapped_between_words_and_commands_still_run(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "rm 'my events/of a long name' && adanalytics sync 2026-01-15 --to 'my events'"
+    text = f"The quota of this hour is used up, as the service says. To fix: {command}"
+    lines = wrapped(text, width).split("\n")
+    assert all(len(line) <= width for line in lines)
+    assert " ".join(line.removesuffix("\\").strip() for line in lines) == text
+    begin = next(index for index, line in enumerate(lines) if line.startswith("  rm"))
+    assert all(line.endswith(" \\") for line in lines[begin:-1])
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert (fitted(text, Screen()), fitted(text, io.StringIO())) == ("\n".join(lines), text)

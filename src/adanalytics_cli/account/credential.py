@@ -88,7 +88,9 @@ def _asked(settings: ServiceSettings, stored: StoredLogin | None, *, may_ask: bo
     if stored is not None:
         whose = f" as {stored.email}" if stored.email else ""
         what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(settings)}."
-    raise NoCredential(what, remedy=f"Run: {settings.login_command} (or set ADANALYTICS_API_KEY)")
+    raise NoCredential(
+        what, remedy=f"Set ADANALYTICS_API_KEY, or sign in: {settings.login_command}"
+    )
 
 
 def _is_for(stored: StoredLogin, settings: ServiceSettings) -> bool:

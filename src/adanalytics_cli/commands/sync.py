@@ -220,8 +220,10 @@ def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
     """Return the error of a run that could not do all hours."""
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
-    return PartlyDone(
+    stopped = PartlyDone(
         f"{report.left:,} of {counted(report.wanted or 0, 'hour')} not done: "
         f"{first.query}: {first.message.rstrip('.')}{more}. Report: {location}/{report.file}",
         remedy=f"Finish with: {again}",
     )
+    stopped.facts = first.facts
+    return stopped

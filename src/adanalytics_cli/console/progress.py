@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from adanalytics_cli.console.terminal import Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStarted
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -110,4 +111,4 @@ class _Warnings(logging.Handler):
 
 def _print(text: str) -> None:
     # Not click.echo, which writes around what rich puts in the place of stderr: above the line.
-    sys.stderr.write(f"{visible(text)}\n")
+    sys.stderr.write(f"{fitted(visible(text), sys.stderr)}\n")

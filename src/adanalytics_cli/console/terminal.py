@@ -1,13 +1,11 @@
 """The abilities of a stream: whether it is a terminal, its colours, width and encoding."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
 from adanalytics_cli.core.invocation import ColorChoice
-
-DEFAULT_WIDTH = 80
+from adanalytics_cli.core.prose import DEFAULT_WIDTH, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +51,5 @@ def look_at(stream: TextIO, color: ColorChoice, environment: Mapping[str, str]) 
         colored = False
     else:
         colored = bool(environment.get("FORCE_COLOR")) or moving
-    width = _width(stream, environment) if watched else DEFAULT_WIDTH
+    width = width_of(stream, environment) if watched else DEFAULT_WIDTH
     return Terminal(moving, colored, width, stream.encoding or "utf-8")
-
-
-def _width(stream: TextIO, environment: Mapping[str, str]) -> int:
-    """Return the cells of a line of a terminal, now; COLUMNS wins."""
-    columns = environment.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return int(columns)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
-    except OSError:
-        return DEFAULT_WIDTH

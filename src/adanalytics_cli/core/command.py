@@ -3,7 +3,8 @@
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import click
 
 from adanalytics_cli.core.invocation import current_invocation
 from adanalytics_cli.core.numbers import Number
+from adanalytics_cli.core.prose import lines_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,12 +33,39 @@ HELP_SETTINGS: dict[str, object] = {
 _DAYS_AGO = re.compile(r"-\d+d")
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Fits the help to a terminal of 40 columns; click itself would write 50."""
+
+    def __init__(
+        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
+    ) -> None:
+        super().__init__(indent_increment, width, max_width)
+        self.width = min(self.width, shutil.get_terminal_size().columns)
+
+    def write_text(self, text: str) -> None:
+        """Write prose; no line ends inside an option or a path."""
+        indent = f"{'':{self.current_indent}}"
+        self.write("".join(f"{line}\n" for line in lines_of(text, self.width, indent, indent)))
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write terms and texts; on a narrow terminal a longer term has a line of its own."""
+        super().write_dl([*rows], min(col_max, self.width * 2 // 5), col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class ExampleCommand(click.Command):
     """A click command whose help shows examples before options.
 
     Its summary comes from its `Entry`. `examples` are complete command lines. `connects` says that
     the command talks to the service, so that `--base-url` and the like may also follow the command.
     """
+
+    context_class = _Context
 
     def __init__(
         self,
@@ -161,6 +190,8 @@ class Entry:
 
 class CommandGroup(click.Group):
     """A catalogue of commands; its help shows examples first and imports none of the commands."""
+
+    context_class = _Context
 
     def __init__(
         self,

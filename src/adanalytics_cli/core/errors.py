@@ -33,6 +33,8 @@ class CommandError(Exception):
     """
 
     code = ExitCode.FAILED
+    # The request id and the address of a request that failed, shown with -v.
+    facts = ""
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
         super().__init__(what)

@@ -1,5 +1,6 @@
 """The global options of one run, collected while its command line is parsed."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,6 +8,8 @@ from functools import partial
 from typing import Literal
 
 import click
+
+from adanalytics_cli.core.prose import fitted
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -55,4 +58,4 @@ def current_invocation(context: click.Context) -> Invocation:
 def remark(text: str, invocation: Invocation) -> None:
     """Print a remark on stderr; `-q` silences it."""
     if not invocation.quiet:
-        click.echo(text, err=True)
+        click.echo(fitted(text, sys.stderr), err=True)

@@ -135,8 +135,9 @@ class Fetcher:
                             # Events of an hour that is requested separately need not name it.
                             waiting += [Query.of_hour(hour) for hour in reversed(query.wanted)]
                         except _OF_ONE_QUERY as error:
-                            kind = type(error).__name__
-                            yield FailedQuery(str(query), query.wanted, kind, str(error))
+                            kind, facts = type(error).__name__, error.facts
+                            message = f"{error.message} {error.remedy}".rstrip()
+                            yield FailedQuery(str(query), query.wanted, kind, message, facts)
                             failures += 1
                         except Exception as error:  # noqa: BLE001  # raised below
                             # Requests that other queries have already sent are not wasted.

@@ -23,13 +23,15 @@ class FailedQuery:
         query: the day, days or hour.
         hours: the hours that it leaves unpulled.
         kind: the class of the error.
-        message: the text of the error.
+        message: what happened, and what to do about it.
+        facts: the request id, the attempts and the address, as far as they are known.
     """
 
     query: str
     hours: tuple[Hour, ...]
     kind: str
     message: str
+    facts: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return an object with plain values.

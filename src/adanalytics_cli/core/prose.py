@@ -1,0 +1,68 @@
+"""Prose for a terminal: wrapped between words, with commands that can still be pasted."""
+
+import os
+import re
+import textwrap
+from collections.abc import Mapping
+from typing import TextIO
+
+DEFAULT_WIDTH = 80
+# Remedies end with the command to run, after a colon.
+_COMMAND = re.compile(r"(?:^ *|(?<=: ))(?:adanalytics|rm|python|chmod|ulimit) .*$")
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
+    """Return the cells of a line of a terminal, now; COLUMNS wins."""
+    columns = environment.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or DEFAULT_WIDTH
+    except OSError:
+        return DEFAULT_WIDTH
+
+
+def fitted(text: str, stream: TextIO, *, indent: int = 0) -> str:
+    """Return `text` for `stream`: wrapped if it is a terminal, else as it is."""
+    return wrapped(text, width_of(stream, os.environ), indent) if stream.isatty() else text
+
+
+def wrapped(text: str, width: int, indent: int = 0) -> str:
+    r"""Wrap each line between words; `indent` is the spaces before what continues a line.
+
+    A command at the end of a line moves to its own lines, which a shell still reads as one. A word
+    that is longer than a line stays whole.
+
+    >>> print(wrapped("The login expired. Sign in: adanalytics login --profile night", 30))
+    The login expired. Sign in:
+      adanalytics login \
+        --profile night
+    """
+    return "\n".join(each for line in text.split("\n") for each in _lines(line, width, indent))
+
+
+def _lines(line: str, width: int, indent: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    found = _COMMAND.search(line)
+    prose = line[: found.start()] if found else line
+    lines = lines_of(prose, width, "", " " * indent)
+    if found:
+        # Without the spaces inside quotation marks, between which no line may end.
+        command = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), found[0].strip())
+        pieces = lines_of(command, width - 2, f"{'':{indent}}  ", f"{'':{indent}}    ")
+        lines.append(" \\\n".join(pieces).replace("\0", " "))
+    return lines
+
+
+def lines_of(text: str, width: int, first: str, others: str) -> list[str]:
+    """Wrap `text` only at spaces; `first` and `others` begin the lines."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
