@@ -1,5 +1,7 @@
 """`--chart`: calendars and bars at every width, with and without colours and fine characters."""
 
+import html
+import re
 import subprocess
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -141,14 +143,44 @@ def test_a_chart_has_no_columns_to_choose(run: Run, service: LocalServer) -> Non
     assert "Leave out --chart or --columns." in done.stderr
 
 
-@pytest.mark.parametrize("words", [["-f", "csv"], ["-o", "chart.csv"], ["-o", "chart.jsonl.gz"]])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-f", "csv"], "Leave out --chart or -f csv."),
+        (["-o", "chart.csv"], "(.svg, .html), not .csv"),
+        (["-o", "chart.jsonl.gz"], "(.svg, .html), not .gz"),
+        (["-o", "chart.PNG"], "(.svg, .html), not .png"),
+        (["-o", "chart.pdf"], "(.svg, .html), not .pdf"),
+    ],
+)
 @pytest.mark.parametrize("command", ["dates", "summary"])
-def test_a_picture_is_text(
-    run: Run, service: LocalServer, command: str, words: list[str], tmp_path: Path
+def test_other_pictures_are_refused(
+    run: Run, service: LocalServer, command: str, words: list[str], said: str
 ) -> None:
     done = run(command, "2026-01", "--chart", *words)
-    assert done.exit_code == 2
-    assert "--chart draws text" in done.stderr
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html"])
+def test_a_picture_shows_what_the_terminal_shows(
+    run: Run, service: LocalServer, tmp_path: Path, suffix: str
+) -> None:
+    words = ["summary", "2026-01", "-g", "campaign", "--chart"]
+    target = tmp_path / f"campaigns.{suffix}"
+    assert run(*words, "-o", str(target)).stdout == ""
+    page = target.read_text()
+    body = page.partition('-matrix">' if suffix == "svg" else "<pre")[2]
+    shown = html.unescape(
+        re.sub(r"<[^>]*>", "", body.partition(">")[2] if suffix == "html" else body)
+    )
+    assert "".join(shown.split()) == "".join(run(*words).stdout.split())
+    assert "cdnjs" not in page
+    assert "href" not in page
+    days = tmp_path / f"days.{suffix}"
+    run("dates", "2026-01", "--chart", "-o", str(days))
+    # The days with data are green.
+    assert re.search(r"#008000", days.read_text())
 
 
 def test_nothing_to_draw(run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:

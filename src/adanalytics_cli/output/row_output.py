@@ -39,6 +39,9 @@ def csv_line(values: Sequence[object]) -> bytes:
 
 Row = Mapping[str, object]
 
+_PICTURES = frozenset({".svg", ".html"})
+_OTHER_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
+
 
 def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
     """Encode row by row; `names` are the columns of a csv, and a row may lack some of them."""
@@ -128,9 +131,13 @@ def print_listing(
 def check_chart(chosen_format: str | None, output: Path | None) -> None:
     """Raise click.UsageError for a format that a chart cannot have."""
     if chosen_format not in (None, "table"):
-        raise click.UsageError(f"--chart draws text. Leave out --chart or -f {chosen_format}.")
-    if output and (format_of(output) or is_packed(output)):
-        raise click.UsageError(f"--chart draws text. Give a name that ends in .txt, not {output}.")
+        raise click.UsageError(f"--chart draws. Leave out --chart or -f {chosen_format}.")
+    suffix = output.suffix.lower() if output else ""
+    if output and (format_of(output) or is_packed(output) or suffix in _OTHER_PICTURES):
+        raise click.UsageError(
+            f"--chart draws text (.txt) and pictures (.svg, .html), not {suffix}. "
+            f"Give another name than {output.name}."
+        )
 
 
 def write_chart(
@@ -138,8 +145,15 @@ def write_chart(
 ) -> None:
     """Write the lines that `draw` makes for the terminal.
 
-    In a file, lines are 80 columns wide, without colour.
+    In a file, lines are 80 columns wide, without colour; `.svg` and `.html` become a picture.
     """
+    if output and output.suffix.lower() in _PICTURES:
+        from adanalytics_cli.output.picture import CANVAS, draw_picture
+
+        picture = draw_picture(draw(CANVAS), output)
+        with open_output(output) as stream:
+            stream.write(picture)
+        return
     with open_output(output) as stream:
         terminal = _terminal(output, invocation)
         text = "".join(f"{line.rstrip()}\n" for line in draw(terminal))
