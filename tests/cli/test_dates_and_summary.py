@@ -151,6 +151,9 @@ def test_a_summary_as_parquet_is_exact(
         (["--sort", "revenue"], [2, 1, 0, 3]),
         (["--sort", "campaign_name"], [0, 2, 1, 3]),
         (["--sort", "score"], [2, 0, 1, 3]),
+        (["--sort", "-REVENUE"], [0, 1, 2, 3]),
+        (["--sort", "-Campaign"], [1, 2, 0, 3]),
+        (["--sort=-clicks", "--top", "2"], [0, 1]),
         (["--top", "2"], [2, 1]),
         (["--top", "1", "--sort", "clicks"], [2]),
         (["--top", "9", "--sort", "clicks"], [2, 0, 1, 3]),
@@ -189,7 +192,7 @@ def test_order_of_the_rows(
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "table"])
 def test_chosen_columns(run: Run, service: LocalServer, tmp_path: Path, form: str) -> None:
-    words = ["summary", "2026-01", "-g", "campaign", "--columns", "clicks, margin", "--top", "1"]
+    words = ["summary", "2026-01", "-g", "campaign", "--columns", "Clicks, margin", "--top", "1"]
     target = tmp_path / "rows"
     assert run(*words, "-f", form, "-o", str(target)).exit_code == 0
     (row,) = json.loads(run(*words[:4], "--top", "1", "-f", "json").stdout, parse_float=Decimal)
@@ -216,6 +219,22 @@ def test_a_column_that_no_row_has(run: Run, service: LocalServer, option: str) -
     assert "no column 'campaign_name'. Known columns: date, ad_requests, " in other
     empty = run("summary", "2025-01", "-g", "day", option, "clicks")
     assert (empty.exit_code, empty.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount"), [("USD", "1,234.56"), ("JPY", "1,235"), ("KWD", "1,234.565")]
+)
+def test_round_gives_a_pipe_the_digits_of_the_currency(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, currency: str, amount: str
+) -> None:
+    rows = [{"campaign_name": "a", "revenue": "1234.565000000", "ecpm": "1234.565"}]
+    answer = Summary.model_validate({"rows": rows, "currency": currency})
+    monkeypatch.setattr(Client, "summary", lambda *_words, **_names: answer)
+    words = ["summary", "2026-01", "-g", "campaign", "--round", "--columns", "revenue,eCPM"]
+    shown = run(*words, "-f", "table").stdout.splitlines()
+    assert shown[2].split() == [amount, amount]
+    assert shown[-1] == f"Money in {currency}, rounded (see --exact), days in UTC."
+    assert "--round does not go with csv" in run(*words, "-f", "csv").stderr
 
 
 def test_cents_are_for_a_terminal(

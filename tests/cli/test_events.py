@@ -147,10 +147,27 @@ def test_a_table_shows_the_first_events_and_says_so(
     run: Run, expected: list[dict[str, Any]]
 ) -> None:
     lines = run("events", DAY, "-f", "table").stdout.splitlines()
-    assert len(lines) == 2 + 100 + 1
+    shown = lines[0].split()
+    others = [name for name in expected[0] if name not in shown and expected[0][name] is not None]
     assert expected[0]["event_time"] in lines[2]
-    assert lines[-1] == "The first 100 events. Get all with -f jsonl or -o FILE."
-    assert len(run("events", DAY, "-f", "table", "--limit", "5").stdout.splitlines()) == 7
+    note = " ".join(lines[2 + 100 :])
+    assert note.startswith("The first 100 events. Get all with -f jsonl or -o FILE. Left out: ")
+    assert {*others} <= {*note.rstrip(".").replace(",", "").split()}
+    few = run("events", DAY, "-f", "table", "--limit", "5", "--columns", "Country,revenue")
+    assert [len(few.stdout.splitlines()), few.stdout.split()[:2]] == [7, ["country", "revenue"]]
+
+
+def test_a_wide_terminal_shows_more_fields_of_an_event(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _stream: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for width, names in ((200, {"received_at", "event_id"}), (80, {"country"}), (40, {"revenue"})):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run("-q", "events", DAY, "--limit", "5").stdout.splitlines()
+        assert names <= {*lines[0].split()}
+        assert max(map(len, lines)) <= width
+        assert any(line.startswith("No room for: ") for line in lines)
 
 
 def test_auto_asks_for_the_range_when_it_is_small(
@@ -191,7 +208,7 @@ def test_a_table_file_is_neither_for_a_terminal_nor_packed_again(
 ) -> None:
     result = run("events", DAY, "-o", str(tmp_path / "day.parquet.gz"))
     assert (result.exit_code, "Leave .gz out" in result.stderr) == (2, True)
-    result = run("events", DAY, "-o", str(tmp_path / "day.xlsx"))
+    result = run("events", DAY, "-o", str(tmp_path / "day.ods"))
     assert (result.exit_code, ".parquet" in result.stderr) == (2, True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(click.UsageError, match="cannot go to a terminal"):

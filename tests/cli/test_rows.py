@@ -102,6 +102,26 @@ def test_numbers_are_never_cut_and_what_has_no_room_is_named() -> None:
     assert lines[-1] == "No room for: rate."
 
 
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [(119, ""), (118, "id"), (60, "id"), (50, "id, rate"), (40, "id, n, rate")],
+)
+def test_money_stays_ids_go_and_a_table_fills_its_terminal(width: int, left_out: str) -> None:
+    columns = [
+        Column("name", "name"),
+        Column("id", "id", to_the_right=True, rank=2),
+        Column("n", "n", count, to_the_right=True),
+        Column("revenue", "revenue", to_the_right=True, rank=0),
+        Column("rate", "rate", percent, to_the_right=True),
+        Column("cost", "cost", to_the_right=True, rank=0),
+    ]
+    row = {**ROW, "name": "n" * 39, "id": "i" * 38, "cost": Decimal("0.10")}
+    *lines, note = render_table(columns, [row], Terminal(True, False, width)).splitlines()
+    assert max(len(line) for line in [*lines, note]) <= width
+    assert note == f"No room for: {left_out}." if left_out else "iiii" in note
+    assert left_out or len(note) == width
+
+
 def test_a_table_in_a_pipe_is_whole() -> None:
     (row,) = render_table(COLUMNS, [ROW], PIPE).splitlines()[2:]
     # rich before 14.3 makes the last column one wider.

@@ -88,6 +88,13 @@ def events(
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
+    from adanalytics_cli.output.event_output import (
+        documented_names,
+        write_event_table,
+        write_events,
+    )
+
+    columns = documented_names(columns)
     first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Hour by hour, many empty hours may come before the first events.
@@ -109,8 +116,6 @@ def events(
             advice = f" Cheaper ways: adanalytics plan {first} {last}"
             announce_end(invocation, client, requests, advice)
             progress.expect(requests)
-
-        from adanalytics_cli.output.event_output import write_event_table, write_events
 
         if form == "table":
             cut_at = shown if limit is None else None

@@ -8,6 +8,7 @@ import click
 
 from adanalytics_cli.account.connection import connect
 from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.currencies import digits_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
@@ -53,7 +54,10 @@ def _one_group(
         click.Option(
             ["--sort"],
             metavar="COLUMN",
-            help="Sort by this column: numbers descending, names and days ascending.",
+            help=(
+                "Sort by this column: numbers descending, names and days ascending; -COLUMN the "
+                "other way round."
+            ),
         ),
         number_option(
             "--top",
@@ -63,6 +67,11 @@ def _one_group(
         ),
         flag(
             "--exact", "Show every digit of money on a terminal; files and pipes always have them."
+        ),
+        click.Option(
+            ["--round", "rounded"],
+            is_flag=True,
+            help="Round money in a table or chart for a file or pipe, too.",
         ),
         flag("--chart", "Draw bars of the total, or of impressions and revenue by group."),
     ],
@@ -87,6 +96,7 @@ def summary(
     sort: str | None,
     top: int | None,
     exact: bool,
+    rounded: bool,
     chart: bool,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
@@ -97,6 +107,9 @@ def summary(
     form: Format = "table"
     if not chart:
         form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    if rounded and (exact or form != "table"):
+        other = "--exact" if exact else f"{form}, which has every digit"
+        raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
     first, last = period(start, end)
     with connect(invocation) as (client, _progress):
         answer = client.summary(first, last, group_by=group_by)
@@ -104,8 +117,8 @@ def summary(
     from adanalytics_cli.output.row_output import write_rows, write_summary_table
     from adanalytics_cli.output.summary_output import (
         as_text,
-        check_names,
         fill_gaps,
+        find_names,
         sort_rows,
         summary_columns,
         summary_rows,
@@ -114,26 +127,29 @@ def summary(
         wire_columns,
     )
 
-    check_names(answer, group_by, [*columns, *([sort] if sort else [])])
+    columns = tuple(find_names(answer, group_by, columns))
     if group_by == "day" and form == "table" and not (sort or top):
         answer = fill_gaps(answer, min(last, invocation.clock().date()))
     before = len(answer.rows)
     if sort or top:
-        answer = sort_rows(answer, sort or "revenue", top)
+        turned = bool(sort and sort.startswith("-"))
+        (by,) = find_names(answer, group_by, [(sort or "revenue").removeprefix("-")])
+        answer = sort_rows(answer, by, top, turned=turned)
     # Programs that read a file or a pipe may calculate with the numbers.
-    exact = exact or output is not None or not sys.stdout.isatty()
+    exact = exact or not (rounded or (output is None and sys.stdout.isatty()))
+    digits = None if exact else digits_of(answer.currency)
     note = table_note(answer, exact=exact, rows=before)
     if chart:
         from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
 
-        charts = summary_charts(answer, group_by, exact=exact)
+        charts = summary_charts(answer, group_by, digits=digits)
         write_chart(lambda at: chart_lines(charts, note, at), output, invocation)
     elif form == "parquet":
         write_summary_table(as_text(summary_rows(answer, columns)), output, columns)
     else:
         rows = table_rows(answer, group_by, columns) if form == "table" else []
         rows = rows or summary_rows(answer, columns)
-        chosen = summary_columns(group_by, columns, exact=exact)
+        chosen = summary_columns(group_by, columns, digits=digits)
         write_rows(
             rows if form in {"table", "xlsx"} else as_text(rows),
             form,

@@ -37,9 +37,9 @@ def count(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(value)
 
 
-def cents(value: object) -> str:
-    """Write an amount to two digits, half to even, with thousands marked."""
-    return f"{value:z,.2f}" if isinstance(value, Decimal) else plain(value)
+def rounded(digits: int) -> Callable[[object], str]:
+    """Return a format for amounts: so many decimal digits, half to even, thousands marked."""
+    return lambda value: f"{value:z,.{digits}f}" if isinstance(value, Decimal) else plain(value)
 
 
 def percent(value: object) -> str:
@@ -51,12 +51,16 @@ def percent(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: the key of its values, its heading and its format."""
+    """One column of a table: the key of its values, its heading and its format.
+
+    On a narrow terminal the columns with the highest `rank` leave first, from the right.
+    """
 
     key: str
     heading: str
     show: Callable[[object], str] = plain
     to_the_right: bool = False
+    rank: int = 1
 
 
 def render_table(
@@ -64,46 +68,49 @@ def render_table(
 ) -> str:
     """Draw `rows` in the width of the terminal, or in full when stdout is not a terminal.
 
-    Columns that do not fit are left out from the right, and the line below names them.
+    The line below names the columns that do not fit.
     """
     cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
     widths = [
         max([cell_len(column.heading), *(cell_len(line[index]) for line in cells)])
         for index, column in enumerate(columns)
     ]
-    shown = len(columns)
+    shown = [*range(len(columns))]
     if terminal.interactive:
-        shown = _how_many_fit(widths, terminal.width)
+        shown = _fitting(columns, widths, terminal.width)
         # Only the first column gives way; a number must never lose a digit.
-        widths[0] = min(widths[0], terminal.width - sum(widths[1:shown]) - _GAP * (shown - 1))
-    left_out = ", ".join(column.key for column in columns[shown:])
+        others = sum(widths[index] + _GAP for index in shown[1:])
+        widths[0] = min(widths[0], terminal.width - others)
+    left_out = ", ".join(each.key for index, each in enumerate(columns) if index not in shown)
     if left_out:
         note = " ".join([note, f"No room for: {left_out}."]).strip()
     console = _console(terminal, sum(widths) + _GAP * len(widths))
     with console.capture() as drawn:
-        console.print(_table(columns[:shown], cells, widths))
+        console.print(_table(columns, shown, cells, widths))
         if note:
             console.print(Text(visible(note), style="dim"))
     text = drawn.get()
     return text if terminal.can_show(_LINE + _CUT) else text.translate(_PLAIN)
 
 
-def _how_many_fit(widths: Sequence[int], available: int) -> int:
-    used = min(widths[0], max(_NARROWEST_FIRST_COLUMN, available // 3)) + _GAP
-    fitting = 1
-    for width in widths[1:]:
-        used += width + _GAP
-        if used > available:
-            break
-        fitting += 1
-    return fitting
+def _fitting(columns: Sequence[Column], widths: Sequence[int], available: int) -> list[int]:
+    """Return the indices of the columns that fit; the first one always stays."""
+    shown = [*range(len(columns))]
+    first = min(widths[0], max(_NARROWEST_FIRST_COLUMN, available // 3))
+    while shown[1:] and first + sum(widths[index] + _GAP for index in shown[1:]) > available:
+        shown.remove(max(shown[1:], key=lambda index: (columns[index].rank, index)))
+    return shown
 
 
 def _table(
-    columns: Sequence[Column], cells: Sequence[Sequence[str]], widths: Sequence[int]
+    columns: Sequence[Column],
+    shown: Sequence[int],
+    cells: Sequence[Sequence[str]],
+    widths: Sequence[int],
 ) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False, show_edge=False)
-    for index, column in enumerate(columns):
+    for index in shown:
+        column = columns[index]
         table.add_column(
             Text(column.heading),
             justify="right" if column.to_the_right else "left",
@@ -112,7 +119,7 @@ def _table(
             width=widths[index],
         )
     for line in cells:
-        table.add_row(*(Text(cell) for cell in line[: len(columns)]))
+        table.add_row(*(Text(line[index]) for index in shown))
     return table
 
 

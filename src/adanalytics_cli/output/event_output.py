@@ -1,6 +1,7 @@
 """Events as output: as the service sent them, with chosen columns, or as a table."""
 
 import codecs
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -26,10 +27,10 @@ TABLE_COLUMNS = (
     "event_time",
     "event_type",
     "revenue",
+    "country",
+    "device_type",
     "campaign_id",
     "demand_tag_id",
-    "device_type",
-    "country",
     "event_id",
 )
 _KINDS: dict[str, Callable[[str], object]] = {
@@ -41,7 +42,13 @@ _KINDS: dict[str, Callable[[str], object]] = {
 _FIRST_ROWS = 10_000
 # A longer time has more than the milliseconds that a sheet keeps.
 _LONGEST_VALUE = len("2026-01-15T13:00:00.000Z")
-_RIGHT = frozenset({"revenue", "cost", "campaign_id", "demand_tag_id", "supply_tag_id"})
+_MONEY = frozenset({"revenue", "cost"})
+_RIGHT = _MONEY | {"campaign_id", "demand_tag_id", "supply_tag_id", "creative_id", "error_code"}
+
+
+def documented_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the case of the documentation, other ones as they came."""
+    return tuple(name.lower() if name.lower() in EVENT_COLUMNS else name for name in names)
 
 
 def write_events(
@@ -121,14 +128,23 @@ def write_event_table(
 ) -> int:
     """Write all events of `query`, whose own limit keeps them few, as a table; return how many.
 
-    A note tells when it ends at the default limit `cut_at`.
+    Without `columns` it has those of `TABLE_COLUMNS`, and as many others with a value as a terminal
+    has room for. A note names what it leaves out, and tells when it ends at the default limit
+    `cut_at`.
     """
     rows = list(_select(query.rows(), columns))
     progress.finish()
-    names = columns or TABLE_COLUMNS
-    shown = [Column(name, name, plain, to_the_right=name in _RIGHT) for name in names]
+    filled = dict.fromkeys(name for row in rows for name in row if row[name] is not None)
+    others = [] if columns else [name for name in filled if name not in TABLE_COLUMNS]
+    fits = path is None and sys.stdout.isatty()
+    names = [*(columns or TABLE_COLUMNS), *(others if fits else ())]
+    # From a narrow terminal the last ones leave first, and money stays.
+    ranks = {name: 0 if name in _MONEY else index for index, name in enumerate(names)}
+    shown = [Column(name, name, plain, name in _RIGHT, rank) for name, rank in ranks.items()]
     note = f"The first {cut_at} events. Get all with -f jsonl or -o FILE."
     note = note if len(rows) == cut_at else ""
+    if others and not fits:
+        note = f"{note} Left out: {', '.join(others)}.".strip()
     write_rows(rows, "table", path, columns=shown, invocation=invocation, note=note)
     return len(rows)
 

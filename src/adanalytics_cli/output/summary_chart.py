@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from adanalytics_cli.console.table_view import cents, count, plain
+from adanalytics_cli.console.table_view import count, plain, rounded
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.prose import wrapped
 from adanalytics_cli.output.summary_output import name_column, named_rows
 from adanalytics_client._base.escaping import visible
 
@@ -95,9 +96,12 @@ _FUNNEL = {
 
 
 def summary_charts(
-    summary: "Summary", group_by: str | None, *, exact: bool
+    summary: "Summary", group_by: str | None, *, digits: int | None
 ) -> list[tuple[str, list[Bar]]]:
-    """Return titles, which name the unit, with their bars; raise CommandError for no number."""
+    """Return titles, which name the unit, with their bars; raise CommandError for no number.
+
+    `digits` is to how many money is rounded; None shows all of them.
+    """
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
         row = summary.rows[0].model_dump() if summary.rows else {}
@@ -107,7 +111,7 @@ def summary_charts(
         name = name_column(group_by)
         rows = named_rows(summary, group_by)
         money = f"revenue in {summary.currency}" if summary.currency else "revenue"
-        amount = plain if exact else cents
+        amount = plain if digits is None else rounded(digits)
         for key, title, show in (("impressions", "impressions", count), ("revenue", money, amount)):
             charts.append((title, [_bar_of(row, key, str(row.get(name)), show) for row in rows]))
     with_numbers = [
@@ -129,7 +133,7 @@ def chart_lines(
     for title, bars in charts:
         heading = click.style(visible(title), bold=True) if terminal.color else visible(title)
         lines += [heading, *draw_bars(bars, ink, width=terminal.width), ""]
-    return [*lines, visible(note)]
+    return [*lines, wrapped(visible(note), terminal.width)]
 
 
 def _bar_of(row: Mapping[str, object], key: str, name: str, show: Callable[[object], str]) -> Bar:

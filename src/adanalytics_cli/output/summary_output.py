@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Column, cents, count, percent
+from adanalytics_cli.console.table_view import Column, count, percent, rounded
 from adanalytics_cli.core.command import near_or_known
 from adanalytics_client import SummaryRow
 
@@ -21,25 +21,25 @@ _KEYS = {
     "day": [Column("date", "date")],
     "campaign": [
         Column("campaign_name", "campaign"),
-        Column("campaign_id", "id", to_the_right=True),
+        Column("campaign_id", "id", to_the_right=True, rank=2),
     ],
     "demand_tag": [
         Column("demand_tag_name", "demand tag"),
-        Column("demand_tag_id", "id", to_the_right=True),
+        Column("demand_tag_id", "id", to_the_right=True, rank=2),
     ],
 }
-# A narrow terminal leaves out the last ones first.
+# On a narrow terminal the last ones leave first, and money stays.
 _METRICS = [
     Column("impressions", "impressions", count, to_the_right=True),
     Column("clicks", "clicks", count, to_the_right=True),
     Column("ctr", "CTR", percent, to_the_right=True),
-    Column("revenue", "revenue", to_the_right=True),
-    Column("ecpm", "eCPM", to_the_right=True),
+    Column("revenue", "revenue", to_the_right=True, rank=0),
+    Column("ecpm", "eCPM", to_the_right=True, rank=0),
     Column("ad_requests", "requests", count, to_the_right=True),
     Column("fill_rate", "fill rate", percent, to_the_right=True),
     Column("vcr", "VCR", percent, to_the_right=True),
-    Column("cost", "cost", to_the_right=True),
-    Column("profit", "profit", to_the_right=True),
+    Column("cost", "cost", to_the_right=True, rank=0),
+    Column("profit", "profit", to_the_right=True, rank=0),
 ]
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
@@ -47,15 +47,19 @@ _MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 
 
 def summary_columns(
-    group_by: str | None, names: Sequence[str] = (), *, exact: bool = True
+    group_by: str | None, names: Sequence[str] = (), *, digits: int | None = None
 ) -> list[Column]:
-    """Return the columns `names` of a table; by default the keys of a row and the main metrics."""
+    """Return the columns `names` of a table; by default the keys of a row and the main metrics.
+
+    `digits` is to how many money is rounded; None shows all of them.
+    """
     usual = [*_KEYS[group_by], *_METRICS]
     known = {column.key: column for column in usual}
     columns = [known.get(name) or _column(name) for name in names] or usual
-    if exact:
+    if digits is None:
         return columns
-    return [replace(each, show=cents) if each.key in _MONEY else each for each in columns]
+    amount = rounded(digits)
+    return [replace(each, show=amount) if each.key in _MONEY else each for each in columns]
 
 
 def _column(name: str) -> Column:
@@ -71,15 +75,24 @@ def wire_columns(group_by: str | None) -> list[Column]:
     )
 
 
-def check_names(summary: "Summary", group_by: str | None, names: Iterable[str]) -> None:
-    """Raise click.UsageError for a column that is neither documented nor in any row."""
+def find_names(summary: "Summary", group_by: str | None, words: Iterable[str]) -> list[str]:
+    """Return the columns that `words` name, each by its name or its heading, in any case.
+
+    Raises click.UsageError for a column that is neither documented nor in any row.
+    """
     documented = [column.key for column in wire_columns(group_by)]
     sent = [name for row in summary.rows for name in row.model_fields_set]
     known = list(dict.fromkeys([*documented, *sent]))
-    for name in names:
-        if name not in known:
-            hint = near_or_known(name, known, "columns")
-            raise click.UsageError(f"The summary has no column '{name}'. {hint}")
+    headings = {each.heading.casefold(): each.key for each in summary_columns(group_by)}
+    names = headings | {name.casefold(): name for name in known} | {name: name for name in known}
+    found = []
+    for word in words:
+        name = names.get(word) or names.get(word.casefold())
+        if name is None:
+            hint = near_or_known(word, known, "columns")
+            raise click.UsageError(f"The summary has no column '{word}'. {hint}")
+        found.append(name)
+    return found
 
 
 def fill_gaps(summary: "Summary", last: date) -> "Summary":
@@ -95,10 +108,11 @@ def fill_gaps(summary: "Summary", last: date) -> "Summary":
     return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
 
 
-def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
+def sort_rows(summary: "Summary", name: str, top: int | None, *, turned: bool = False) -> "Summary":
     """Keep the first `top` rows by one column: numbers descending, text and days ascending.
 
-    Rows without the value come last; equal ones stay in the order of the service.
+    `turned` is the other way round. Rows without the value come last; equal ones stay in the order
+    of the service.
     """
 
     def rank(row: SummaryRow) -> tuple[int, Decimal, str]:
@@ -106,9 +120,12 @@ def sort_rows(summary: "Summary", name: str, top: int | None) -> "Summary":
         if isinstance(value, int | Decimal):
             # Not `-value`, which would round to the digits of the context.
             return 0, Decimal(value).copy_negate(), ""
-        return (2, Decimal(0), "") if value is None else (1, Decimal(0), str(value))
+        return 1, Decimal(0), str(value)
 
-    return summary.model_copy(update={"rows": sorted(summary.rows, key=rank)[:top]})
+    held = [row for row in summary.rows if dict(row).get(name) is not None]
+    others = [row for row in summary.rows if dict(row).get(name) is None]
+    rows = [*sorted(held, key=rank, reverse=turned), *others]
+    return summary.model_copy(update={"rows": rows[:top]})
 
 
 def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
