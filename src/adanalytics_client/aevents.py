@@ -126,8 +126,11 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 run = PullRun(self._pull, session)
+                written = 0
                 async with aclosing(self._converted(output.add, run)) as counts:
-                    written = sum([count async for count in counts])
+                    async for count in counts:
+                        written += count
+                        run.written(output.target.size)
             await in_thread(partial(self._scrubbed, output.commit))
         except BaseException:
             output.abort()

@@ -210,8 +210,11 @@ class EventQuery(QueryBase[SyncDriver, M]):
         try:
             with displayed(self._connection.session, progress=progress, plan=self.plan) as session:
                 run = PullRun(self._pull, session)
+                written = 0
                 with closing(self._converted(output.add, run)) as counts:
-                    written = sum(counts)
+                    for count in counts:
+                        written += count
+                        run.written(output.target.size)
             self._scrubbed(output.commit)
         except BaseException:
             output.abort()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,22 +13,27 @@ from rich.console import Console
 
 from adanalytics_client import (
     BytesReceived,
+    BytesWritten,
+    HoursVerified,
     Observer,
     PageReceived,
+    PullPlanned,
     RequestDue,
     RequestSent,
     RetryPlanned,
     WaitStarted,
 )
 from adanalytics_client._base.quantities import in_bytes, in_minutes
+from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Signals, make_plan
+from adanalytics_client._json import raw_rows
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
+DAY = date(2026, 1, 15)
 RESUMES = datetime(2026, 1, 15, 14, 5, tzinfo=UTC)
 
 
@@ -61,38 +67,86 @@ def test_nothing_is_described_before_there_is_anything(progress: Progress) -> No
     assert progress.requests == 1
 
 
-def test_events_size_rate_time_left_and_quota(
-    progress: Progress, clock: Seconds, tmp_path: Path
-) -> None:
-    progress.expect(24)
+def test_events_size_rate_time_left_and_quota(progress: Progress, clock: Seconds) -> None:
     progress.quota_left = lambda: 976
+    progress.plan(PullPlanned(24, 24, 120_000))
     assert progress.describe() == Line("0 events  quota 976", 0.0)
-    with (tmp_path / "day.jsonl").open("wb") as output:
-        progress.watch(output)
-        output.write(b"x" * 4_812_345)
-        clock.now += 2
-        for hour in range(6):
-            progress.page(PageReceived(f"hour {hour}", 1, 5_000, pages=1))
-        said = "30,000 events  4.81 MB  15,000/s  0:06 left  quota 976"
-        assert progress.describe() == Line(said, 0.25)
+    progress.output(BytesWritten(4_812_345))
+    clock.now += 2
+    for hour in range(6):
+        progress.page(PageReceived(f"hour {hour}", 1, 5_000, pages=1))
+    said = "30,000 events  4.81 MB  15,000/s  0:06 left  quota 976"
+    assert progress.describe() == Line(said, 0.25)
 
 
-def test_a_page_is_its_share_of_a_query(progress: Progress, clock: Seconds) -> None:
+def test_no_share_before_each_query_shows_how_many_events_it_has(
+    progress: Progress, clock: Seconds
+) -> None:
+    """The hours of the night say nothing about those of the evening."""
     clock.now += 50
     progress.expect(2)
     clock.now += 10
-    progress.page(PageReceived("hour 0", 1, 10, pages=4))
-    assert "1:10 left" in text(progress)
-    progress.page(PageReceived("hour 0", 4, 10, pages=4))
-    progress.page(PageReceived("hour 1", 1, 10))
-    assert "0:10 left" in text(progress)
-    progress.page(PageReceived("hour 1", 2, 10, pages=2))
-    assert "left" not in text(progress)
+    progress.page(PageReceived("hour 0", 1, 10, pages=1))
+    assert progress.describe() == Line("10 events  0/s  1 of 2 queries", None)
+    progress.page(PageReceived("hour 1", 1, 10, pages=4))
+    assert progress.describe() == Line("20 events  0/s  0:15 left", 0.4)
+    progress.page(PageReceived("hour 1", 2, 10, pages=4))
+    progress.page(PageReceived("hour 1", 3, 10, pages=4))
+    progress.page(PageReceived("hour 1", 4, 2, pages=4))
+    assert progress.describe() == Line("42 events  1/s", 1.0)
 
 
 def test_no_share_where_the_number_of_queries_is_unknown(progress: Progress) -> None:
     progress.page(PageReceived("2026-01", 1, 10, pages=4))
     assert progress.describe() == Line("10 events", None)
+
+
+def test_a_plan_counts_what_is_still_to_come(progress: Progress, clock: Seconds) -> None:
+    """The first page of an auto pull is used unless the plan divides the range."""
+    clock.now += 4
+    progress.page(PageReceived("2026-01", 1, 100, pages=4))
+    progress.plan(PullPlanned(1, 3, 300))
+    assert progress.describe() == Line("100 events  25/s  0:12 left", 0.25)
+
+
+def pages_of_hours(sizes: list[int], now: float) -> Iterator[tuple[float, PageReceived]]:
+    """Yield pages of 10,000 events as four threads fetch them, each with its time of arrival.
+
+    A request takes 0.4 s, and its bytes.
+    """
+    fanout = PageFanout(make_plan(DAY, DAY), concurrency=4, ordered=True)
+    flying: list[tuple[float, int, Cursor]] = []
+    while not fanout.finished:
+        while isinstance(cursor := fanout.start(), Cursor):
+            hour, before = cursor.slice.hour or 0, (cursor.number - 1) * 10_000
+            taken = 0.4 + min(10_000, sizes[hour] - before) / 60_000
+            heappush(flying, (now + taken, hour, cursor))
+        if fanout.ready() is not None:
+            continue
+        now, hour, cursor = heappop(flying)
+        left = sizes[hour] - (cursor.number - 1) * 10_000
+        rows = raw_rows([f'{{"event_id": "{hour}-{cursor.number}"}}'.encode()])
+        fanout.settle(cursor, FetchedPage(rows, Signals(more=left > 10_000)).identified())
+        yield now, PageReceived(f"hour {hour}", cursor.number, min(10_000, left), None)
+
+
+def test_the_time_left_of_two_million_events_whose_nights_are_quiet(
+    progress: Progress, clock: Seconds
+) -> None:
+    weights = [1] * 7 + [5, 8, 10, 12, 13, 14, 14, 13, 13, 14, 15, 16, 18, 20, 20, 14, 6]
+    sizes = [2_000_000 * weight // sum(weights) for weight in weights]
+    progress.expect(1)
+    clock.now += 1.5
+    progress.plan(PullPlanned(24, 217, 2_000_000))
+    pages = list(pages_of_hours(sizes, clock.now))
+    end, marks = pages[-1][0], [0.10, 0.25, 0.50, 0.75]
+    for clock.now, page in pages:
+        progress.page(page)
+        if marks and progress.events >= 2_000_000 * marks[0]:
+            marks.pop(0)
+            minutes, seconds = text(progress).split("  ")[2].removesuffix(" left").split(":")
+            assert int(minutes) * 60 + int(seconds) == pytest.approx(end - clock.now, rel=0.3)
+    assert not marks
 
 
 def test_a_file(progress: Progress, clock: Seconds) -> None:
@@ -123,7 +177,7 @@ def test_a_wait_counts_down_and_pages_of_other_threads_do_not_hide_it(
 
 
 def test_waits_are_not_in_the_rate_and_the_time_left(progress: Progress, clock: Seconds) -> None:
-    progress.expect(4)
+    progress.plan(PullPlanned(4, 4, 400))
     clock.now += 10
     progress.page(PageReceived("hour 0", 1, 100, pages=1))
     # Two threads wait for the same quota.
@@ -145,6 +199,34 @@ def test_a_retry_counts_down_until_a_page_comes(progress: Progress, clock: Secon
     assert text(progress) == "trying again in 1 s: status 503"
     progress.page(PageReceived("hour 1", 1, 10))
     assert text(progress).startswith("20 events")
+
+
+def test_only_the_part_of_a_retry_in_which_nothing_came_is_left_out(
+    progress: Progress, clock: Seconds
+) -> None:
+    progress.plan(PullPlanned(4, 4, 400))
+    clock.now += 10
+    progress.page(PageReceived("hour 0", 1, 100, pages=1))
+    progress.retry(RetryPlanned("http://h/", 1, 60.0, "status 503"))
+    clock.now += 60
+    assert text(progress) == "100 events  10/s  0:30 left"
+    progress.retry(RetryPlanned("http://h/", 2, 60.0, "status 503"))
+    clock.now += 2
+    progress.page(PageReceived("hour 1", 1, 100, pages=1))
+    clock.now += 10
+    assert text(progress) == "200 events  10/s  0:20 left"
+
+
+def test_the_hours_that_a_verification_did(progress: Progress, clock: Seconds) -> None:
+    progress.verified(HoursVerified(48, 1_200, deep=False))
+    assert progress.describe() == Line("48 of 1,200 hours checked", 0.04)
+    progress.wait(WaitStarted("export processing", 2.0, RESUMES))
+    assert text(progress) == "Export processing on the server, 0:00 so far"
+    clock.now += 2
+    progress.bytes(BytesReceived(500, 1_000))
+    assert text(progress) == "500 B of 1.00 kB"
+    progress.verified(HoursVerified(1, 1, deep=True))
+    assert progress.describe() == Line("1 of 1 hour compared with the export", 1.0)
 
 
 def test_the_time_that_an_export_takes(progress: Progress, clock: Seconds) -> None:

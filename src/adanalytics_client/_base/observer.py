@@ -71,6 +71,21 @@ class WaitStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class PullPlanned:
+    """The queries of a `split="auto"` pull, after its first page, or those of a sync.
+
+    Attributes:
+        queries: the number of queries still to send.
+        requests: the fewest requests that they take.
+        events: about how many events are still to come; None if unknown.
+    """
+
+    queries: int
+    requests: int
+    events: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class PageReceived:
     """A page of a slice of the plan arrived.
 
@@ -158,6 +173,28 @@ class BytesReceived:
     expected: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class BytesWritten:
+    """The events of a page were written; the output now has `size` bytes, as compressed."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HoursVerified:
+    """The check of a dataset has done `hours` of `total`.
+
+    Attributes:
+        hours: the hours done.
+        total: the hours to do.
+        deep: whether they are compared with a bulk export; otherwise their files are checked.
+    """
+
+    hours: int
+    total: int
+    deep: bool
+
+
 class Observer:
     """The base of an observer: override the methods of interest, the others do nothing.
 
@@ -186,6 +223,9 @@ class Observer:
     def wait(self, info: WaitStarted) -> None:
         """Hear of a wait for quota or for an export that begins."""
 
+    def plan(self, info: PullPlanned) -> None:
+        """Hear of the queries of a pull; raise an error to send none of them."""
+
     def page(self, info: PageReceived) -> None:
         """Hear of a page of events."""
 
@@ -197,6 +237,12 @@ class Observer:
 
     def bytes(self, info: BytesReceived) -> None:
         """Hear of a piece of a file that arrived."""
+
+    def output(self, info: BytesWritten) -> None:
+        """Hear of the size of the output of `write`; a pipe has none."""
+
+    def verified(self, info: HoursVerified) -> None:
+        """Hear of the progress of a verification."""
 
 
 def notify(hear: Callable[[Info], None], info: Info) -> None:
@@ -214,7 +260,7 @@ def notify(hear: Callable[[Info], None], info: Info) -> None:
 
 
 for _each in (
-    *(BytesReceived, Observer, PageDrift, PageReceived, PartialAnswer),
-    *(RequestDue, RequestSent, RetryPlanned, WaitStarted),
+    *(BytesReceived, BytesWritten, HoursVerified, Observer, PageDrift, PageReceived),
+    *(PartialAnswer, PullPlanned, RequestDue, RequestSent, RetryPlanned, WaitStarted),
 ):
     _each.__module__ = "adanalytics_client"

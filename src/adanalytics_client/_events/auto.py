@@ -7,11 +7,12 @@ from datetime import date
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.effects import Operation
+from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._call.operations import dates
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
-from adanalytics_client._events.paging import Cursor, Signals, following
+from adanalytics_client._events.paging import Cursor, Signals, following, page_count
 from adanalytics_client._events.plan import DateRange, Plan, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
@@ -127,7 +128,7 @@ class Planner:
             decided = yield from self._decide(session, cursor, page)
             if isinstance(decided, Position):
                 return decided
-            page = decided
+            page = replace(decided, planned=self._rest_of(cursor, decided))
         self.reader.report(session, cursor, page)
         return page
 
@@ -159,7 +160,29 @@ class Planner:
         # The total also counts the events of days that `only_days` left out.
         whole = len(self._days()) == (cursor.slice.end - cursor.slice.start).days + 1
         total = page.signals.total if whole else None
-        return Position(slices_of(ranges, self.plan.hour), tuple(ranges), total=total)
+        slices = slices_of(ranges, self.plan.hour)
+        requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)
+        planned = self._bounded(len(slices), requests, sum(counts.values()), size)
+        return Position(slices, tuple(ranges), total=total, planned=planned)
+
+    def _rest_of(self, cursor: Cursor, page: FetchedPage) -> PullPlanned | None:
+        """Count the pages after the first, if any follow and their number is known."""
+        pages = page_count(cursor, len(page), page.signals)
+        if pages is None or pages == 1:
+            return None
+        size = len(page)
+        total = page.signals.total
+        left = (pages - 1) * size if total is None else total - size
+        return self._bounded(1, pages - 1, left, size, taken=size)
+
+    def _bounded(
+        self, queries: int, requests: int, events: int, size: int, *, taken: int = 0
+    ) -> PullPlanned:
+        """Describe what is still to come, of which the pull takes no more than `max_events`."""
+        if self.plan.max_events is not None:
+            events = min(events, max(0, self.plan.max_events - taken))
+            requests = min(requests, -(-events // size))
+        return PullPlanned(queries, requests, events)
 
     def _days(self) -> list[date]:
         whole = self.plan.slices[0]

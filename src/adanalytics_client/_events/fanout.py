@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from adanalytics_client._base.observer import PageDrift
+from adanalytics_client._base.observer import PageDrift, PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._events.counts import DayCounts
 from adanalytics_client._events.drift import MOST_ATTEMPTS, OnDrift, SliceHistory
@@ -106,6 +106,7 @@ class PageFanout:
         on_drift: `raise` pulls slices again if fewer events arrive than the service states, and
             fails if they are still missing; `warn` accepts the events that arrived.
         report: called with the drift that a page shows, when that page is yielded.
+        announce: called when the first page of an auto pull shows what is still to come.
         leave_out: called with each page and the number of events that may still be yielded; returns
             the page with fewer events.
     """
@@ -120,6 +121,7 @@ class PageFanout:
         position: Position | None = None,
         on_drift: OnDrift = "raise",
         report: Callable[[PageDrift], None] = lambda _: None,
+        announce: Callable[[PullPlanned], None] = lambda _: None,
         leave_out: Callable[[FetchedPage, int | None], FetchedPage] = lambda page, _: page,
     ) -> None:
         self._position = position or Position(plan.slices, plan.ranges)
@@ -135,6 +137,7 @@ class PageFanout:
         self._received = self._passed = self._position.passed
         self._failed = False
         self._report = report
+        self._announce = announce
         self._leave_out = leave_out
         self._end_check = EndCheck(
             self._position, strict=on_drift == "raise", countable=plan.hour is None
@@ -192,6 +195,9 @@ class PageFanout:
                 self._receive(opened, job, cast("FetchedPage", outcome))
             except ProtocolError as error:
                 self._fail(opened, error)
+        if isinstance(outcome, Position | FetchedPage) and outcome.planned:
+            # Before the next request is chosen, in case the observer ends the pull.
+            self._announce(outcome.planned)
 
     def ready(self) -> ReadyPage | None:
         """Return the next page, or None when it has not arrived.

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard, cast
 
 import msgspec
 
-from adanalytics_client._base.observer import PageDrift, PartialAnswer
+from adanalytics_client._base.observer import PageDrift, PartialAnswer, PullPlanned
 from adanalytics_client._events.paging import Signals
 from adanalytics_client._events.plan import Slice
 from adanalytics_client._json.exact import Json
@@ -64,6 +64,7 @@ class FetchedPage:
         ids: the ids of the events, if the page must be compared with others of its slice.
         partial: an error that the response states beside the events.
         has_body: whether the response had a body.
+        planned: what the first page of an auto pull shows of the others.
     """
 
     rows: RawRows
@@ -71,6 +72,7 @@ class FetchedPage:
     ids: Sequence[EventId | None] | None = field(default=None, repr=False)
     partial: PartialAnswer | None = None
     has_body: bool = True
+    planned: PullPlanned | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

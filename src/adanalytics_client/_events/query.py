@@ -8,6 +8,7 @@ from typing import Generic, Self, TypeVar, get_args
 
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
+from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.validation import check_text, is_whole
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.session import Session
@@ -162,6 +163,7 @@ class PullRun:
             position=pull.position,
             on_drift=request.on_drift,
             report=partial(report_drift, session.observer),
+            announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,
         )
         reader = PageReader(plan.per_page, rows_key=request.rows_key)
@@ -174,6 +176,11 @@ class PullRun:
         if isinstance(job, SummaryRequest):
             return request_counts(self._session, job.start, job.end)
         return self._pages.fetch(self._session, job)
+
+    def written(self, size: int | None) -> None:
+        """Report the size of the output, if it has one."""
+        if size is not None:
+            notify(self._session.observer.output, BytesWritten(size))
 
     def settle(self) -> None:
         """Add the yielded events to `seen`."""

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, field
 from datetime import date
 from typing import Any
 
+from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import DateRange, Plan, Slice, slices_of
 from adanalytics_client.errors import ConfigurationError
@@ -29,6 +30,7 @@ class Position:
         arrived: the events of the yielded pages; `seen=` may have left some out.
         bodiless: the places of slices whose answers had no body; the end of the pull checks them.
         by_day: the events of the days that this check may need.
+        planned: the requests and events of the slices, if auto has just chosen them.
     """
 
     slices: tuple[Slice, ...] = field(default=(), repr=False)
@@ -40,6 +42,7 @@ class Position:
     arrived: int = 0
     bodiless: tuple[int, ...] = ()
     by_day: tuple[tuple[date, int], ...] = ()
+    planned: PullPlanned | None = field(default=None, repr=False)
 
     def left(self) -> tuple[Slice, ...]:
         """List the slices that still need requests."""

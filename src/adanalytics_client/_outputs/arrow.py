@@ -32,7 +32,7 @@ class ArrowOutput:
     """
 
     def __init__(self, target: Target, form: Literal["parquet", "arrow"], rows: ArrowRows) -> None:
-        self._target = target
+        self.target = target
         self._form = form
         self._rows = rows
         self._sink = _Sink(target.file, rewritable=target.rewritable)
@@ -59,14 +59,14 @@ class ArrowOutput:
         self._rows.check()
         self._write_group()
         self._writer.close()
-        self._target.commit()
+        self.target.commit()
 
     def abort(self) -> None:
         """Discard the output, without the footer that would make a stream look complete."""
         self._sink.cut = True
         if self._writer is not None:
             self._writer.close()
-        self._target.abort()
+        self.target.abort()
 
     def _write_group(self) -> None:
         schema = self._rows.schema
@@ -89,7 +89,7 @@ class ArrowOutput:
 
     def _widen(self) -> None:
         """Rewrite the file with the current schema."""
-        if not self._target.rewritable:
+        if not self.target.rewritable:
             before = set(self._written)
             late = ", ".join(field.name for field in self._rows.schema if field not in before)
             raise ProtocolError(
@@ -97,7 +97,7 @@ class ArrowOutput:
                 remedy="Write to a path, which can be rewritten, or as jsonl.",
             )
         self._writer.close()
-        self._target.rewrite(self._copy)
+        self.target.rewrite(self._copy)
 
     def _copy(self, old: BinaryIO, new: BinaryIO) -> None:
         self._sink = _Sink(new, rewritable=True)

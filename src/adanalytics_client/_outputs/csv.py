@@ -22,7 +22,7 @@ class CsvOutput:
     """
 
     def __init__(self, target: Target, columns: Columns | None) -> None:
-        self._target = target
+        self.target = target
         self._chosen = columns
         self._columns = dict.fromkeys(columns.names if columns else ())
         self._in_header = 0
@@ -41,7 +41,7 @@ class CsvOutput:
         if not self._in_header:
             self._write_header()
         cells = (csv_cells(map(row.get, self._columns)) for row in rows)
-        self._target.file.write(_records(cells))
+        self.target.file.write(_records(cells))
         return len(rows)
 
     def commit(self) -> None:
@@ -51,18 +51,18 @@ class CsvOutput:
         if not self._in_header:
             self._write_header()
         elif len(self._columns) > self._in_header:
-            self._target.rewrite(lambda old, new: new.writelines(self._widened(old)))
-        self._target.commit()
+            self.target.rewrite(lambda old, new: new.writelines(self._widened(old)))
+        self.target.commit()
 
     def abort(self) -> None:
         """Discard the output."""
-        self._target.abort()
+        self.target.abort()
 
     def _write_header(self) -> None:
         # A table has columns, even without events or for events without members.
         self._columns = self._columns or dict.fromkeys(EVENT_COLUMNS)
         self._in_header = len(self._columns)
-        self._target.file.write(_records([self._columns]))
+        self.target.file.write(_records([self._columns]))
 
     def _learn(self, rows: list[dict[str, Json]]) -> None:
         if self._chosen is not None:
@@ -72,7 +72,7 @@ class CsvOutput:
         for row in rows:
             if not row.keys() <= self._columns.keys():
                 self._columns.update(dict.fromkeys(row))
-        if self._in_header and len(self._columns) > before and not self._target.rewritable:
+        if self._in_header and len(self._columns) > before and not self.target.rewritable:
             late = ", ".join([*self._columns][before:])
             raise ProtocolError(
                 f"Column {late} first appears after the header was written.",

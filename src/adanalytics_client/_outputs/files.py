@@ -35,6 +35,10 @@ class Target(Protocol):
     def rewritable(self) -> bool:
         """Return whether its content can still be replaced."""
 
+    @property
+    def size(self) -> int | None:
+        """Return the bytes written so far; None for a stream without a position, as of a pipe."""
+
     def rewrite(self, change: Rewrite) -> None:
         """Replace the content of a rewritable target; `file` is at its end afterwards."""
 
@@ -62,6 +66,11 @@ class AtomicFile:
         check_target(path)
         self._path = real_path(path)
         self._beside, self.file = open_beside(self._path)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the new content."""
+        return self.file.tell()
 
     def rewrite(self, change: Rewrite) -> None:
         """Start another file and let `change` fill it from the current one."""
@@ -104,6 +113,14 @@ class Stream:
         # Raw files accept a part of a piece and leave the rest to the caller.
         raw = isinstance(file, io.RawIOBase)
         self.file = cast("BinaryIO", _WholeWrites(file)) if raw else file
+
+    @property
+    def size(self) -> int | None:
+        """Return the position of the stream, if it has one."""
+        try:
+            return self.file.tell()
+        except (AttributeError, OSError):
+            return None
 
     def rewrite(self, _change: Rewrite) -> None:
         """Refuse: the content of a stream is gone."""
@@ -175,6 +192,11 @@ class GzipTarget:
     def file(self) -> BinaryIO:
         """Receives uncompressed bytes."""
         return cast("BinaryIO", self._packer)
+
+    @property
+    def size(self) -> int | None:
+        """Return the compressed bytes."""
+        return self._inner.size
 
     def rewrite(self, change: Rewrite) -> None:
         """Decompress the old content and compress the new one."""

@@ -12,7 +12,7 @@ class JsonlOutput:
     """One event a line, each with the text that the service sent unless columns are chosen."""
 
     def __init__(self, target: Target, columns: Columns | None) -> None:
-        self._target = target
+        self.target = target
         self._columns = columns
 
     def add(self, events: RawRows) -> int:
@@ -20,7 +20,7 @@ class JsonlOutput:
         if self._columns is None:
             # In parts: for a copy of the complete page the kernel would have to clear new memory.
             for part in events.parts(_WRITTEN_AT_ONCE):
-                self._target.file.write(part.jsonl())
+                self.target.file.write(part.jsonl())
             return len(events)
         rows = events.rows()
         names = [(name, json_text(name)) for name in self._columns.choose(rows)]
@@ -29,15 +29,15 @@ class JsonlOutput:
             for row in rows
         )
         text = "".join(f"{{{each}}}\n" for each in members)
-        self._target.file.write(utf8(text))
+        self.target.file.write(utf8(text))
         return len(rows)
 
     def commit(self) -> None:
         """Check the columns, and make the file visible."""
         if self._columns is not None:
             self._columns.check()
-        self._target.commit()
+        self.target.commit()
 
     def abort(self) -> None:
         """Discard the output."""
-        self._target.abort()
+        self.target.abort()

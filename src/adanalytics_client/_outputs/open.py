@@ -23,6 +23,10 @@ Format = Literal["jsonl", "csv", "parquet", "arrow"]
 class Output(Protocol):
     """Receives pages and makes a file of them."""
 
+    @property
+    def target(self) -> Target:
+        """Return the destination."""
+
     def add(self, events: RawRows) -> int:
         """Write the events of a page and return their number."""
 

@@ -33,7 +33,7 @@ def displayed(
 
     observer = Progress(session.clock.monotonic)
     if plan is not None:
-        observer.expect(0 if plan.split == "auto" else plan.least_requests)
+        observer.expect(plan.least_requests)
     # In a notebook, the cell of this thread gets the output.
     display = Display(console, stays=True)
     drawing = Drawing(observer.describe, lambda: display, stays=True)

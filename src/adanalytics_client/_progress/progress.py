@@ -1,16 +1,19 @@
 """What the client reports about a run, counted and described in one line."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil
-from typing import BinaryIO
 
 from adanalytics_client._base.observer import (
     BytesReceived,
+    BytesWritten,
+    HoursVerified,
     Observer,
     PageReceived,
+    PullPlanned,
     RequestSent,
     RetryPlanned,
     WaitStarted,
@@ -20,6 +23,8 @@ from adanalytics_client._progress.drawing import Line
 
 # Before this, rates and the time left would jump about.
 _SETTLED_SECONDS = 0.5
+# The part of the time that shows the recent pace.
+_RECENT = 0.25
 
 
 def joined(*observers: Observer) -> Observer:
@@ -40,52 +45,73 @@ class Progress(Observer):
     """Counts requests, events and bytes, and describes them in one line.
 
     Its methods are called from the threads that fetch. `now` returns seconds that only grow.
-    `quota_left` is asked for each description; `finish` ends the drawing, if there is one.
+    `quota_left` is asked for each description; `start` and `finish` begin and end the drawing, if
+    there is one.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.requests = 0
         self.events = 0
         self.quota_left: Callable[[], int | None] = lambda: None
+        self.start: Callable[[], None] = lambda: None
         self.finish: Callable[[], None] = lambda: None
         self._now = now
         self._lock = threading.Lock()
-        self._began = self._resumes = now()
-        # The seconds of all waits, also those to come.
-        self._waits = 0.0
+        self._began = now()
+        # The seconds of all pauses, also those to come, and when work goes on.
+        self._pauses, self._resumes = 0.0, self._began
         self._wait: WaitStarted | None = None
+        self._wait_ends = self._began
         self._export_since: float | None = None
         self._retry: RetryPlanned | None = None
         self._retries_at = 0.0
         self._pulls = False
-        self._queries = 0
-        self._expected_at = 0.0
-        # How much of each query is here, from 0 to 1.
-        self._shares: dict[str, float] = {}
-        self._size: Callable[[], int] = int
+        self._queries = self._finished = 0
+        # All events of the pull.
+        self._total: int | None = None
+        # When the first of them was asked for and when pages came, with the events until then; of
+        # those before the last quarter of the time only the last.
+        self._pages_began = 0.0
+        self._came: deque[tuple[float, int]] = deque()
+        # The events of each query whose first page is here.
+        self._sizes: dict[str, int] = {}
+        self._size = 0
+        self._verified: HoursVerified | None = None
         self._file: BytesReceived | None = None
         # When the bytes of the file began to come, and how many an earlier run had fetched.
         self._file_began, self._file_had = 0.0, 0
 
     def expect(self, queries: int) -> None:
-        """Set the number of queries of the pull, from which share and time left are estimated."""
+        """Set the number of queries of the pull; their first pages show how many events come."""
         with self._lock:
-            self._pulls, self._queries, self._expected_at = True, queries, self._working()
-            self._shares.clear()
-
-    def watch(self, output: BinaryIO) -> None:
-        """Describe the size of `output` as it grows; a pipe has none."""
-        if output.seekable():
-            self._size = output.tell
+            self._pulls, self._queries = True, queries
+            self._begin_pages()
 
     def seconds(self) -> float:
         """Return the time since the start."""
         return self._now() - self._began
 
     def _working(self) -> float:
-        """Return the time since the start without the waits."""
+        """Return the time since the start without the pauses."""
         now = self._now()
-        return now - self._began - self._waits + max(0.0, self._resumes - now)
+        return now - self._began - self._pauses + max(0.0, self._resumes - now)
+
+    def _begin_pages(self) -> None:
+        self._pages_began = self._working()
+        self._came = deque([(self._pages_began, self.events)])
+
+    def _pause_until(self, end: float) -> None:
+        """Leave the time until `end` out of rates and the time left."""
+        self._pauses += max(0.0, end - max(self._now(), self._resumes))
+        self._resumes = max(end, self._resumes)
+
+    def _end_retry(self) -> None:
+        """End the pause before a retry; a wait for quota goes on."""
+        resumes = max(self._now(), self._wait_ends)
+        if self._retry and resumes < self._resumes:
+            self._pauses -= self._resumes - resumes
+            self._resumes = resumes
+        self._retry = None
 
     def request(self, _info: RequestSent) -> None:
         """Count a request."""
@@ -93,35 +119,64 @@ class Progress(Observer):
             self.requests += 1
 
     def retry(self, info: RetryPlanned) -> None:
-        """Describe the pause until it ends or a page comes."""
+        """Describe the pause until it ends or a page comes from another thread."""
         with self._lock:
             self._retry, self._retries_at = info, self._now() + info.seconds
+            self._pause_until(self._retries_at)
 
     def wait(self, info: WaitStarted) -> None:
-        """Describe the wait until it ends, and leave it out of rates and the time left."""
+        """Describe the wait until it ends."""
         with self._lock:
             now = self._now()
-            until = now + info.seconds
-            self._waits += max(0.0, until - max(now, self._resumes))
-            self._wait, self._resumes = info, max(until, self._resumes)
+            self._wait, self._wait_ends = info, max(now + info.seconds, self._wait_ends)
+            self._pause_until(self._wait_ends)
             if not info.reason.startswith("export "):
                 self._export_since = None
             elif self._export_since is None:
                 self._export_since = now
 
+    def plan(self, info: PullPlanned) -> None:
+        """Set the number of queries and events still to come."""
+        with self._lock:
+            if not self.events:
+                # No page before the plan is a part of the pull.
+                self._begin_pages()
+            self._pulls, self._queries, self._finished = True, info.queries, 0
+            self._total = None if info.events is None else self.events + info.events
+
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
         with self._lock:
-            self._pulls, self._file, self._retry = True, None, None
+            self._pulls, self._file = True, None
+            self._end_retry()
             self.events += info.events
-            self._shares[info.slice] = info.number / info.pages if info.pages else 0.0
+            working = self._working()
+            self._came.append((working, self.events))
+            recent = working - (working - self._pages_began) * _RECENT
+            while len(self._came) > 2 and self._came[1][0] <= recent:
+                self._came.popleft()
+            self._finished += info.number == info.pages
+            if info.number == 1 and info.pages:
+                self._sizes[info.slice] = info.events * info.pages
+            elif info.number == info.pages and (size := self._sizes.get(info.slice)):
+                self._sizes[info.slice] = size - size // info.pages + info.events
 
     def bytes(self, info: BytesReceived) -> None:
         """Note how much of a file has arrived."""
         with self._lock:
             if self._file is None or info.received < self._file.received:
                 self._file_began, self._file_had = self._working(), info.received
-            self._file, self._retry, self._export_since = info, None, None
+            self._file, self._export_since, self._verified = info, None, None
+            self._end_retry()
+
+    def output(self, info: BytesWritten) -> None:
+        """Note the size of the output."""
+        self._size = info.size
+
+    def verified(self, info: HoursVerified) -> None:
+        """Note how many hours of a dataset are verified."""
+        with self._lock:
+            self._verified, self._export_since = info, None
 
     def describe(self) -> Line | None:
         """Return the state, the most important first; None before there is any."""
@@ -130,12 +185,16 @@ class Progress(Observer):
             if self._wait and self._export_since is not None:
                 so_far = in_minutes(now - self._export_since)
                 return Line(f"{self._wait.reason.capitalize()} on the server, {so_far} so far")
-            if self._wait and now < self._resumes:
-                wait = replace(self._wait, seconds=self._resumes - now)
+            if self._wait and now < self._wait_ends:
+                wait = replace(self._wait, seconds=self._wait_ends - now)
                 return Line(str(wait), end_first=True)
             if self._retry and now < self._retries_at:
                 seconds = ceil(self._retries_at - now)
                 return Line(f"trying again in {seconds} s: {self._retry.reason}")
+            if verified := self._verified:
+                done = "compared with the export" if verified.deep else "checked"
+                text = f"{verified.hours:,} of {counted(verified.total, 'hour')} {done}"
+                return Line(text, verified.hours / verified.total)
             if self._file:
                 line = self._describe_file(self._file)
             elif self._pulls:
@@ -146,16 +205,38 @@ class Progress(Observer):
         return line if left is None else replace(line, text=f"{line.text}  quota {left:,}")
 
     def _describe_pages(self) -> Line:
-        parts = [counted(self.events, "event")]
-        if size := self._size():
-            parts.append(in_bytes(size))
-        done, working = sum(self._shares.values()), self._working()
+        parts, total = [counted(self.events, "event")], self._all_events()
+        if self._size:
+            parts.append(in_bytes(self._size))
+        working = self._working()
         if self.events and working > _SETTLED_SECONDS:
             parts.append(f"{self.events / working:,.0f}/s")
-            if 0 < done < self._queries:
-                left = (working - self._expected_at) / done * (self._queries - done)
+            if total and total > self.events:
+                left = self._seconds_per_event() * (total - self.events)
                 parts.append(f"{in_minutes(left)} left")
-        return Line("  ".join(parts), min(done / self._queries, 1.0) if self._queries else None)
+        if total is None and self._queries > 1:
+            parts.append(f"{self._finished:,} of {self._queries:,} queries")
+        return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
+
+    def _seconds_per_event(self) -> float:
+        """Return the slower of the average and the recent pace.
+
+        Small hours are fetched at the same time. Later, most pages wait for those of the hour that
+        is written.
+        """
+        working = self._working()
+        average = (working - self._pages_began) / self.events
+        since, before = self._came[0]
+        return max(average, (working - since) / max(1, self.events - before))
+
+    def _all_events(self) -> int | None:
+        """Return the events of the pull, also those to come; None while nothing states them.
+
+        The queries that are here say little about the others: nights are quieter than evenings.
+        """
+        if self._total is None and 0 < self._queries <= len(self._sizes):
+            return sum(self._sizes.values())
+        return self._total
 
     def _describe_file(self, file: BytesReceived) -> Line:
         parts = [in_bytes(file.received)]

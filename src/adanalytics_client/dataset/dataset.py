@@ -99,14 +99,13 @@ class Dataset:
         via: Via = "auto",
         repull: int = 0,
         moved_from: str | None = None,
-        expect: Callable[[int], None] = lambda _queries: None,
     ) -> SyncReport:
         """Pull hours that are missing, were not over when they were pulled, or were restated.
 
         An hour appears complete or not at all, and the next sync continues one that was stopped in
         any way. Events already held are replaced only if the day then adds up to the service's
-        summary. Waits, pages and bytes are reported to the client's observer; an error that it
-        raises ends the sync, after the requests under way.
+        summary. The plan, waits, pages and bytes are reported to the client's observer; an error
+        that it raises ends the sync, after the requests under way.
 
         Args:
             client: sends the requests; the dataset belongs to its partner and service.
@@ -115,7 +114,6 @@ class Dataset:
             via: `pages`, `export` for bulk exports, or `auto` for the faster way.
             repull: pull this many of the last days again, whatever the service says about them.
             moved_from: the former address of the service, where the dataset was pulled from it.
-            expect: called with the number of queries before they are sent.
 
         Returns:
             The hours that were committed, and the queries that failed.
@@ -132,7 +130,7 @@ class Dataset:
             (0, [])
         """
         with self._open_sync(client, start, end, via, repull, moved_from) as run:
-            run.run(expect)
+            run.run()
             return run.report
 
     def plan(

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._events import EventRequest, plan_pull
@@ -23,7 +24,7 @@ from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.partition import HourPartition, HourUnknown
 from adanalytics_client.dataset.parts import FinishedHour, write_hour
-from adanalytics_client.dataset.planning import ExpectedCounts, Query, requests_of
+from adanalytics_client.dataset.planning import ExpectedCounts, Query, events_of, requests_of
 from adanalytics_client.dataset.report import FailedQuery
 from adanalytics_client.dataset.spool import Spool, StoredPage
 from adanalytics_client.dataset.store import Store
@@ -294,15 +295,18 @@ def expected_counts(service: ServiceDays, whole: Collection[date] = ()) -> Expec
     return ExpectedCounts(service.counts(), whole, EVENTS_PER_PAGE)
 
 
-def price_of(queries: Iterable[Query], service: ServiceDays, store: Store) -> int:
-    """Count the requests of queries, without the pages that an earlier run kept."""
-    expected, requests = expected_counts(service), 0
+def forecast(queries: Collection[Query], service: ServiceDays, store: Store) -> PullPlanned:
+    """Count requests, and events on pages, without the pages that an earlier run kept."""
+    expected, requests, events = expected_counts(service), 0, 0
     for query in queries:
         kept, is_whole = 0, False
         for page in _spool_of(query, service, store).pages():
             kept, is_whole = page.number, page.last
-        requests += 0 if is_whole else max(1, requests_of(query, expected) - kept)
-    return requests
+        if not is_whole:
+            requests += max(1, requests_of(query, expected) - kept)
+            if query.way == "pages":
+                events += max(0, events_of(query, expected) - kept * expected.page)
+    return PullPlanned(len(queries), requests, events)
 
 
 def _spool_of(query: Query, service: ServiceDays, store: Store) -> Spool:

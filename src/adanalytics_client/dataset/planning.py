@@ -87,13 +87,20 @@ def plan_queries(
 
 def requests_of(query: Query, expected: ExpectedCounts) -> int:
     """Count the fewest requests that a query takes: nothing counts the filtered events."""
-    days = days_between(query.first, query.last)
-    inside = {day: expected.counts[day] for day in days if day in expected.counts}
     if query.way == "export":
-        estimate = Estimate(query.first, query.last, inside or None)
+        estimate = Estimate(query.first, query.last, _counts_of(query, expected) or None)
         return prices(estimate, QuotaState(None, None, None))[-1].requests
-    parts = 1 if query.hour is None else 24
-    return max(1, -(-sum(inside.values()) // (parts * expected.page)))
+    return max(1, -(-events_of(query, expected) // expected.page))
+
+
+def events_of(query: Query, expected: ExpectedCounts) -> int:
+    """Estimate the events of a query; an hour has a share of its day."""
+    return -(-sum(_counts_of(query, expected).values()) // (1 if query.hour is None else 24))
+
+
+def _counts_of(query: Query, expected: ExpectedCounts) -> dict[date, int]:
+    days = days_between(query.first, query.last)
+    return {day: expected.counts[day] for day in days if day in expected.counts}
 
 
 def _runs(days: list[date], counts: Mapping[date, int]) -> Iterator[list[date]]:

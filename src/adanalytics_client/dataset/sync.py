@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from adanalytics_client._base.dates import Period
+from adanalytics_client._base.observer import notify
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._io import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, started_hours
-from adanalytics_client.dataset.fetch import Fetcher, expected_counts, price_of
+from adanalytics_client.dataset.fetch import Fetcher, expected_counts, forecast
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.manifest import Identity
 from adanalytics_client.dataset.needs import Needs, Reason, end_repull, find_needs
@@ -49,10 +50,8 @@ class Sync:
     now: Callable[[], datetime]
     report: SyncReport
 
-    def run(self, expect: Callable[[int], None]) -> None:
+    def run(self) -> None:
         """Pull missing and changed hours, and commit them.
-
-        `expect` is called with the number of queries before they are sent.
 
         Raises:
             AdAnalyticsError: for an error that affects more than one query, and any error that an
@@ -78,7 +77,8 @@ class Sync:
                 staging.expect(asked)
                 report.wanted = len(staging.wanted)
                 queries = self._list_queries(asked, service, needs)
-                expect(len(queries))
+                planned = forecast(queries, service, contents.store)
+                notify(self.connection.session.observer.plan, planned)
                 with closing(fetcher.pulled(queries, service)) as results:
                     for result in results:
                         if isinstance(result, FailedQuery):
@@ -112,7 +112,7 @@ class Sync:
         return SyncPlan(
             {hour: why.value for hour, why in asked.items()},
             sum(counts.get(hour.day, 0) for hour in asked) // 24,
-            price_of(queries, needs.service, self.contents.store),
+            forecast(queries, needs.service, self.contents.store).requests,
             sum(query.way == "export" for query in queries),
             self.report.damaged,
         )

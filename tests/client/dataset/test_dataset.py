@@ -17,6 +17,7 @@ from adanalytics_client import (
     DatasetError,
     DatasetInUse,
     Observer,
+    PullPlanned,
     RequestDue,
     UnsuitablePlace,
     WaitStarted,
@@ -151,17 +152,16 @@ def test_an_interrupted_wait_leaves_the_client_open(
 
 
 def test_one_process_at_a_time(client: Client, tmp_path: Path) -> None:
-    dataset = Dataset(tmp_path / "events")
-    dataset.sync(client, "2026-01-15")
     refused: list[type[BaseException]] = []
 
-    def second(_queries: int) -> None:
-        try:
-            Dataset(tmp_path / "events").sync(client)
-        except DatasetInUse as error:
-            refused.append(type(error))
+    class Second(Observer):
+        def plan(self, _info: PullPlanned) -> None:
+            try:
+                Dataset(tmp_path / "events").sync(client)
+            except DatasetInUse as error:
+                refused.append(type(error))
 
-    dataset.sync(client, expect=second)
+    Dataset(tmp_path / "events").sync(client.with_options(observer=Second()))
     assert refused == [DatasetInUse]
 
 
