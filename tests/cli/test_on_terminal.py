@@ -64,14 +64,16 @@ def slow(service: LocalServer) -> Iterator[LocalServer]:
 
 def test_the_live_line_on_a_terminal(spawn: Spawn, slow: LocalServer, tmp_path: Path) -> None:
     target = tmp_path / "day.jsonl"
-    code, shown = run_on_terminal(spawn, "events", "2026-01-15", "-o", str(target))
+    code, shown = run_on_terminal(
+        spawn, "events", "2026-01-15", "--per-page", "400", "-o", str(target)
+    )
     first, *drawn, last = plain(shown).split("\r\x1b[2K")
     assert code == 0
-    assert re.fullmatch("━{20}   0% 0 events  quota [0-9,]+", first)
+    assert re.fullmatch("0 events  quota [0-9,]+", first)
     assert any(re.match("[━╸╺]{20}  [1-9][0-9]% [1-9]", line) for line in drawn)
     assert all(len(line) < 80 and "\n" not in line for line in drawn)
     closing = last.replace("\r\n", " ").rstrip()
-    assert closing.startswith("2,000 events of 2026-01-15, 24 requests, ")
+    assert closing.startswith("2,000 events of 2026-01-15, 5 requests, ")
     assert closing.endswith(f"-> {target}")
 
 
@@ -93,7 +95,7 @@ def test_no_live_line_between_the_data(spawn: Spawn, service: LocalServer) -> No
     assert code == 0
     assert "\x1b" not in shown
     assert len([json.loads(line) for line in lines[:-1]]) == 2_000
-    assert lines[-1].startswith("2,000 events of 2026-01-15, 24 requests, ")
+    assert lines[-1].startswith("2,000 events of 2026-01-15, 1 request, ")
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--quiet"]])

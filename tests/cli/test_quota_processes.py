@@ -40,6 +40,7 @@ def test_two_runs_never_send_more_than_the_limit_in_any_hour(tmp_path: Path) -> 
         workers = []
         for name in ("one.csv", "two.csv"):
             words = ["events", "2026-03-01", "2026-03-26", "--split", "hourly", "-q"]
+            words += ["--max-wait", "7200"]
             words += ["--concurrency", "1", "-o", str(tmp_path / name)]
             workers.append(Worker.start([sys.executable, "-c", PROGRAM, *words], settings))
         entries: list[Entry] = []

@@ -14,7 +14,11 @@ from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
 # With one request at a time none is still on its way to the server when the run has failed.
-YEAR = ("events", "2025-01-01", "2025-12-31", "--concurrency", "1")
+YEAR = ("events", "2025-01-01", "2025-12-31", "--split", "hourly", "--concurrency", "1")
+NEEDS = (
+    "This pull needs at least 8,760 requests, but the quota has 1,000 left. With the waits it "
+    "ends at 2026-01-20 20:00 UTC at the earliest."
+)
 
 
 @pytest.fixture
@@ -60,19 +64,56 @@ def test_doctor_takes_a_limit_of_the_service_for_no_failure(run: Run, limited: L
 
 
 @pytest.mark.parametrize("words", [(), ("-q",)])
-def test_a_pull_beyond_the_quota_says_first_when_it_will_end(
+def test_a_pull_beyond_the_quota_that_may_wait_says_first_when_it_will_end(
     run: Run, service: LocalServer, words: tuple[str, ...]
 ) -> None:
     service.faults.add("401 on events")
-    refused = run(*YEAR, *words)
+    refused = run(*YEAR, "--max-wait", "3600", *words)
     service.faults.clear()
     assert refused.exit_code == 4
-    said = (
-        "This pull needs at least 8,760 requests, but the quota has 1,000 left. With the waits it "
-        "ends at 2026-01-20 20:00 UTC at the earliest. "
-        "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
+    assert refused.stderr.startswith("Error: " if words else f"{NEEDS}\nError: ")
+
+
+def test_a_pull_beyond_the_quota_sends_nothing_and_says_how_to_go_on(
+    run: Run, service: LocalServer
+) -> None:
+    service.journal.clear()
+    refused = run(*YEAR)
+    assert refused.exit_code == 5
+    assert refused.stderr == (
+        f"Error: {NEEDS}\nTo start it, add --max-wait 7200. To pull in parts that can be resumed: "
+        "adanalytics sync 2025-01-01 2025-12-31 --to DIR. Fewer requests: --split auto\n"
     )
-    assert refused.stderr.startswith("Error: " if words else f"{said}Error: ")
+    assert not list(service.journal.entries())
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 4), ("\n", 5)])
+def test_a_terminal_is_asked(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    monkeypatch.setattr("adanalytics_cli.account.quota.can_ask", lambda: True)
+    service.faults.add("401 on events")
+    service.journal.clear()
+    result = run(*YEAR, stdin=answer)
+    service.faults.clear()
+    assert result.exit_code == code
+    assert result.stderr.startswith(f"{NEEDS} Start it? [y/N]: ")
+    assert bool(service.journal.entries()) == (code == 4)
+
+
+def test_an_auto_pull_is_checked_again_when_its_first_page_shows_the_others(
+    run: Run, service: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Client, "quota", QuotaState(1_000, 15, None))
+    service.journal.clear()
+    words = ("events", "2026-01-15", "2026-01-16", "--per-page", "200")
+    refused = run(*words)
+    assert (refused.exit_code, refused.stdout) == (5, "")
+    assert "needs at least 19 requests, but the quota has 15 left." in refused.stderr
+    assert "--split" not in refused.stderr
+    assert len(service.journal.entries()) == 1
+    assert run(*words, "--max-wait", "3600").exit_code == 0
+    assert run(*words, "--limit", "400").exit_code == 0
 
 
 @pytest.mark.usefixtures("service")
@@ -82,8 +123,8 @@ def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing(run: Run) -> No
     assert refused.stderr == (
         "Error: This pull needs at least 8,760 requests, but the quota has 1,000 left. A wait for "
         "more takes up to an hour; the longest wait allowed is 600 s.\n"
-        "Use adanalytics sync, which can be resumed, or --split auto. "
-        "Cheaper ways: adanalytics plan 2025-01-01 2025-12-31\n"
+        "To pull in parts that can be resumed: adanalytics sync 2025-01-01 2025-12-31 --to DIR. "
+        "Fewer requests: --split auto\n"
     )
     with Client.from_env() as client:
         assert client.quota.remaining == 1_000
@@ -95,7 +136,7 @@ def test_a_used_up_quota_is_a_part_of_the_announced_wait(
     resumes_at = datetime(2026, 1, 20, 12, 20, tzinfo=UTC)
     monkeypatch.setattr(Client, "quota", QuotaState(1_000, 0, resumes_at))
     service.faults.add("401 on events")
-    refused = run(*YEAR)
+    refused = run(*YEAR, "--max-wait", "3600")
     service.faults.clear()
     assert "ends at 2026-01-20 20:20 UTC at the earliest." in refused.stderr
 

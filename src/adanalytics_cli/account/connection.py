@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adanalytics_cli.account.credential import Credential, find_credential
-from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
@@ -39,38 +38,6 @@ def connect(
     return open_client(
         invocation, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
     )
-
-
-def announce_end(invocation: Invocation, client: "Client", requests: int, advice: str = "") -> None:
-    """Say when a pull will end if it needs more requests than the quota has left.
-
-    A pull that cannot be resumed has `advice`; it raises UsedUp if it would stop in the middle.
-    """
-    quota = client.quota
-    if seconds := quota.wait_for(requests):
-        now = invocation.clock()
-        max_wait = find_settings(invocation, os.environ).max_wait
-        latest = None if max_wait is None else now + timedelta(seconds=max_wait)
-        if quota.resumes_at and latest and quota.resumes_at > latest:
-            # The first request is refused, and its error says when to come back.
-            return
-        # A quota that is used up resumes within the first of the hours.
-        hour = timedelta(hours=1)
-        end = (quota.resumes_at or now + hour) + timedelta(seconds=seconds) - hour
-        needs = (
-            f"This pull needs at least {counted(requests, 'request')}, but the quota has "
-            f"{quota.remaining:,} left."
-        )
-        if advice and latest and min(end, now + hour) > latest:
-            raise UsedUp(
-                f"{needs} A wait for more takes up to an hour; the longest wait allowed is "
-                f"{max_wait:g} s.",
-                remedy=f"Use adanalytics sync, which can be resumed, or --split auto.{advice}",
-            )
-        remark(
-            f"{needs} With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest.{advice}",
-            invocation,
-        )
 
 
 def report_end(

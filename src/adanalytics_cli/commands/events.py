@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect, report_end
+from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.account.quota import QuotaCheck, how_to_go_on
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
@@ -45,9 +46,11 @@ ROWS_OF_A_TABLE = 100
         click.Option(
             ["--split"],
             type=click.Choice(get_args(Split)),
+            default="auto",
+            show_default=False,
             help=(
-                "Query each hour, each day, or all at once; auto takes the fewest requests. "
-                "Default: hourly, or auto with --limit or for a table."
+                "Query each hour, each day, or all at once; auto, the default, takes the fewest "
+                "requests."
             ),
         ),
         number_option(
@@ -61,8 +64,10 @@ ROWS_OF_A_TABLE = 100
         ),
     ],
     details=(
-        f"{PERIOD_HELP} A day takes 24 requests, or fewer with --split auto. A terminal shows the "
-        f"first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON lines."
+        f"{PERIOD_HELP} A pull that needs more requests than the quota has left stops before them, "
+        "with exit status 5; on a terminal it asks, and with --max-wait it starts. A terminal "
+        f"shows the first {ROWS_OF_A_TABLE} events as a table; a pipe gets all events as JSON "
+        "lines."
     ),
     examples=[
         "adanalytics events yesterday -o yesterday.jsonl.gz",
@@ -77,7 +82,7 @@ def events(
     start: Period,
     end: Period | None,
     hour: int | None,
-    split: Split | None,
+    split: Split,
     per_page: int | None,
     concurrency: int,
     columns: tuple[str, ...],
@@ -97,12 +102,18 @@ def events(
     columns = documented_names(columns)
     first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
-    # Hour by hour, many empty hours may come before the first events.
-    split = split or ("auto" if shown else "hourly")
+    from adanalytics_client._progress.progress import joined
+
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
-        query = client.events(
+        check = QuotaCheck(
+            invocation,
+            client,
+            progress,
+            remedy=how_to_go_on(invocation, first, last, divided=split in {"hourly", "daily"}),
+        )
+        query = client.with_options(observer=joined(check, progress)).events(
             first,
             last,
             hour=hour,
@@ -111,18 +122,15 @@ def events(
             concurrency=concurrency,
             max_events=shown,
         )
-        if split != "auto":
-            requests = query.plan.least_requests
-            advice = f" Cheaper ways: adanalytics plan {first} {last}"
-            announce_end(invocation, client, requests, advice)
-            progress.expect(requests)
+        check.check(query.plan.least_requests)
+        progress.expect(query.plan.least_requests)
 
         if form == "table":
             cut_at = shown if limit is None else None
             written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
-            with naming(output):
+            with naming(output, output and Path(os.path.realpath(output)).parent):
                 about = {"first day": first, "last day": last, "made": invocation.clock()}
-                written = write_events(query, form, output, columns, progress, bom=bom, about=about)
+                written = write_events(query, form, output, columns, bom=bom, about=about)
     done = counted(written, "event")
     report_end(invocation, done, progress, days=(first, last), target=output)

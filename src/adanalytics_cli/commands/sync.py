@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import announce_end, connect, report_end
+from adanalytics_cli.account.connection import connect, report_end
+from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation
@@ -100,6 +101,7 @@ def sync(
     """Pull hours that are missing, were not over when pulled, or were restated since."""
     from adanalytics_cli.output.sync_output import show_dry_run, write_sync_report
     from adanalytics_client import QuotaExceeded, RateLimited
+    from adanalytics_client._progress.progress import joined
     from adanalytics_client.dataset import Dataset
 
     first, last = period(start, end) if start else (None, None)
@@ -119,19 +121,11 @@ def sync(
             return
         _share_memory()
 
-        def expect(queries: int) -> None:
-            announce_end(invocation, client, min(queries, max_requests or queries))
-            progress.expect(queries)
-
+        check = QuotaCheck(invocation, client, progress, resumable=True, most=max_requests)
+        observed = client.with_options(observer=joined(check, budget, progress))
         try:
             report = dataset.sync(
-                client,
-                first,
-                last,
-                via=via,
-                repull=repull,
-                moved_from=moved_from,
-                expect=expect,
+                observed, first, last, via=via, repull=repull, moved_from=moved_from
             )
         except KeyboardInterrupt as interrupt:
             what = f"Interrupted; {_extent(dataset.report)}"

@@ -64,8 +64,13 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
         warnings.addFilter(lambda record: not hasattr(record, "resumes_at"))
     client_log = logging.getLogger("adanalytics_client")
     client_log.addHandler(warnings)
-    if live:
+
+    def start() -> None:
         progress.finish = Drawing(progress.describe, partial(_open_display, terminal)).end
+
+    if live:
+        progress.start = start
+        start()
     try:
         yield progress
     finally:

@@ -128,9 +128,7 @@ class Demo:
     def _pull_events(self, client: Client, progress: Progress) -> int:
         query = client.events(FIRST_DAY)
         progress.expect(query.plan.least_requests)
-        with self.events_file.open("wb") as stream:
-            progress.watch(stream)
-            written = query.write(stream, format="jsonl")
+        written = query.write(self.events_file)
         progress.finish()
         self.story.step(
             "Events",

@@ -56,7 +56,6 @@ def write_events(
     form: Format,
     path: Path | None,
     columns: Sequence[str],
-    progress: "Progress",
     *,
     bom: bool,
     about: Row,
@@ -69,11 +68,10 @@ def write_events(
     """
     if form == "xlsx":
         return _write_sheet(query, path, columns, about)
-    if path is not None and form not in ("json", "jsonl") and not bom:
+    if path is not None and form != "json" and not bom:
         # Only a file can be rewritten when a new column first appears on a later page.
         return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
-        progress.watch(stream)
         if form != "json":
             stream.write(codecs.BOM_UTF8 if bom else b"")
             return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
