@@ -1,6 +1,7 @@
 """`adanalytics verify`: check that a dataset is complete and matches the service."""
 
 import shlex
+import time
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ _MOST_RUNS = 3
         click.Argument(["location"], type=click.Path(), metavar="DIR|URL"),
         format_option(("json",), "Print the result as one object."),
         flag("--deep", "Also compare every event with a bulk export."),
+        flag("--offline", "Check without the service, which needs no sign-in and no request."),
         click.Option(
             ["--until"],
             metavar="DATE",
@@ -41,11 +43,13 @@ _MOST_RUNS = 3
         "Checks the checksum, the event ids and the hours of every file, finds days and hours that "
         "the service has and the dataset lacks, and compares the totals of each day with the "
         "summary. Prints a line on stdout for each problem. Exit status 3 when days or hours are "
-        "missing, 7 when something else is wrong."
+        "missing, 7 when something else is wrong. With --offline it knows only the dataset's own "
+        "records."
     ),
     examples=[
         "adanalytics verify events",
         "adanalytics verify january --until 2026-01-31",
+        "adanalytics verify events --offline --until yesterday",
         "adanalytics verify events -f json | jq .problems",
         "adanalytics verify s3://bucket/events --deep",
     ],
@@ -56,12 +60,16 @@ def verify(
     location: str,
     chosen_format: str | None,
     deep: bool,
+    offline: bool,
     until: "Period | None",
 ) -> None:
     """Check everything, list the problems on stdout, and name the command that fixes them."""
     from adanalytics_cli.output.sync_output import write_verify_report
+    from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import Dataset
 
+    if offline and deep:
+        raise click.UsageError("--deep asks the service. Leave out --offline or --deep.")
     dataset = Dataset(location, clock=invocation.clock)
     holdings = dataset.holdings()
     if holdings is None:
@@ -69,9 +77,14 @@ def verify(
             f"There is no dataset at {location}.",
             remedy=f"Make one: adanalytics sync --to {shlex.quote(location)}",
         )
-    with connect(invocation) as (client, progress):
-        report = dataset.verify(client, deep=deep, until=until.last if until else None)
-        progress.finish()
+    last = until.last if until else None
+    if offline:
+        progress = Progress(time.monotonic)
+        report = dataset.verify(None, until=last)
+    else:
+        with connect(invocation) as (client, progress):
+            report = dataset.verify(client, deep=deep, until=last)
+            progress.finish()
     if chosen_format:
         write_verify_report(report, location, progress)
     if not report.is_whole:
@@ -83,7 +96,8 @@ def verify(
         remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
-    report_end(invocation, f"{checked}, complete and matching the service", progress)
+    as_what = "as recorded; the service was not asked" if offline else "matching the service"
+    report_end(invocation, f"{checked}, complete and {as_what}", progress)
 
 
 def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:

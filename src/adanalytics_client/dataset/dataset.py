@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, get_args
 
+from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import import_extra, is_whole
@@ -205,17 +206,19 @@ class Dataset:
             yield Sync(branch, contents, identity, span, via, repull, now, report)
 
     def verify(
-        self, client: "Client", *, deep: bool = False, until: Day | None = None
+        self, client: "Client | None", *, deep: bool = False, until: Day | None = None
     ) -> VerifyReport:
         """Check every file, id and hour, and compare the totals of each day with the summary.
+
+        Without a client nothing is sent, and the dataset is compared only with its own records.
 
         The dataset should hold everything that the service lists from the dataset's first day on,
         or from the first day that a killed sync had begun to pull. An hour is missing when it is
         over and was not pulled since.
 
         Args:
-            client: sends the requests.
-            deep: compare every event with a bulk export as well.
+            client: sends the requests; None sends none.
+            deep: compare every event with a bulk export as well, which needs a client.
             until: the last day that the dataset should hold. By default the last one that is over,
                 or a later one of which the dataset holds something.
 
@@ -223,7 +226,8 @@ class Dataset:
             The number of hours and events, and the problems.
 
         Raises:
-            ConfigurationError: for a wrong day, or when pyarrow is not installed.
+            ConfigurationError: for a wrong day, for `deep` without a client, or when pyarrow is not
+                installed.
             DatasetError: when there is no dataset, it is in use, or it belongs to another partner
                 or service.
             AdAnalyticsError: when the service cannot be reached or refuses.
@@ -239,15 +243,19 @@ class Dataset:
         from adanalytics_client.dataset.contents import Contents
         from adanalytics_client.dataset.verify import Verification
 
+        if deep and client is None:
+            raise ConfigurationError("deep compares with the service.", remedy="Pass a client.")
         now = self._now_of(client)
         last = Period.parse(until, now().date()).last if until is not None else None
         store = open_store(self._place)
-        if Identity.read(store) is None:
+        known = Identity.read(store)
+        if known is None:
             raise DatasetError(
                 f"There is no dataset at {self._place}.", remedy="Make one with a sync."
             )
         with store.lock():
-            contents = Contents(store, self._identity(client, store).form)
+            identity = self._identity(client, store) if client else known
+            contents = Contents(store, identity.form)
             return Verification(contents, now, last).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
@@ -271,8 +279,8 @@ class Dataset:
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
         return Holdings(identity.partner, identity.origin, identity.form, hours, manifest.damaged)
 
-    def _now_of(self, client: "Client") -> Callable[[], datetime]:
-        clock = client.connection.session.clock
+    def _now_of(self, client: "Client | None") -> Callable[[], datetime]:
+        clock = client.connection.session.clock if client else SystemClock()
         return self._clock or (lambda: datetime.fromtimestamp(clock.time(), tz=UTC))
 
     def _identity(self, client: "Client", store: Store, moved_from: str | None = None) -> Identity:

@@ -51,9 +51,15 @@ class Verification:
         self._hours = 0
         self._events = 0
 
-    def run(self, client: "Client", *, deep: bool) -> VerifyReport:
-        """Check the files, then days and sums with two requests, then, `deep`, every event."""
+    def run(self, client: "Client | None", *, deep: bool) -> VerifyReport:
+        """Check the files, then days and sums with two requests, then, `deep`, every event.
+
+        Without a client only the files, and the hours by the records of the dataset.
+        """
         problems = [*self._check_files()]
+        if client is None:
+            problems += self._find_gaps()
+            return VerifyReport(self._hours, self._events, problems)
         problems += self._compare(ServiceDays(client.connection, None, self._manifest.days()))
         if deep:
             broken = {problem.day for problem in problems}
@@ -119,6 +125,14 @@ class Verification:
             yield f"{repeated:,} of its events appear twice"
         if strange:
             yield "its file holds events of other hours"
+
+    def _find_gaps(self) -> Iterator[Problem]:
+        """Describe hours that are missing on days of the dataset, and days up to `until`."""
+        days = set(self._manifest.days())
+        if self._until and days:
+            days.update(days_between(max(days), self._until))
+        for day in sorted(days.difference(self._manifest.damaged)):
+            yield from self._missing(self._manifest.day(day))
 
     def _compare(self, service: ServiceDays) -> Iterator[Problem]:
         """Describe days and hours that are missing, and totals that differ from the summary."""

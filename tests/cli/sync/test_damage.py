@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -185,6 +186,31 @@ def test_verify_finds_gaps(shop: Shop, dataset: Path) -> None:
     assert "2026-01-15  24 of 24 hours are missing" in result.stdout
     parts = [line for line in result.stdout.splitlines() if line.startswith("2026-01-10T")]
     assert (len(parts), parts) == (24, sorted(parts))
+
+
+def test_verify_offline_asks_nobody(
+    shop: Shop, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BASE_URL", "API_KEY", "PARTNER"):
+        monkeypatch.delenv(f"ADANALYTICS_{name}")
+    shop.asked()
+    result = shop.run("verify", dataset, "--offline", "--until", "2026-01-16")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (
+        "1,200 events, complete and as recorded; the service was not asked, 0 req" in result.stderr
+    )
+    late = shop.run("verify", dataset, "--offline", "--until", "2026-01-17")
+    assert (late.exit_code, late.stdout.splitlines()[-1]) == (
+        3,
+        "2026-01-17  24 of 24 hours are missing",
+    )
+    flip(dataset / PART)
+    result = shop.run("verify", dataset, "--offline", "-f", "json")
+    assert (result.exit_code, json.loads(result.stdout)["requests"]) == (7, 0)
+    assert "is corrupt (checksum mismatch)" in result.stdout
+    assert shop.asked() == Counter()
+    both = shop.run("verify", dataset, "--offline", "--deep")
+    assert (both.exit_code, "Leave out --offline or --deep" in both.stderr) == (2, True)
 
 
 def kill_sync(shop: Shop, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> None:

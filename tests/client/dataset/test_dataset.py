@@ -37,6 +37,9 @@ def test_reports_say_what_was_done(client: Client, tmp_path: Path) -> None:
     assert (problem.day, problem.missing, problem.remedy) == (date(2026, 1, 16), True, "sync")
     with pytest.raises(ConfigurationError):
         dataset.verify(client, until="2026-01-32")
+    with pytest.raises(ConfigurationError, match="Pass a client"):
+        dataset.verify(None, deep=True)
+    assert dataset.verify(None).is_whole
     assert dataset.sync(client, "2026-01").events == 300
     assert dataset.sync(client).wanted == 0
     checked = dataset.verify(client, deep=True)
