@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from adanalytics_server.local import LocalServer, Sample
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 NOTEBOOK = "two_days.ipynb"
+NIGHTLY = EXAMPLES / "nightly"
 ARGUMENTS = {
     "pull_a_day.py": (["2026-01-15", "day.jsonl"], "300 events in day.jsonl; 976 requests left"),
     "reconcile.py": (["2026-01-15"], "2026-01-15: events and summary agree"),
@@ -243,3 +244,74 @@ def test_the_notebook_shows_what_is_stored_in_it() -> None:
                 name: "".join(text) for each in results for name, text in each["data"].items()
             }
             assert shown_by("".join(cell["source"]), names) == stored
+
+
+@pytest.fixture
+def home(server: LocalServer, tmp_path: Path) -> Path:
+    """A home as the page about nightly runs sets it up; the service has an event of yesterday."""
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    load(server, {**NEW_DAY[0], "event_time": f"{yesterday:%Y-%m-%d}T05:00:00Z"})
+    bin_folder = tmp_path / "adanalytics" / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "adanalytics").symlink_to(Path(sys.executable).with_name("adanalytics"))
+    settings = (NIGHTLY / "nightly.env").read_text()
+    for example, real in (
+        ("https://stats.example", server.url),
+        ("=acme", f"={server.partner}"),
+        ("aak_replace_me", server.api_key),
+    ):
+        assert example in settings
+        settings = settings.replace(example, real)
+    file = tmp_path / ".config" / "adanalytics" / "nightly.env"
+    file.parent.mkdir(parents=True)
+    file.write_text(settings)
+    return tmp_path
+
+
+def as_cron(line: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a line with the shell, the environment and the folder that cron gives it."""
+    given = {"HOME": str(home), "LOGNAME": "ada", "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=given,
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_the_line_for_cron_runs_as_it_is_written(home: Path) -> None:
+    page = (ROOT / "docs/how-to/nightly-sync.md").read_text()
+    (line,) = (
+        each.partition("*  ")[2]
+        for each in (NIGHTLY / "crontab").read_text().splitlines()
+        if each[:1].isdigit()
+    )
+    assert line in page
+    done = as_cron(line, home)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len([*(home / "events" / "data").rglob("*.parquet")]) == 1
+    # What cron would mail.
+    file = home / ".config/adanalytics/nightly.env"
+    file.write_text(file.read_text().replace("aak_", "aak_x"))
+    done = as_cron(line, home)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr in page
+
+
+def test_the_units_for_systemd_run_as_they_are_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = (NIGHTLY / "adanalytics-sync.service").read_text().replace("%h", str(home))
+    (line,) = (each[10:] for each in unit.splitlines() if each.startswith("ExecStart="))
+    (file,) = (each[16:] for each in unit.splitlines() if each.startswith("EnvironmentFile="))
+    settings = [each for each in Path(file).read_text().splitlines() if each[:1] != "#"]
+    done = as_cron(f"env {' '.join(settings)} {line}", home)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("1 event in 24 hours")
+    if systemd := shutil.which("systemd-analyze"):
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+        assert run(systemd, "--user", "verify", *NIGHTLY.glob("*.[st]*")) == ""
