@@ -23,7 +23,7 @@ def main() -> None:
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _leave)
         # A terminal that closes ends a run as SIGTERM does, unless nohup started it.
-        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
             signal.signal(signal.SIGHUP, _hang_up)
         cli.main(prog_name="adanalytics")
     except KeyboardInterrupt:

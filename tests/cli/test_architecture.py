@@ -22,6 +22,7 @@ OTHERS = ("adanalytics_client.", "adanalytics_server.")
 INTERNALS = (
     "adanalytics_client._base.escaping",
     "adanalytics_client._base.files",
+    "adanalytics_client._base.locks",
     "adanalytics_client._base.quantities",
     "adanalytics_client._base.urls",
     "adanalytics_client._json.columns",

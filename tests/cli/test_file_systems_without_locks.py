@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from adanalytics_client._base.files import lock
+from adanalytics_client._base.locks import lock
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

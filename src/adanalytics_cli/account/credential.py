@@ -9,7 +9,8 @@ from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
 from adanalytics_cli.core.errors import KeyringError, NoCredential
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import ServiceSettings, base_url_of, state_folder
+from adanalytics_cli.core.settings import ServiceSettings, base_url_of
+from adanalytics_client._base.files import state_folder
 
 
 @dataclass(frozen=True, slots=True)

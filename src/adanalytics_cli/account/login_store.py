@@ -18,7 +18,8 @@ from typing import Literal
 from adanalytics_cli.account.keyring_access import delete_secret, get_secret
 from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
 from adanalytics_cli.core.files import replacing
-from adanalytics_client._base.files import lock, make_folder
+from adanalytics_client._base.files import UNFOLLOWED, make_folder
+from adanalytics_client._base.locks import POSIX, lock, locked_folder
 
 _OTHERS = 0o077
 
@@ -31,7 +32,7 @@ def read_private(path: Path) -> bytes | None:
     """
     try:
         # Without O_NONBLOCK, opening a named pipe here would block.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | UNFOLLOWED)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -42,9 +43,9 @@ def read_private(path: Path) -> bytes | None:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise _unsafe(path, "is not a plain file")
-        if found.st_uid != os.geteuid():
+        if POSIX and found.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
-        if found.st_mode & _OTHERS:
+        if POSIX and found.st_mode & _OTHERS:
             raise UnsafeFile(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
         return file.read()
 
@@ -56,8 +57,13 @@ def private_folder(path: Path) -> Iterator[None]:
     Raises UnsafeFile when it is a symbolic link or belongs to somebody else.
     """
     make_folder(path, mode=0o700)
+    if not POSIX:
+        # The folders of a user are closed to others there.
+        with locked_folder(path):
+            yield
+        return
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise _unsafe(path, "is a symbolic link") from error

@@ -21,10 +21,10 @@ from adanalytics_cli.core.settings import (
     base_url_of,
     find_settings,
     partner_of,
-    state_folder,
 )
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.files import state_folder
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 

@@ -28,10 +28,10 @@ from adanalytics_cli.core.settings import (
     find_settings,
     partner_of,
     settings_file,
-    state_folder,
     write_profile,
 )
 from adanalytics_client._base.escaping import visible
+from adanalytics_client._base.files import state_folder
 
 if TYPE_CHECKING:
     from adanalytics_client import Client

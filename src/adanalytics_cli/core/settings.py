@@ -12,20 +12,8 @@ from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import ConfigurationError
-from adanalytics_client._base.files import make_folder
+from adanalytics_client._base.files import make_folder, user_folder
 from adanalytics_client._base.urls import BaseUrl
-
-
-def state_folder(environment: Mapping[str, str]) -> Path:
-    """Return `$XDG_STATE_HOME/adanalytics`, by default below `~/.local/state`."""
-    return _base(environment, "XDG_STATE_HOME", ".local/state") / "adanalytics"
-
-
-def _base(environment: Mapping[str, str], variable: str, default: str) -> Path:
-    """Return the folder that `variable` names, but ignore a relative one, as specified."""
-    configured = Path(environment.get(variable, ""))
-    return configured if configured.is_absolute() else Path.home() / default
-
 
 DEFAULT_PROFILE = "default"
 # How tomllib begins its words about a name that is there twice.
@@ -48,7 +36,7 @@ def settings_file(environment: Mapping[str, str]) -> Path:
 
     It need not exist.
     """
-    return _base(environment, "XDG_CONFIG_HOME", ".config") / "adanalytics/config.toml"
+    return user_folder(environment, "XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
-"""Where files may be written, how a new one replaces another, and locks."""
+"""Where files may be written, and how a new one replaces another."""
 
 import errno
-import fcntl
 import glob
-import logging
 import os
 import secrets
 import stat
@@ -12,30 +10,39 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from adanalytics_client._base.locks import POSIX, take_lock
 from adanalytics_client.errors import ConfigurationError
 
-_LOG = logging.getLogger("adanalytics_client")
-
-# The answers of file systems without locks: NFS without lockd, SMB, FUSE, Lustre. EBADF is that of
-# NFS for a folder, which cannot be opened for writing.
-_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
-_FOLDERS_WITHOUT_LOCKS: set[Path] = set()
+UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags for `os.open`: open no file behind a link, and never block on a pipe."""
 
 # Characters of the file's name in a temporary name, so that it is never too long.
 _REPEATED = 40
 
 
-def state_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder for what is kept between runs; None where no home folder is known.
+def user_folder(environment: Mapping[str, str], variable: str, default: str) -> Path:
+    """Return our folder in the user's folder for settings or for state.
 
-    It follows the XDG base directory specification, which ignores relative paths.
+    It is below the folder that `variable` names, else below `default` in the home folder, as the
+    XDG base directory specification says, which ignores relative paths. On Windows the default is
+    the folder for the data of applications.
+
+    Raises:
+        RuntimeError: when no home folder is known.
     """
-    state = Path(environment.get("XDG_STATE_HOME", ""))
-    try:
-        state = state if state.is_absolute() else Path.home() / ".local" / "state"
-    except RuntimeError:
-        return None
-    return state / "adanalytics"
+    named = Path(environment.get(variable, ""))
+    if named.is_absolute():
+        return named / "adanalytics"
+    if not POSIX:
+        from platformdirs import user_data_path
+
+        return user_data_path("adanalytics", appauthor=False)
+    return Path.home() / default / "adanalytics"
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for what is kept between runs; raise RuntimeError as `user_folder` does."""
+    return user_folder(environment, "XDG_STATE_HOME", ".local/state")
 
 
 def check_target(path: Path) -> None:
@@ -104,7 +111,7 @@ def keep_permissions(file: BinaryIO, target: Path) -> None:
     """Give a file the permissions of the one that it will replace, if they differ."""
     permissions = permissions_of(target)
     # Only the owner may set them, and a file in a shared folder may have another owner.
-    if permissions not in {None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)}:
+    if POSIX and permissions not in {None, stat.S_IMODE(os.fstat(file.fileno()).st_mode)}:
         os.fchmod(file.fileno(), permissions)
 
 
@@ -112,6 +119,8 @@ def put_in_place(file: BinaryIO, path: Path, target: Path) -> None:
     """Rename a finished file, still open, so that a power cut loses neither bytes nor name."""
     file.flush()
     os.fsync(file.fileno())
+    if not POSIX:
+        file.close()
     rename(path, target)
     sync_folder(target.parent)
 
@@ -134,6 +143,8 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Sync the names in a folder to the disk, if its file system can do that."""
+    if not POSIX:
+        return
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -142,29 +153,6 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(opened)
-
-
-def lock(file: BinaryIO | int, folder: Path, *, wait: bool) -> None:
-    """Lock an open file, or folder, in `folder` until it is closed.
-
-    Without locks in the file system the work goes on, with one warning for each folder.
-
-    Raises:
-        BlockingIOError: when another process has the lock, unless it is to `wait`.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
-        if (folder := folder.absolute()) not in _FOLDERS_WITHOUT_LOCKS:
-            _FOLDERS_WITHOUT_LOCKS.add(folder)
-            _LOG.warning(
-                "The file system of %s has no locks (%s): let only one program at a time write "
-                "there.",
-                folder,
-                error.strerror,
-            )
 
 
 def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
@@ -186,16 +174,19 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
     """
     begin = f".{path.name[:_REPEATED]}."
     for left in path.parent.glob(f"{glob.escape(begin)}{'[0-9a-f]' * 12}.tmp"):
-        with suppress(OSError), left.open("r+b") as abandoned:
-            fcntl.flock(abandoned, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            left.unlink()
+        with suppress(OSError):
+            with left.open("r+b") as abandoned:
+                take_lock(abandoned, wait=False)
+                if POSIX:
+                    left.unlink()
+            left.unlink(missing_ok=True)
     beside = path.with_name(f"{begin}{secrets.token_hex(6)}.tmp")
     # Not opened with tempfile, which makes files that only the owner may read.
     flags, mode = os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
     file = os.fdopen(os.open(beside, flags, mode), "r+b")
     # If the file system has no locks, no file is ever treated as abandoned.
     with suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
+        take_lock(file, wait=True)
     if not beside.exists():
         # Another run treated it as abandoned before it was locked.
         file.close()

@@ -1,7 +1,6 @@
 """Download the files of an export: resumed if that is safe, verified, then renamed."""
 
 import os
-import resource
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from adanalytics_client._base.effects import (
     Reply,
     Request,
 )
+from adanalytics_client._base.locks import POSIX
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call import retry_after
@@ -130,9 +130,9 @@ class Delivery:
             return [path]
         if not path.is_dir():
             raise ConfigurationError(f"The export has {len(files)} files.", remedy="Name a folder.")
-        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = _open_files_limit()
         # The other half is for connections and the rest of the program.
-        if most != resource.RLIM_INFINITY and len(files) > most // 2:
+        if most is not None and len(files) > most // 2:
             raise ConfigurationError(
                 f"The export has {len(files)} files, which stay open until all have arrived, but "
                 f"this process may open only {most}.",
@@ -245,6 +245,16 @@ class Delivery:
             expired = ExportExpired(text, remedy="Start the export again.")
             return Setback(described(expired, self.status), again=False, absent=absent)
         return status_setback(session, reply, url, repeatable=True)
+
+
+def _open_files_limit() -> int | None:
+    """Return how many files this process may open; None without a limit that can be raised."""
+    if not POSIX:
+        return None
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if most == resource.RLIM_INFINITY else most
 
 
 def _broken(session: Session, failure: Failure, url: str, transfer: Transfer) -> Setback:

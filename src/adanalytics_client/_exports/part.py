@@ -4,7 +4,6 @@ A note beside the part identifies the version of the file, so that a later run c
 lets only one download at a time write it.
 """
 
-import fcntl
 import hashlib
 import os
 import stat
@@ -17,14 +16,15 @@ from typing import Annotated, BinaryIO, Literal
 import msgspec
 
 from adanalytics_client._base.files import (
+    UNFOLLOWED,
     check_place,
     keep_permissions,
-    lock,
     open_beside,
     permissions_of,
     put_in_place,
     real_path,
 )
+from adanalytics_client._base.locks import POSIX, lock, release_lock
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client.errors import ConfigurationError, DownloadError
 
@@ -61,7 +61,7 @@ def check_arrival(path: Path) -> None:
         return beside.unlink()
     part = Part(real_path(path))
     if part.file.seek(0, os.SEEK_END) == 0:
-        part.path.unlink()
+        part.discard()
     return part.close()
 
 
@@ -160,7 +160,7 @@ class Part:
         try:
             put_in_place(self.file, self.path, self._target)
         except OSError as error:
-            with suppress(OSError):
+            with suppress(OSError, DownloadError):
                 self.keep_note(note)
             raise DownloadError(
                 f"The file arrived, but could not be named {self._target} ({error.strerror}).",
@@ -172,7 +172,14 @@ class Part:
         """Remove the part and its note, unless they now belong to another download."""
         if self.is_ours:
             self._note.unlink(missing_ok=True)
-            self.path.unlink(missing_ok=True)
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the part alone."""
+        # Windows removes no open file.
+        if not POSIX:
+            self.file.close()
+        self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Unlock the part, which stays."""
@@ -181,7 +188,7 @@ class Part:
             if self._is_open_here:
                 # Closing is not enough: a forked child may have the file open, too.
                 self.file.flush()
-                fcntl.flock(self.file, fcntl.LOCK_UN)
+                release_lock(self.file)
         with suppress(OSError):
             self.file.close()
 
@@ -200,7 +207,7 @@ def _open_locked(path: Path, *, within: int | None) -> BufferedRandom:
             # Between open and lock another process may have renamed it to its target.
             if _is_at(path, file):
                 found = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                if found & ~mode:
+                if POSIX and found & ~mode:
                     # An earlier run allowed more.
                     os.fchmod(file.fileno(), found & mode)
                 return file
@@ -230,8 +237,7 @@ def _open_regular(path: Path, mode: int) -> int:
 
 
 def _open_itself(path: str, flags: int, mode: int = _OWNER) -> int:
-    """Open no file behind a link, and never block on a pipe."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    return os.open(path, flags | UNFOLLOWED, mode)
 
 
 def _is_at(path: Path, file: BinaryIO) -> bool:

@@ -97,4 +97,5 @@ def _close_inherited() -> None:
 
 
 # The drivers are renewed after this, because they import this module before they register.
-os.register_at_fork(after_in_child=_close_inherited)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inherited)

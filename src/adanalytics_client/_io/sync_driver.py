@@ -302,4 +302,5 @@ def _renew() -> None:
         each.renew()
 
 
-os.register_at_fork(after_in_child=_renew)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)

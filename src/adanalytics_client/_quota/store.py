@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
-from adanalytics_client._base.files import lock, make_folder, rename, state_folder
+from adanalytics_client._base.files import make_folder, rename, state_folder
+from adanalytics_client._base.locks import locked_folder
 from adanalytics_client.errors import ConfigurationError, TransportError
 
 T = TypeVar("T")
@@ -50,9 +51,9 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "Q
     """Return the store of the key whose file has this name; nothing is read or written yet."""
     folder: Path | None = None
     if where == "shared":
-        state = state_folder(environment)
-        folder = state and state / "quota"
-        if folder is None:
+        try:
+            folder = state_folder(environment) / "quota"
+        except RuntimeError:
             _LOG.warning("No home folder is known; this client counts its requests alone.")
     elif isinstance(where, os.PathLike):
         folder = Path(where).absolute()
@@ -238,12 +239,8 @@ def _locked(folder: Path) -> Iterator[None]:
     If several processes switch one file to a write-ahead log, SQLite itself refuses some of them.
     """
     make_folder(folder, mode=0o700)
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        lock(opened, folder, wait=True)
+    with locked_folder(folder):
         yield
-    finally:
-        os.close(opened)
 
 
 def _inode(path: Path) -> int:
@@ -271,8 +268,9 @@ def _before_fork() -> None:
         store._close()  # noqa: SLF001  # the lock is taken
 
 
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_TRANSACTION.release,
-    after_in_child=_TRANSACTION.release,
-)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_TRANSACTION.release,
+        after_in_child=_TRANSACTION.release,
+    )

@@ -19,6 +19,7 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
+from adanalytics_client._base.locks import POSIX
 from adanalytics_client.dataset.layout import LOCK
 from adanalytics_client.dataset.store import write_errors
 from adanalytics_client.errors import DatasetError, DatasetInUse
@@ -182,6 +183,9 @@ class ObjectStore:
 
 
 def _is_running(process: int) -> bool:
+    if not POSIX:
+        # There it would end the process: https://docs.python.org/3/library/os.html#os.kill
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

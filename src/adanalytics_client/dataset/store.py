@@ -9,7 +9,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Protocol
 
-from adanalytics_client._base.files import lock, make_folder, put_in_place, rename, sync_folder
+from adanalytics_client._base.files import make_folder, put_in_place, rename, sync_folder
+from adanalytics_client._base.locks import lock
 from adanalytics_client.dataset.layout import IDENTITY, LOCK, OURS, SCRATCH
 from adanalytics_client.errors import DatasetError, DatasetInUse, UnsuitablePlace
 
@@ -108,7 +109,7 @@ def write_errors(place: str) -> Iterator[None]:
 class LocalStore:
     """Files in a folder: written in a scratch folder, synced and renamed.
 
-    The lock is flock(2) on a file, so it ends with the process that holds it, even a killed one.
+    The lock is that of a file, so it ends with the process that holds it, even a killed one.
     """
 
     def __init__(self, root: Path, place: str) -> None:
@@ -148,7 +149,8 @@ class LocalStore:
 
     def move_in(self, local: Path, name: str) -> None:
         with write_errors(self.place):
-            with local.open("rb") as file:
+            # Windows syncs only what is open for writing.
+            with local.open("r+b") as file:
                 os.fsync(file.fileno())
             target = self._path(name)
             make_folder(target.parent)

@@ -1,7 +1,11 @@
 """Names that survive a power cut: the folder of each new name is synced."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
+
+POSIX = find_spec("fcntl") is not None
+"""Whether folders can be opened; Windows has neither that nor `fcntl`."""
 
 
 def rename(part: Path, target: Path) -> None:
@@ -19,6 +23,8 @@ def make_folder(folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
+    if not POSIX:
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,6 @@
 """``state.db``: the small database of users, keys, partners and exports."""
 
 import asyncio
-import fcntl
 import logging
 import os
 import secrets
@@ -9,11 +8,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import aiosqlite
 
 from adanalytics_server.storage.damage import room_for
-from adanalytics_server.storage.durable import make_folder
+from adanalytics_server.storage.durable import POSIX, make_folder
 from adanalytics_server.storage.schema import STATE, prepare
 
 _SECRET_BYTES = 32
@@ -110,7 +110,7 @@ def _prepare(path: Path) -> None:
     try:
         # Others may be able to read a restored copy; only its owner can change that.
         with suppress(PermissionError):
-            os.fchmod(file, 0o600)
+            path.chmod(0o600)
     finally:
         os.close(file)
     with (
@@ -118,6 +118,19 @@ def _prepare(path: Path) -> None:
         closing(sqlite3.connect(path, isolation_level=None)) as connection,
     ):
         prepare(connection, STATE)
+
+
+if TYPE_CHECKING or POSIX:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+else:
+    import msvcrt
+
+    def _lock(file: BinaryIO) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
 
 class FolderInUse(RuntimeError):
@@ -136,8 +149,8 @@ def folder_lock(data: Path) -> Iterator[None]:
     make_folder(data)
     with (data / "server.lock").open("ab") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            _lock(file)
+        except (BlockingIOError, PermissionError) as error:
             raise FolderInUse(
                 f"another server is running on {data}: stop it first, or use another folder"
             ) from error

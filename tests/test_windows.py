@@ -1,0 +1,133 @@
+"""What people do with the packages, on Windows or on a stand-in for it.
+
+Each program runs in a process of its own, because the stand-in takes away what POSIX has.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+BEGIN = """
+import sys
+if sys.platform != "win32":
+    from stand_in_for_windows import install
+    install()
+from datetime import date
+from pathlib import Path
+from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client.dataset import Dataset
+from adanalytics_server.local import LocalServer, Sample
+
+day = "2026-01-15"
+sample = Sample(start=date(2026, 1, 15), days=2, events_per_day=60)
+"""
+PULLS = """
+import asyncio
+with LocalServer(sample=sample) as server:
+    options = {"api_key": server.api_key, "partner": server.partner}
+    with Client(server.url, **options) as client:
+        for name in ("day.jsonl", "day.jsonl.gz", "day.csv", "day.parquet"):
+            for _ in range(2):
+                assert client.events(day, split="daily").write(name) == 60
+        assert Path("day.jsonl").read_bytes().count(b"\\n") == 60
+        used = 1000 - client.quota.remaining
+        assert len(client.summary(day, day).rows) == 1
+
+    async def pull():
+        async with AsyncClient(server.url, **options) as client:
+            assert used < 1000 - client.quota.remaining
+            return [row async for row in client.events(day, split="daily").rows()]
+
+    assert len(asyncio.run(pull())) == 60
+"""
+EXPORTS = """
+with LocalServer(sample=sample) as server:
+    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+        job = client.start_export(day)
+        job.wait()
+        server.faults.add("truncated body always on download")
+        try:
+            job.download("day.csv")
+        except errors.DownloadError:
+            pass
+        assert [each.name for each in Path().glob("day.csv*")] != ["day.csv"]
+        server.faults.clear()
+        for _ in range(2):
+            job.download("day.csv")
+        assert Path("day.csv").read_text().count("\\n") == 61
+        assert [each.name for each in Path().glob("day.csv*")] == ["day.csv"]
+    server.reset()
+"""
+DATASETS = """
+import os
+from adanalytics_client.dataset import dataset as module
+with LocalServer(sample=sample) as server:
+    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+        for via, format in (("pages", "parquet"), ("export", "csv"), ("pages", "jsonl")):
+            dataset = Dataset(format, format=format)
+            assert dataset.sync(client, day, via=via).events == 60
+            assert dataset.sync(client, day).events == 0
+            assert dataset.sync(client, day, via=via, repull=1).events == 60
+            assert dataset.verify(client, until=day).is_whole
+            with module.open_store(format).lock():
+                try:
+                    dataset.sync(client, day)
+                except errors.DatasetInUse:
+                    continue
+            raise AssertionError
+"""
+COMMANDS = """
+import os
+from click.testing import CliRunner
+from adanalytics_cli.main import cli
+import adanalytics_cli.__main__
+
+def run(words, *, stdin=None):
+    done = CliRunner().invoke(cli, words.split(), input=stdin, prog_name="adanalytics")
+    assert done.exit_code == 0, (words, done.output)
+    return done.stdout
+
+with LocalServer(sample=sample) as server:
+    os.environ["ADANALYTICS_BASE_URL"] = server.url
+    os.environ["ADANALYTICS_PARTNER"] = server.partner
+    for _ in range(2):
+        run("login --api-key-stdin --store file", stdin=server.api_key + "\\n")
+    assert "api key" in run("status").lower()
+    run(f"events {day} -o day.csv")
+    run(f"export {day} -o export.csv")
+    run(f"summary {day} -o summary.csv")
+    run(f"sync {day} --to events")
+    run("verify events --until 2026-01-15")
+    run("doctor")
+    run("logout")
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "win32" and not Path("/proc/self/fd").is_dir(),
+    reason="needs the list of open files",
+)
+@pytest.mark.parametrize(
+    "program",
+    [PULLS, EXPORTS, DATASETS, COMMANDS],
+    ids=["pulls", "exports", "datasets", "commands"],
+)
+def test_on_windows(tmp_path: Path, program: str) -> None:
+    environment = {
+        key: text for key, text in os.environ.items() if not key.startswith(("XDG_", "ADANAL"))
+    }
+    environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "error"}
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
