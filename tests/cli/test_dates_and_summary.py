@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from pyarrow import parquet
 
-from adanalytics_cli.output.summary_output import fill_gaps, table_rows
+from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, table_rows
 from adanalytics_client import Client, Summary, SummaryRow
 from adanalytics_server.local import LocalServer
 
@@ -67,7 +67,8 @@ def test_summary_is_what_the_service_says(run: Run, service: LocalServer, group_
     assert len(csv_rows) == len(json_rows) == len(expected.rows) > 0
     for in_csv, in_json, row in zip(csv_rows, json_rows, expected.rows, strict=True):
         sent = row.model_dump(exclude_unset=True)
-        assert list(in_csv) == list(in_json) == list(sent)
+        assert list(in_csv) == list(in_json) == [*sent, "currency", "start_date", "end_date"]
+        assert [*in_csv.values()][-3:] == [*in_json.values()][-3:] == ["USD", *BOTH_DAYS]
         assert in_json["revenue"] == in_csv["revenue"] == format(sent["revenue"], "f")
         assert in_json["ctr"] == sent["ctr"]
         assert in_csv["impressions"] == str(sent["impressions"])
@@ -89,7 +90,7 @@ def test_summary_table_ends_in_the_totals(run: Run, service: LocalServer) -> Non
     assert last.split()[2] == f"{total['impressions']:,}"
     assert total["revenue"] in last
     assert any(line.startswith("(none)") for line in lines)
-    assert lines[-1] == "Money in USD, days in UTC."
+    assert lines[-1] == "2026-01-01 to 2026-01-20 in UTC, money in USD."
 
 
 def test_the_suffix_gives_the_format(run: Run, service: LocalServer, tmp_path: Path) -> None:
@@ -134,10 +135,13 @@ def test_a_summary_as_parquet_is_exact(
     target = tmp_path / "summary.parquet"
     assert run(*words, "-o", str(target)).exit_code == 0
     table = parquet.read_table(target)
-    assert table.column_names == list(SummaryRow.model_fields)
+    assert table.column_names[:-3] == list(SummaryRow.model_fields)
+    written = table.drop_columns(table.column_names[:-3]).to_pylist()[0]
+    assert [str(value) for value in written.values()] == ["USD", *BOTH_DAYS]
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         expected = client.summary(*BOTH_DAYS, group_by=group_by).rows
-    assert [SummaryRow.model_validate(row) for row in table.to_pylist()] == [
+    metrics = table.drop_columns(table.column_names[-3:]).to_pylist()
+    assert [SummaryRow.model_validate(row) for row in metrics] == [
         SummaryRow.model_validate(dict.fromkeys(SummaryRow.model_fields) | row.model_dump())
         for row in expected
     ]
@@ -187,7 +191,8 @@ def test_order_of_the_rows(
     *lines, total, note = shown.splitlines()[2:]
     assert [int(line.split()[-1]) for line in lines] == order
     assert total.split() == ["total", "-"]
-    assert note == "Days in UTC." + (f" {len(order)} of 4 rows." if len(order) < 4 else "")
+    shown = f" {len(order)} of 4 rows." if len(order) < 4 else ""
+    assert note == f"2026-01-01 to 2026-01-20 in UTC.{shown}"
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "table"])
@@ -233,7 +238,9 @@ def test_round_gives_a_pipe_the_digits_of_the_currency(
     words = ["summary", "2026-01", "-g", "campaign", "--round", "--columns", "revenue,eCPM"]
     shown = run(*words, "-f", "table").stdout.splitlines()
     assert shown[2].split() == [amount, amount]
-    assert shown[-1] == f"Money in {currency}, rounded (see --exact), days in UTC."
+    assert (
+        shown[-1] == f"2026-01-01 to 2026-01-20 in UTC, money in {currency} rounded (see --exact)."
+    )
     assert "--round does not go with csv" in run(*words, "-f", "csv").stderr
 
 
@@ -252,7 +259,7 @@ def test_cents_are_for_a_terminal(
     monkeypatch.setenv("NO_COLOR", "1")
     shown = run(*words).stdout
     assert shown.split()[4:9:2] == ["1,234.56", "0.00", "0.01"]
-    assert shown.splitlines()[-1] == "Money rounded (see --exact), days in UTC."
+    assert shown.splitlines()[-1] == "2026-01-01 to 2026-01-20 in UTC, money rounded (see --exact)."
     chart = run(*words[:4], "--chart")
     assert [line.split()[-1] for line in chart.stdout.splitlines()[1:4]] == [
         "1,234.56",
@@ -261,7 +268,7 @@ def test_cents_are_for_a_terminal(
     ]
     exact = run(*words, "--exact").stdout
     assert exact.split()[4:9:2] == [*amounts.values()]
-    assert exact.splitlines()[-1] == "Days in UTC."
+    assert exact.splitlines()[-1] == "2026-01-01 to 2026-01-20 in UTC."
     assert amounts["1"] in run(*words[:4], "--chart", "--exact").stdout
     target = tmp_path / "rows.csv"
     run(*words, "-o", str(target))
@@ -285,8 +292,8 @@ def test_days_without_data_are_gaps_for_people(run: Run, service: LocalServer) -
 @pytest.mark.parametrize(
     ("words", "days", "note"),
     [
-        (["--sort", "date"], ["2026-01-15", "2026-01-16", "total"], "UTC."),
-        (["--sort", "date", "--top", "1"], ["2026-01-15", "total"], "UTC. 1 of 2 rows."),
+        (["--sort", "date"], ["2026-01-15", "2026-01-16", "total"], "in USD."),
+        (["--sort", "date", "--top", "1"], ["2026-01-15", "total"], "in USD. 1 of 2 rows."),
     ],
 )
 def test_sorted_days_have_no_gaps(
@@ -299,7 +306,7 @@ def test_sorted_days_have_no_gaps(
 
 def test_a_period_without_any_data_has_no_rows(run: Run, service: LocalServer) -> None:
     words = ["summary", "2020-01-01", "2020-12-31", "-g", "day", "-f", "table"]
-    assert "2020" not in run(*words).stdout
+    assert run(*words).stdout.count("2020") == len(["first and", "last day"])
 
 
 def test_rows_of_unknown_days_leave_no_gaps() -> None:
@@ -309,4 +316,6 @@ def test_rows_of_unknown_days_leave_no_gaps() -> None:
 
 def test_totals_of_another_shape_are_no_row() -> None:
     summary = Summary.model_validate({"rows": [{"date": "2026-01-15"}], "totals": [{"clicks": 5}]})
-    assert table_rows(summary, "day") == [{"date": date(2026, 1, 15)}]
+    answer = Answer("acme", summary, date(2026, 1, 15), date(2026, 1, 15))
+    (row,) = table_rows(answer, View("day"))
+    assert row["date"] == date(2026, 1, 15)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
-from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of
+from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of, partners_of
 from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
@@ -38,6 +38,23 @@ def connect(
     return open_client(
         invocation, base_url, partner, credential, live=live, max_wait=max_wait, budget=budget
     )
+
+
+@contextmanager
+def connect_each(invocation: Invocation) -> Iterator[tuple[dict[str, "Client"], "Progress"]]:
+    """Open a client for each partner that is configured; they share connections and quota.
+
+    Raises as `connect`.
+    """
+    settings = find_settings(invocation, os.environ)
+    base_url, partners = base_url_of(settings), partners_of(settings)
+    credential = find_credential(settings, invocation, os.environ)
+    max_wait = settings.max_wait
+    with open_client(invocation, base_url, partners[0], credential, max_wait=max_wait) as (
+        client,
+        progress,
+    ):
+        yield {partner: client.for_partner(partner) for partner in partners}, progress
 
 
 def report_end(

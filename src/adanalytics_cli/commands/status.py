@@ -20,7 +20,7 @@ from adanalytics_cli.core.settings import (
     Setting,
     base_url_of,
     find_settings,
-    partner_of,
+    partners_of,
     read_profiles,
     settings_file,
 )
@@ -69,7 +69,7 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
     found = _Found(shown, read_profiles(settings_file(os.environ)))
     try:
         try:
-            base_url, partner = base_url_of(settings), partner_of(settings)
+            base_url, partner = base_url_of(settings), partners_of(settings)[0]
         except SettingsError as missing:
             raise NoCredential(str(missing), remedy=missing.remedy) from missing
         credential = find_credential(settings, invocation, os.environ, may_ask=False)

@@ -1,17 +1,25 @@
 """`adanalytics summary`: the metrics of a period."""
 
 import sys
+from collections.abc import Mapping
+from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from adanalytics_cli.account.connection import connect
+from adanalytics_cli.account.connection import connect_each, report_end
 from adanalytics_cli.core.command import command, flag
-from adanalytics_cli.core.currencies import digits_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
-from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.core.periods import (
+    PERIOD_HELP,
+    period,
+    period_arguments,
+    period_words,
+    read_period,
+)
 from adanalytics_cli.output.formats import (
     FORMATS,
     Format,
@@ -21,11 +29,17 @@ from adanalytics_cli.output.formats import (
     pick_format,
 )
 from adanalytics_cli.output.output_file import output_option
-from adanalytics_cli.output.row_output import check_chart, write_chart
+from adanalytics_cli.output.row_output import check_chart, is_picture, write_chart
 from adanalytics_client import Period
+from adanalytics_client._base.quantities import counted
+
+if TYPE_CHECKING:
+    from adanalytics_cli.output.summary_output import Answer
+    from adanalytics_client import Client
 
 GroupBy = Literal["day", "campaign", "demand_tag"]
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
+_PREVIOUS = "previous"
 
 
 def _one_group(
@@ -34,6 +48,19 @@ def _one_group(
     if len(values) > 1:
         raise click.BadParameter("The service groups by one column at a time. Give -g once.")
     return values[0] if values else None
+
+
+def _read_compared(
+    context: click.Context, parameter: click.Parameter, word: str | None
+) -> Period | str | None:
+    return word if word == _PREVIOUS else read_period(context, parameter, word)
+
+
+def _compared_words(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    words = [_PREVIOUS] if _PREVIOUS.startswith(incomplete) else []
+    return words + period_words(context, parameter, incomplete)
 
 
 @command(
@@ -47,6 +74,13 @@ def _one_group(
             callback=_one_group,
             help="Print one row for each; without it, one row with the total.",
         ),
+        click.Option(
+            ["--compare"],
+            metavar="PERIOD|previous",
+            callback=_read_compared,
+            shell_complete=_compared_words,
+            help="Show the metrics of another period, too, and the change from there.",
+        ),
         output_option(),
         format_option(_FORMATS),
         bom_option(),
@@ -55,8 +89,8 @@ def _one_group(
             ["--sort"],
             metavar="COLUMN",
             help=(
-                "Sort by this column: numbers descending, names and days ascending; -COLUMN the "
-                "other way round."
+                "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
+                "the order. A comparison also by before, change or percent."
             ),
         ),
         number_option(
@@ -71,16 +105,23 @@ def _one_group(
         click.Option(
             ["--round", "rounded"],
             is_flag=True,
-            help="Round money in a table or chart for a file or pipe, too.",
+            help="Round money to the digits of its currency for a file or pipe, too.",
         ),
-        flag("--chart", "Draw bars of the total, or of impressions and revenue by group."),
+        flag(
+            "--chart", "Draw bars of the total, or by group of impressions and revenue or --sort."
+        ),
     ],
-    details=f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic.",
+    details=(
+        f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic. The period previous to "
+        "months is the same days of as many months earlier, otherwise as many days. Several "
+        "partners come one after the other and are never added."
+    ),
     examples=[
         "adanalytics summary yesterday",
         "adanalytics summary 2026-01 -g campaign --top 10",
+        "adanalytics summary this-month --compare previous",
         "adanalytics summary 2026-01 -g day --chart",
-        "adanalytics summary 2026-01-01 2026-01-31 -g day -o january.csv",
+        "adanalytics summary 2026-Q1 -g campaign -o quarter.xlsx",
     ],
     connects=True,
 )
@@ -89,6 +130,7 @@ def summary(
     start: Period,
     end: Period | None,
     group_by: GroupBy | None,
+    compare: "Period | Literal['previous'] | None",
     chosen_format: str | None,
     output: Path | None,
     bom: bool,
@@ -100,64 +142,81 @@ def summary(
     chart: bool,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
+    form: Format = "table"
     if chart:
         check_chart(chosen_format, output)
-        if columns:
-            raise click.UsageError("--chart has fixed columns. Leave out --chart or --columns.")
-    form: Format = "table"
-    if not chart:
+        if columns or compare:
+            other = "--columns" if columns else "--compare"
+            raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
+    else:
         form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
-    if rounded and (exact or form != "table"):
+    if compare and form == "parquet":
+        raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
+    if rounded and (exact or form not in {"table", "xlsx"}):
         other = "--exact" if exact else f"{form}, which has every digit"
         raise click.UsageError(f"--round does not go with {other}. Leave out one of them.")
-    first, last = period(start, end)
-    with connect(invocation) as (client, _progress):
-        answer = client.summary(first, last, group_by=group_by)
+    spans = [period(start, end)]
+    if compare:
+        spans.append(compare.through(None) if isinstance(compare, Period) else start.before(end))
+    with connect_each(invocation) as (clients, progress):
+        if chart and len(clients) > 1:
+            raise click.UsageError("--chart draws one partner. Name one with --partner.")
+        answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
 
-    from adanalytics_cli.output.row_output import write_rows, write_summary_table
-    from adanalytics_cli.output.summary_output import (
-        as_text,
-        fill_gaps,
-        find_names,
-        sort_rows,
-        summary_columns,
-        summary_rows,
-        table_note,
-        table_rows,
-        wire_columns,
-    )
+    from adanalytics_cli.output.comparison import VALUES, list_changes
+    from adanalytics_cli.output.summary_output import View, find_names, find_order, list_rows
 
-    columns = tuple(find_names(answer, group_by, columns))
-    if group_by == "day" and form == "table" and not (sort or top):
-        answer = fill_gaps(answer, min(last, invocation.clock().date()))
-    before = len(answer.rows)
-    if sort or top:
-        turned = bool(sort and sort.startswith("-"))
-        (by,) = find_names(answer, group_by, [(sort or "revenue").removeprefix("-")])
-        answer = sort_rows(answer, by, top, turned=turned)
+    first, others = answers[0].summary, VALUES if compare else ()
+
     # Programs that read a file or a pipe may calculate with the numbers.
-    exact = exact or not (rounded or (output is None and sys.stdout.isatty()))
-    digits = None if exact else digits_of(answer.currency)
-    note = table_note(answer, exact=exact, rows=before)
+    is_seen = (output is None and sys.stdout.isatty()) or (chart and is_picture(output))
+    view = View(
+        group_by,
+        find_names(first, group_by, columns),
+        find_order(first, group_by, sort, others) if sort else None,
+        top,
+        rounded=rounded or (form == "table" and is_seen and not exact),
+        today=invocation.clock().date(),
+    )
     if chart:
-        from adanalytics_cli.output.summary_chart import chart_lines, summary_charts
+        from adanalytics_cli.output.summary_chart import draw_summary
 
-        charts = summary_charts(answer, group_by, digits=digits)
-        write_chart(lambda at: chart_lines(charts, note, at), output, invocation)
-    elif form == "parquet":
-        write_summary_table(as_text(summary_rows(answer, columns)), output, columns)
+        write_chart(partial(draw_summary, answers[0], view), output, invocation)
+        done = "1 chart"
     else:
-        rows = table_rows(answer, group_by, columns) if form == "table" else []
-        rows = rows or summary_rows(answer, columns)
-        chosen = summary_columns(group_by, columns, digits=digits)
-        write_rows(
-            rows if form in {"table", "xlsx"} else as_text(rows),
-            form,
-            output,
-            columns=chosen if form == "table" or columns else wire_columns(group_by),
-            invocation=invocation,
-            note=note,
-            bom=bom,
-            title="summary",
-            about={"first day": first, "last day": last, "currency": answer.currency},
+        from adanalytics_cli.output.row_output import write_rows, write_summary_table
+
+        listing = (
+            list_changes(earlier[0], answers, view, form)
+            if earlier
+            else list_rows(answers, view, form)
         )
+        if form == "parquet":
+            names = [column.key for column in listing.columns] if columns else []
+            write_summary_table(listing.rows, output, names)
+        else:
+            write_rows(
+                listing.rows,
+                form,
+                output,
+                columns=listing.columns,
+                invocation=invocation,
+                note=listing.note,
+                bom=bom,
+                title="summary",
+                about=listing.about,
+            )
+        done = counted(len(listing.rows), "row")
+    if output:
+        report_end(invocation, done, progress, days=spans[0], target=output)
+
+
+def _ask(
+    clients: "Mapping[str, Client]", first: date, last: date, group_by: GroupBy | None
+) -> "list[Answer]":
+    from adanalytics_cli.output.summary_output import Answer
+
+    return [
+        Answer(partner, client.summary(first, last, group_by=group_by), first, last)
+        for partner, client in clients.items()
+    ]

@@ -37,9 +37,9 @@ def count(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(value)
 
 
-def rounded(digits: int) -> Callable[[object], str]:
-    """Return a format for amounts: so many decimal digits, half to even, thousands marked."""
-    return lambda value: f"{value:z,.{digits}f}" if isinstance(value, Decimal) else plain(value)
+def thousands(value: object) -> str:
+    """Write an amount with all its digits and with thousands marked."""
+    return f"{value:,f}" if isinstance(value, Decimal) else plain(value)
 
 
 def percent(value: object) -> str:

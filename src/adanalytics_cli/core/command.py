@@ -307,7 +307,11 @@ CONNECTION_OPTIONS = (
     _run_option(
         "--base-url", metavar="URL", summary="Service address.  [env: ADANALYTICS_BASE_URL]"
     ),
-    _run_option("--partner", metavar="ID", summary="Partner to read.  [env: ADANALYTICS_PARTNER]"),
+    _run_option(
+        "--partner",
+        metavar="ID",
+        summary="Partner to read, or several as a,b.  [env: ADANALYTICS_PARTNER]",
+    ),
     _run_option(
         "--max-wait",
         metavar="SECONDS",

@@ -113,9 +113,15 @@ def _read_profile(table: object, where: str) -> Profile:
                 raise SettingsError(
                     f"{where}: max_wait is not a number.", remedy="Write it in seconds."
                 )
+        elif key == "partner" and isinstance(value, list) and all(map(_is_text, value)):
+            table = {**table, key: ",".join(value)}
         elif not isinstance(value, str):
             raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
@@ -229,10 +235,24 @@ def check_address(address: str, name: str = "The address") -> str:
 
 
 def partner_of(settings: ServiceSettings) -> str:
-    """Return the partner whose data are read; raises SettingsError without one."""
-    if settings.partner is None:
+    """Return the partner whose data are read; raises SettingsError without one, and for several."""
+    partner, *others = partners_of(settings)
+    if others:
+        raise SettingsError(
+            "This command reads one partner, not "
+            f"{', '.join([partner, *others])}. summary and dates read several.",
+            remedy=f"Name one: --partner {shlex.quote(partner)}",
+        )
+    return partner
+
+
+def partners_of(settings: ServiceSettings) -> list[str]:
+    """Return the partners whose data are read, each once; raises SettingsError without one."""
+    named = settings.partner.value.split(",") if settings.partner else []
+    partners = list(dict.fromkeys(name for name in map(str.strip, named) if name))
+    if not partners:
         raise _missing("The partner is missing.", "--partner ID", "ADANALYTICS_PARTNER")
-    return settings.partner.value
+    return partners
 
 
 def _strongest(

@@ -17,12 +17,13 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.row_output import write_rows
-from adanalytics_cli.output.summary_output import summary_columns, table_note, table_rows
+from adanalytics_cli.output.summary_output import Answer, View, list_rows
 from adanalytics_cli.server.demo_data import (
     DAYS,
     EVENTS_PER_DAY,
     FIRST_DAY,
     LAST_DAY,
+    PARTNER,
     DemoAccess,
     prepare_demo_data,
 )
@@ -145,13 +146,15 @@ class Demo:
             "Summary", f"the same day by campaign, 1 request ({_taken(progress.seconds())}):"
         )
         click.echo()
+        answer = Answer(PARTNER, by_campaign, FIRST_DAY, FIRST_DAY)
+        listing = list_rows([answer], View("campaign"), "table")
         write_rows(
-            table_rows(by_campaign, "campaign"),
+            listing.rows,
             "table",
             None,
-            columns=summary_columns("campaign")[:_COLUMNS],
+            columns=listing.columns[:_COLUMNS],
             invocation=self.invocation,
-            note=table_note(by_campaign),
+            note=listing.note,
         )
         click.echo()
         return sum((row["revenue"] for row in by_campaign.rows), Decimal(0))

@@ -100,14 +100,23 @@ def write_rows(
 
 
 def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:
-    """Write the columns `names`, by default all, of a summary as parquet, to stdout or `path`."""
+    """Write the columns `names` of a summary, by default all, as parquet, to stdout or `path`.
+
+    The currency and the period have their columns also without rows.
+    """
     from adanalytics_client.tables import summary_table
 
     table = summary_table(rows)
-    table = table.select(list(names)) if names else table
-    from pyarrow import BufferOutputStream, parquet
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    written = BufferOutputStream()
+    kinds = {"currency": pa.string(), "start_date": pa.date32(), "end_date": pa.date32()}
+    for name, kind in kinds.items():
+        values = pa.array([row.get(name) for row in rows], pa.string()).cast(kind)
+        known = [each for each in table.column_names if each != name]
+        table = table.select(known).append_column(name, values)
+    table = table.select(list(names)) if names else table
+    written = pa.BufferOutputStream()
     parquet.write_table(table, written, compression="zstd")
     with open_output(path) as stream:
         stream.write(written.getvalue().to_pybytes())
@@ -140,6 +149,11 @@ def check_chart(chosen_format: str | None, output: Path | None) -> None:
         )
 
 
+def is_picture(output: Path | None) -> bool:
+    """Return whether a chart with this name becomes a picture."""
+    return output is not None and output.suffix.lower() in _PICTURES
+
+
 def write_chart(
     draw: Callable[[Terminal], Sequence[str]], output: Path | None, invocation: Invocation
 ) -> None:
@@ -147,7 +161,7 @@ def write_chart(
 
     In a file, lines are 80 columns wide, without colour; `.svg` and `.html` become a picture.
     """
-    if output and output.suffix.lower() in _PICTURES:
+    if output and is_picture(output):
         from adanalytics_cli.output.picture import CANVAS, draw_picture
 
         picture = draw_picture(draw(CANVAS), output)

@@ -1,23 +1,27 @@
 """A summary as bars: from request to click, or impressions and revenue by group."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import click
 from rich.cells import cell_len, set_cell_size
 
-from adanalytics_cli.console.table_view import count, plain, rounded
+from adanalytics_cli.console.table_view import Column
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.prose import wrapped
-from adanalytics_cli.output.summary_output import name_column, named_rows
+from adanalytics_cli.output.summary_output import (
+    MONEY,
+    Answer,
+    View,
+    in_order,
+    name_column,
+    summary_columns,
+    table_note,
+    table_rows,
+)
 from adanalytics_client._base.escaping import visible
-
-if TYPE_CHECKING:
-    from adanalytics_client import Summary
-
 
 _NARROWEST_BAR = 4
 _LONGEST_NAME = 30
@@ -45,7 +49,7 @@ BLOCKS = Ink("█", "▏▎▍▌▋▊▉", "…")
 LETTERS = Ink("#", "", "~")
 
 
-def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
+def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False) -> list[str]:
     """Draw one line per bar, not wider than `width` cells unless the values need it.
 
     The longest bar fills what names and values leave. Names give way first, values never.
@@ -59,12 +63,13 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int) -> list[str]:
     names = min(longest, _LONGEST_NAME, max(remaining // 2, 1))
     length = max(remaining - names, _NARROWEST_BAR)
     largest = max((bar.value for bar in bars if bar.value), default=Decimal(0))
-    return [
-        f"{_name(bar.name, names, ink)} "
-        f"{_bar(bar.value, largest, length, ink):<{length}} "
-        f"{' ' * (values - cell_len(bar.shown))}{bar.shown}"
-        for bar in bars
-    ]
+    lines = []
+    for bar in bars:
+        drawn = _bar(bar.value, largest, length, ink)
+        padding = " " * (length - len(drawn) + 1 + values - cell_len(bar.shown))
+        drawn = click.style(drawn, fg="blue") if color and drawn else drawn
+        lines.append(f"{_name(bar.name, names, ink)} {drawn}{padding}{bar.shown}")
+    return lines
 
 
 def _name(name: str, size: int, ink: Ink) -> str:
@@ -95,25 +100,38 @@ _FUNNEL = {
 }
 
 
-def summary_charts(
-    summary: "Summary", group_by: str | None, *, digits: int | None
-) -> list[tuple[str, list[Bar]]]:
+def draw_summary(answer: Answer, view: View, terminal: Terminal) -> list[str]:
+    """Draw the bars of a summary as wide as the terminal, and its note.
+
+    Raises CommandError where there is no number.
+    """
+    all_rows = len(answer.summary.rows)
+    answer = in_order(answer, view, gaps=True)
+    return chart_lines(summary_charts(answer, view), table_note([answer], view, all_rows), terminal)
+
+
+def summary_charts(answer: Answer, view: View) -> list[tuple[str, list[Bar]]]:
     """Return titles, which name the unit, with their bars; raise CommandError for no number.
 
-    `digits` is to how many money is rounded; None shows all of them.
+    Groups get bars of the metric that they are sorted by, else of impressions and revenue.
     """
+    # Names without that of the group have no totals.
+    rows = table_rows(answer, replace(view, names=["-"]))
+    group_by, sorted_by = view.group_by, view.order.name if view.order else ""
     charts: list[tuple[str, list[Bar]]] = []
     if group_by is None:
-        row = summary.rows[0].model_dump() if summary.rows else {}
-        bars = [_bar_of(row, key, name, count) for key, name in _FUNNEL.items()]
-        charts.append(("events", bars))
+        columns = summary_columns(None, [*_FUNNEL], rounded=view.rounded)
+        row = rows[0] if rows else {}
+        charts.append(("events", [_bar_of(row, each, _FUNNEL[each.key]) for each in columns]))
     else:
+        metrics: tuple[str, ...] = ("impressions", "revenue")
+        if any(isinstance(row.get(sorted_by), int | Decimal) for row in rows):
+            metrics = (sorted_by,)
         name = name_column(group_by)
-        rows = named_rows(summary, group_by)
-        money = f"revenue in {summary.currency}" if summary.currency else "revenue"
-        amount = plain if digits is None else rounded(digits)
-        for key, title, show in (("impressions", "impressions", count), ("revenue", money, amount)):
-            charts.append((title, [_bar_of(row, key, str(row.get(name)), show) for row in rows]))
+        for column in summary_columns(group_by, metrics, rounded=view.rounded):
+            bars = [_bar_of(row, column, str(row.get(name))) for row in rows]
+            money = f" in {answer.summary.currency}" if answer.summary.currency else ""
+            charts.append((f"{column.heading}{money if column.key in MONEY else ''}", bars))
     with_numbers = [
         (title, bars) for title, bars in charts if any(bar.value is not None for bar in bars)
     ]
@@ -132,11 +150,11 @@ def chart_lines(
     lines: list[str] = []
     for title, bars in charts:
         heading = click.style(visible(title), bold=True) if terminal.color else visible(title)
-        lines += [heading, *draw_bars(bars, ink, width=terminal.width), ""]
-    return [*lines, wrapped(visible(note), terminal.width)]
+        lines += [heading, *draw_bars(bars, ink, width=terminal.width, color=terminal.color), ""]
+    return [*lines, *wrapped(visible(note), terminal.width).splitlines()]
 
 
-def _bar_of(row: Mapping[str, object], key: str, name: str, show: Callable[[object], str]) -> Bar:
-    value = row.get(key)
+def _bar_of(row: Mapping[str, object], column: Column, name: str) -> Bar:
+    value = row.get(column.key)
     number = value if isinstance(value, int | Decimal) else None
-    return Bar(visible(name), number, visible(show(value)))
+    return Bar(visible(name), number, visible(column.show(value)))

@@ -1,16 +1,19 @@
 """A summary as plain rows, and as the columns of a table."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from pydantic import BaseModel
 
-from adanalytics_cli.console.table_view import Column, count, percent, rounded
+from adanalytics_cli.console.table_view import Column, count, percent, thousands
 from adanalytics_cli.core.command import near_or_known
+from adanalytics_cli.core.currencies import digits_of
+from adanalytics_cli.core.periods import span
+from adanalytics_cli.output.formats import Format
 from adanalytics_client import SummaryRow
 
 if TYPE_CHECKING:
@@ -43,46 +46,157 @@ _METRICS = [
 ]
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
-_MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
+MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
+PARTNER = [Column("partner", "partner"), Column("currency", "currency")]
+"""The first columns of several partners, whose money is never added."""
+
+_FACTS = ("currency", "start_date", "end_date")
+Row = Mapping[str, object]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The summary of one partner, and the days that it was asked for."""
+
+    partner: str
+    summary: "Summary"
+    first: date
+    last: date
+
+    def facts(self) -> dict[str, object]:
+        """Return what each row in a file says besides the metrics."""
+        return {
+            "partner": self.partner,
+            "currency": self.summary.currency,
+            "start_date": self.first,
+            "end_date": self.last,
+        }
+
+    def rounded(self, amount: Decimal) -> Decimal:
+        """Round half to even to the digits of the currency; -0.00 is 0.00."""
+        # Not quantize, which has no more digits than the context.
+        return Decimal(format(amount, f"z.{digits_of(self.summary.currency)}f"))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The column that rows are sorted by: numbers descend, text and days rise, or `turned`."""
+
+    name: str
+    turned: bool = False
+
+    def sort(self, rows: Iterable[T], value_of: Callable[[T, str], object]) -> list[T]:
+        """Return the rows in this order, those without a value last.
+
+        Equal ones stay in the order of the service.
+        """
+        values = [(row, value_of(row, self.name)) for row in rows]
+        known = [each for each in values if each[1] is not None]
+        known.sort(key=lambda each: _rank(each[1]), reverse=self.turned)
+        return [row for row, _ in [*known, *(each for each in values if each[1] is None)]]
+
+
+def _rank(value: object) -> tuple[int, Decimal, str]:
+    if isinstance(value, int | Decimal):
+        # Not `-value`, which would round to the digits of the context.
+        return 0, Decimal(value).copy_negate(), ""
+    return 1, Decimal(0), str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is shown of a summary: the columns `names`, by default all or the usual ones.
+
+    Of its rows the first `top` in `order` are shown, and of its money the digits of the currency
+    if `rounded`.
+    """
+
+    group_by: str | None
+    names: Sequence[str] = ()
+    order: Order | None = None
+    top: int | None = None
+    rounded: bool = False
+    today: date = date.max
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows to write, with the columns and the note of a table, and the facts about them."""
+
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    note: str
+    about: Row
+
+
+def list_rows(answers: Sequence[Answer], view: View, form: Format) -> Listing:
+    """Return the rows of each partner; those of a table end in the totals of the service."""
+    several, all_rows = len(answers) > 1, sum(len(each.summary.rows) for each in answers)
+    answers = [in_order(answer, view, gaps=form == "table") for answer in answers]
+    about = about_answers(answers)
+    if form == "table":
+        columns = summary_columns(view.group_by, view.names, rounded=view.rounded)
+        rows = [row for answer in answers for row in table_rows(answer, view)]
+        note = table_note(answers, view, all_rows)
+        return Listing(rows, [*(PARTNER if several else []), *columns], note, about)
+    first = [] if not several else [each.key for each in PARTNER] if view.names else ["partner"]
+    rows = []
+    for answer in answers:
+        facts = answer.facts()
+        for row in _fields(answer.summary.rows, answer, view):
+            shown = dict.fromkeys([*first, *(view.names or [*row, *_FACTS])])
+            rows.append({name: (facts | row).get(name) for name in shown})
+    names = [*first, *(view.names or [*_documented(view.group_by), *_FACTS])]
+    columns = summary_columns(view.group_by, list(dict.fromkeys(names)))
+    return Listing(rows if form == "xlsx" else as_text(rows), columns, "", about)
+
+
+def in_order(answer: Answer, view: View, *, gaps: bool) -> Answer:
+    """Return the summary in the order of the view; one by day, for people, with its gaps."""
+    summary = answer.summary
+    if view.order or view.top:
+        order = view.order or Order("revenue")
+        rows = order.sort(summary.rows, lambda row, name: dict(row).get(name))[: view.top]
+        summary = summary.model_copy(update={"rows": rows})
+    elif view.group_by == "day" and gaps:
+        summary = fill_gaps(summary, min(answer.last, view.today))
+    return replace(answer, summary=summary)
 
 
 def summary_columns(
-    group_by: str | None, names: Sequence[str] = (), *, digits: int | None = None
+    group_by: str | None, names: Sequence[str] = (), *, rounded: bool = False
 ) -> list[Column]:
-    """Return the columns `names` of a table; by default the keys of a row and the main metrics.
-
-    `digits` is to how many money is rounded; None shows all of them.
-    """
+    """Return the columns `names` of a table; by default the keys of a row and the main metrics."""
     usual = [*_KEYS[group_by], *_METRICS]
     known = {column.key: column for column in usual}
     columns = [known.get(name) or _column(name) for name in names] or usual
-    if digits is None:
+    if not rounded:
         return columns
-    amount = rounded(digits)
-    return [replace(each, show=amount) if each.key in _MONEY else each for each in columns]
+    return [replace(each, show=thousands) if each.key in MONEY else each for each in columns]
 
 
 def _column(name: str) -> Column:
     return Column(name, name, percent if name in _FRACTIONS else count, to_the_right=True)
 
 
-def wire_columns(group_by: str | None) -> list[Column]:
-    """Return the documented columns in the order of the service, for a file without rows."""
-    keys = {column.key for column in _KEYS[group_by]}
-    others = {column.key for each in _KEYS.values() for column in each} - keys
-    return summary_columns(
-        group_by, [name for name in SummaryRow.model_fields if name not in others]
-    )
+def _documented(group_by: str | None) -> list[str]:
+    """Return the documented columns in the order of the service."""
+    others = {column.key for each in _KEYS.values() for column in each}
+    others -= {column.key for column in _KEYS[group_by]}
+    return [name for name in SummaryRow.model_fields if name not in others]
 
 
-def find_names(summary: "Summary", group_by: str | None, words: Iterable[str]) -> list[str]:
+def find_names(
+    summary: "Summary", group_by: str | None, words: Iterable[str], others: Iterable[str] = ()
+) -> list[str]:
     """Return the columns that `words` name, each by its name or its heading, in any case.
 
-    Raises click.UsageError for a column that is neither documented nor in any row.
+    Raises click.UsageError for a column that is neither documented, nor in any row, nor one of the
+    `others`.
     """
-    documented = [column.key for column in wire_columns(group_by)]
     sent = [name for row in summary.rows for name in row.model_fields_set]
-    known = list(dict.fromkeys([*documented, *sent]))
+    known = list(dict.fromkeys([*_documented(group_by), *_FACTS, "partner", *others, *sent]))
     headings = {each.heading.casefold(): each.key for each in summary_columns(group_by)}
     names = headings | {name.casefold(): name for name in known} | {name: name for name in known}
     found = []
@@ -93,6 +207,14 @@ def find_names(summary: "Summary", group_by: str | None, words: Iterable[str]) -
             raise click.UsageError(f"The summary has no column '{word}'. {hint}")
         found.append(name)
     return found
+
+
+def find_order(
+    summary: "Summary", group_by: str | None, word: str, others: Iterable[str] = ()
+) -> Order:
+    """Return the order that `--sort` names; a dash in front turns it. Raises as `find_names`."""
+    (name,) = find_names(summary, group_by, [word.removeprefix("-")], others)
+    return Order(name, word.startswith("-"))
 
 
 def fill_gaps(summary: "Summary", last: date) -> "Summary":
@@ -108,33 +230,17 @@ def fill_gaps(summary: "Summary", last: date) -> "Summary":
     return summary.model_copy(update={"rows": [filled[day] for day in sorted(filled)]})
 
 
-def sort_rows(summary: "Summary", name: str, top: int | None, *, turned: bool = False) -> "Summary":
-    """Keep the first `top` rows by one column: numbers descending, text and days ascending.
-
-    `turned` is the other way round. Rows without the value come last; equal ones stay in the order
-    of the service.
-    """
-
-    def rank(row: SummaryRow) -> tuple[int, Decimal, str]:
-        value = dict(row).get(name)
-        if isinstance(value, int | Decimal):
-            # Not `-value`, which would round to the digits of the context.
-            return 0, Decimal(value).copy_negate(), ""
-        return 1, Decimal(0), str(value)
-
-    held = [row for row in summary.rows if dict(row).get(name) is not None]
-    others = [row for row in summary.rows if dict(row).get(name) is None]
-    rows = [*sorted(held, key=rank, reverse=turned), *others]
-    return summary.model_copy(update={"rows": rows[:top]})
+def _fields(rows: Iterable[SummaryRow], answer: Answer, view: View) -> list[dict[str, object]]:
+    """Return what the service sent, its money rounded to the digits of its currency if wanted."""
+    fields = [row.model_dump(exclude_unset=True) for row in rows]
+    for row in fields if view.rounded else []:
+        for name in MONEY & row.keys():
+            if isinstance(value := row[name], Decimal):
+                row[name] = answer.rounded(value)
+    return fields
 
 
-def summary_rows(summary: "Summary", names: Sequence[str]) -> list[dict[str, object]]:
-    """Return each row with the fields `names`, by default those sent."""
-    sent = (row.model_dump(exclude_unset=True) for row in summary.rows)
-    return [{name: fields.get(name) for name in names or fields} for fields in sent]
-
-
-def as_text(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+def as_text(rows: Iterable[Row]) -> list[dict[str, object]]:
     """Return the rows as they are written for programs: days and money as exact text."""
     return [{name: _on_the_wire(name, value) for name, value in row.items()} for row in rows]
 
@@ -142,7 +248,7 @@ def as_text(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
 def _on_the_wire(name: str, value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
-    return format(value, "f") if name in _MONEY and isinstance(value, Decimal) else value
+    return format(value, "f") if name in MONEY and isinstance(value, Decimal) else value
 
 
 def name_column(group_by: str) -> str:
@@ -150,37 +256,50 @@ def name_column(group_by: str) -> str:
     return _KEYS[group_by][0].key
 
 
-def named_rows(summary: "Summary", group_by: str) -> list[dict[str, object]]:
-    """Return the rows of a grouping, with a label for a missing name."""
-    name = name_column(group_by)
-    rows = [row.model_dump(exclude_unset=True) for row in summary.rows]
-    for row in rows:
-        if row.get(name) is None:
-            row[name] = "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"
-    return rows
+def labelled(row: Row, group_by: str | None) -> dict[str, object]:
+    """Return a row of a grouping with a label for a missing name."""
+    name = group_by and name_column(group_by)
+    if not name or row.get(name) is not None:
+        return {**row}
+    return {**row, name: "(no name)" if row.get(f"{group_by}_id") is not None else "(none)"}
 
 
-def table_rows(
-    summary: "Summary", group_by: str | None, names: Sequence[str] = ()
-) -> list[dict[str, object]]:
+def table_rows(answer: Answer, view: View) -> list[dict[str, object]]:
     """Return the rows for a table; with groups, the totals that the service sent come last.
 
-    Columns `names` without the one that would call it the total have no such row.
+    Chosen columns without the one that would call it the total have no such row.
     """
-    if group_by is None:
-        return [row.model_dump(exclude_unset=True) for row in summary.rows]
-    rows, name = named_rows(summary, group_by), name_column(group_by)
+    group_by, totals = view.group_by, answer.summary.totals
+    fields = _fields(answer.summary.rows, answer, view)
+    rows = [answer.facts() | labelled(row, group_by) for row in fields]
+    name = group_by and name_column(group_by)
     # Totals of an unknown shape are kept by the client as they came.
-    if isinstance(summary.totals, BaseModel) and rows and name in (names or [name]):
-        rows.append({**summary.totals.model_dump(exclude_unset=True), name: "total"})
+    if name and isinstance(totals, BaseModel) and rows and name in (view.names or [name]):
+        (total,) = _fields([totals], answer, view)
+        rows.append(answer.facts() | total | {name: "total"})
     return rows
 
 
-def table_note(summary: "Summary", *, exact: bool = True, rows: int = 0) -> str:
-    """Tell the units of the table, and how many of all `rows` are shown."""
-    money = f"Money in {summary.currency}, " if summary.currency else ""
-    if not exact:
-        money = f"{money or 'Money '}rounded (see --exact), "
-    shown = len(summary.rows)
-    units = f"{money}days in UTC." if money else "Days in UTC."
-    return units + (f" {shown} of {rows} rows." if shown < rows else "")
+def table_note(answers: Sequence[Answer], view: View, all_rows: int = 0) -> str:
+    """Tell the days and the unit of money, and how many of all rows are shown."""
+    currency = answers[0].summary.currency
+    money = f", money in {currency}" if currency else ""
+    if len(answers) > 1:
+        money = ", money in each partner's currency"
+    if view.rounded:
+        money = f"{money or ', money'} rounded (see --exact)"
+    shown = sum(len(answer.summary.rows) for answer in answers)
+    note = f"{span(answers[0].first, answers[0].last)} in UTC{money}."
+    return note + (f" {shown} of {all_rows} rows." if shown < all_rows else "")
+
+
+def about_answers(answers: Sequence[Answer]) -> Row:
+    """Return the facts about the rows of a file."""
+    currencies = [str(answer.summary.currency or "") for answer in answers]
+    return {
+        "partner": ", ".join(answer.partner for answer in answers),
+        "first day": answers[0].first,
+        "last day": answers[0].last,
+        "time zone": "UTC",
+        "currency": ", ".join(currencies),
+    }

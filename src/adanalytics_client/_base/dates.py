@@ -117,6 +117,27 @@ class Period:
             return self.first, end.last
         return self.since or self.first, self.until or self.last
 
+    def before(self, end: "Period | None" = None) -> tuple[date, date]:
+        """Return the first and the last day of the period in front of the one to `end`.
+
+        In front of whole months, or of months that are not over, are the same days of as many
+        months earlier; otherwise it is as many days.
+
+        Examples:
+            >>> march = Period.parse("2026-03", today=date(2026, 3, 9))
+            >>> week = Period.parse("-7d", today=date(2026, 3, 9))
+            >>> [f"{each.before()[0]}..{each.before()[1]}" for each in (march, week)]
+            ['2026-02-01..2026-02-09', '2026-02-24..2026-03-02']
+        """
+        first, last = self.through(end)
+        after = last + timedelta(days=1)
+        months = 0 if end else self.months
+        if first.day == after.day == 1:
+            months = (after.year - first.year) * 12 + after.month - first.month
+        if months:
+            return add_months(first, -months), add_months(last, -months, last=after.day == 1)
+        return first - (after - first), first - timedelta(days=1)
+
 
 def add_months(day: date, months: int, *, last: bool = False) -> date:
     """Return the same day of another month, or the `last` one of it, also where it is shorter.

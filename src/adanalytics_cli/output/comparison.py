@@ -1,0 +1,226 @@
+"""Two summaries side by side: a row for each group and metric, with the change between them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Context, Decimal
+
+from pydantic import BaseModel
+
+from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.core.periods import span
+from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.summary_output import (
+    MONEY,
+    PARTNER,
+    Answer,
+    Listing,
+    Order,
+    View,
+    about_answers,
+    as_text,
+    labelled,
+    name_column,
+    summary_columns,
+    table_note,
+)
+from adanalytics_client import SummaryRow
+from adanalytics_client._json.columns import COLUMN_OF_TYPE
+
+VALUES = ("before", "after", "change", "percent")
+"""The columns of a comparison."""
+
+_KEYS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name")
+_METRICS = tuple(name for name in SummaryRow.model_fields if name not in _KEYS)
+# Few enough for one screen.
+_OF_GROUPS = ("impressions", "revenue")
+# Of these a group without events has 0; it has no rates and no prices.
+_SUMS = frozenset({*COLUMN_OF_TYPE.values(), "revenue", "cost", "profit"})
+# Enough digits for every difference of two amounts.
+_EXACT = Context(prec=400)
+
+Number = int | Decimal
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One group in both periods.
+
+    A period without events of the group has an empty row; None is a day that one period does not
+    have, because the other is longer.
+    """
+
+    key: Mapping[str, object]
+    before: Mapping[str, object] | None
+    after: Mapping[str, object] | None
+
+    def values(self, metric: str) -> dict[str, Number | None]:
+        """Return before, after, change, and the change in percent of the amount before.
+
+        >>> Pair({}, {"clicks": 8}, {"clicks": 7}).values("clicks")["percent"]
+        Decimal('-12.50')
+        """
+        before = _value(self.before, metric, self.after)
+        after = _value(self.after, metric, self.before)
+        change: Number | None = None
+        percent: Decimal | None = None
+        if before is not None and after is not None:
+            difference = _EXACT.subtract(Decimal(after), Decimal(before))
+            change = int(difference) if isinstance(after, int) else difference
+            if before:
+                part = _EXACT.divide(difference, Decimal(before).copy_abs())
+                percent = Decimal(format(part.scaleb(2), "z.2f"))
+        return dict(zip(VALUES, (before, after, change, percent), strict=True))
+
+
+def _value(
+    row: Mapping[str, object] | None, metric: str, other: Mapping[str, object] | None
+) -> Number | None:
+    value = row.get(metric) if row is not None else None
+    if row == {} and metric in _SUMS and other:
+        # Zero, with the digits of the other amount.
+        value = other.get(metric)
+        return value * 0 if isinstance(value, int | Decimal) else None
+    return value if isinstance(value, int | Decimal) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The summaries of one partner for two periods."""
+
+    before: Answer
+    after: Answer
+    view: View
+
+    def file_rows(self, *, in_text: bool) -> list[Row]:
+        """Return the rows of a file: key, metric, values and what they are about."""
+        answers = (self.before, self.after)
+        sent = {
+            name for each in answers for row in each.summary.rows for name in row.model_fields_set
+        }
+        metrics = self._metrics([name for name in _METRICS if name in sent])
+        facts = self.after.facts() | {
+            "before_start_date": self.before.first,
+            "before_end_date": self.before.last,
+        }
+        rows = [
+            {"partner": facts["partner"], **pair.key, "metric": metric}
+            | self._values(pair, metric, in_text=in_text)
+            | facts
+            for pair in self._sorted(metrics)
+            for metric in metrics
+        ]
+        return as_text(rows) if in_text else rows
+
+    def table_rows(self) -> list[Row]:
+        """Return the rows of a table, whose values are text; with groups, the totals come last."""
+        group_by = self.view.group_by
+        usual = _OF_GROUPS if group_by else [each.key for each in summary_columns(None)]
+        metrics = self._metrics(usual)
+        pairs = self._sorted(metrics)
+        totals = [each.summary.totals for each in (self.before, self.after)]
+        # Totals of an unknown shape are kept by the client as they came.
+        if group_by and pairs and all(isinstance(each, BaseModel) for each in totals):
+            both = (dict(each or ()) for each in totals)
+            pairs.append(Pair({name_column(group_by): "total"}, *both))
+        return [
+            self.after.facts() | labelled(pair.key, group_by) | self._shown(pair, metric)
+            for pair in pairs
+            for metric in metrics
+        ]
+
+    def _metrics(self, usual: Sequence[str]) -> list[str]:
+        others = {*_KEYS, *self.after.facts()}
+        return [name for name in self.view.names if name not in others] or [*usual]
+
+    def _values(self, pair: Pair, metric: str, *, in_text: bool) -> Row:
+        """Return the values of a metric; money is text where a number may be read as a float."""
+        values: Row = {**pair.values(metric)}
+        for name in VALUES[:3] if metric in MONEY else ():
+            if isinstance(value := values[name], Decimal):
+                value = self.after.rounded(value) if self.view.rounded else value
+                values[name] = format(value, "f") if in_text else value
+        return values
+
+    def _shown(self, pair: Pair, metric: str) -> Row:
+        (column,) = summary_columns(None, [metric], rounded=self.view.rounded)
+        values = self._values(pair, metric, in_text=False)
+        shown: Row = {name: column.show(value) for name, value in values.items()}
+        change, percent = values["change"], values["percent"]
+        if isinstance(change, int | Decimal) and change > 0:
+            shown["change"] = f"+{shown['change']}"
+        shown["percent"] = plain(None) if percent is None else f"{percent:+} %"
+        return {"metric": column.heading, **shown}
+
+    def _sorted(self, metrics: Sequence[str]) -> list[Pair]:
+        """Return the groups in the order of the service, or by one column of what is after."""
+
+        def value_of(pair: Pair, name: str) -> object:
+            if name in VALUES:
+                return pair.values(metrics[0])[name]
+            return pair.key.get(name, pair.values(name)["after"])
+
+        order = self.view.order or (Order("revenue") if self.view.top else None)
+        pairs = [*self._pairs()]
+        return order.sort(pairs, value_of)[: self.view.top] if order else pairs
+
+    def _pairs(self) -> Iterator[Pair]:
+        if self.view.group_by == "day":
+            return self._days()
+        if self.view.group_by:
+            return self._groups(self.view.group_by)
+        rows = (each.summary.rows for each in (self.before, self.after))
+        return iter([Pair({}, *(dict(each[0]) if each else {} for each in rows))])
+
+    def _days(self) -> Iterator[Pair]:
+        """Yield the days by their place: the first day of a period beside that of the other."""
+        sides = []
+        for answer in (self.before, self.after):
+            held = {row.date: dict(row) for row in answer.summary.rows}
+            length = (answer.last - answer.first).days + 1
+            days = [answer.first + timedelta(days=n) for n in range(length)]
+            sides.append([(day, held.get(day, {})) for day in days])
+        for place in range(max(map(len, sides))):
+            (before_day, before), (day, after) = (
+                side[place] if place < len(side) else (None, None) for side in sides
+            )
+            if before or after:
+                yield Pair({"date": day, "before_date": before_day}, before, after)
+
+    def _groups(self, group_by: str) -> Iterator[Pair]:
+        """Yield the groups of both periods by their id, then those of the one before only."""
+        id_of, name_of = f"{group_by}_id", f"{group_by}_name"
+        before, after = (
+            {(row.get(id_of), row.get(id_of) is None and row.get(name_of)): row for row in rows}
+            for rows in (map(dict, each.summary.rows) for each in (self.before, self.after))
+        )
+        for key in dict.fromkeys([*after, *before]):
+            row = after.get(key) or before[key]
+            names = {id_of: row.get(id_of), name_of: row.get(name_of)}
+            yield Pair(names, before.get(key, {}), after.get(key, {}))
+
+
+def list_changes(
+    before: Sequence[Answer], after: Sequence[Answer], view: View, form: Format
+) -> Listing:
+    """Return the rows of each partner that compare the two periods."""
+    comparisons = [Comparison(*both, view) for both in zip(before, after, strict=True)]
+    several = len(after) > 1
+    values = [Column(name, name, to_the_right=True) for name in VALUES]
+    if form == "table":
+        key = summary_columns(view.group_by)[:1] if view.group_by else []
+        key += [Column("before_date", "before date")] if view.group_by == "day" else []
+        columns = [*(PARTNER if several else []), *key, Column("metric", "metric"), *values]
+        rows = [row for each in comparisons for row in each.table_rows()]
+        note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
+        return Listing(rows, columns, note, {})
+    rows = [row for each in comparisons for row in each.file_rows(in_text=form != "xlsx")]
+    if not several:
+        rows = [{name: row[name] for name in row if name != "partner"} for row in rows]
+    about = {
+        **about_answers(after),
+        "first day before": before[0].first,
+        "last day before": before[0].last,
+    }
+    return Listing(rows, [Column("metric", "metric"), *values], "", about)

@@ -1,0 +1,256 @@
+"""`summary --compare` and several partners: exact changes, and currencies that never meet."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from click.testing import Result
+
+from adanalytics_client import Client, Period, Summary
+from adanalytics_server.local import LocalServer, Sample
+
+Run = Callable[..., Result]
+TODAY = date(2026, 3, 20)
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        (["2026-02"], "2026-01-01", "2026-01-31"),
+        (["2025-12"], "2025-11-01", "2025-11-30"),
+        (["this-month"], "2026-02-01", "2026-02-20"),
+        (["2025-Q4"], "2025-07-01", "2025-09-30"),
+        (["2026-Q1"], "2025-10-01", "2025-12-20"),
+        (["2026"], "2025-01-01", "2025-03-20"),
+        (["2026-01", "2026-02"], "2025-11-01", "2025-12-31"),
+        (["yesterday"], "2026-03-18", "2026-03-18"),
+        (["-7d"], "2026-03-07", "2026-03-13"),
+        (["2026-02-10", "2026-02-12"], "2026-02-07", "2026-02-09"),
+    ],
+)
+def test_the_period_before(words: list[str], first: str, last: str) -> None:
+    start, *end = (Period.parse(word, TODAY) for word in words)
+    assert tuple(map(str, start.before(*end))) == (first, last)
+
+
+def test_the_month_before_has_fewer_days() -> None:
+    march = Period.parse("2026-03", date(2026, 3, 30))
+    assert march.before() == (date(2026, 2, 1), date(2026, 2, 28))
+
+
+@pytest.fixture
+def two_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign that grew, one that ended, one that began, and traffic without a campaign."""
+    large = "1000000000000000000000000"
+    before: list[dict[str, Any]] = [
+        {"campaign_id": 1, "campaign_name": "Old name", "clicks": 8, "revenue": "-2.000000000"},
+        {"campaign_id": 2, "campaign_name": "Ended", "clicks": 3, "revenue": f"{large}.000000001"},
+        {"campaign_id": None, "campaign_name": None, "clicks": 0, "revenue": "0.000000000"},
+    ]
+    after: list[dict[str, Any]] = [
+        {"campaign_id": 1, "campaign_name": "Grew", "clicks": 7, "revenue": "1.000000001"},
+        {"campaign_id": 3, "campaign_name": "Began", "clicks": 5, "ctr": 0.5, "revenue": "3"},
+        {"campaign_id": None, "campaign_name": None, "clicks": 2, "revenue": "0.000000000"},
+    ]
+    rows = {date(2025, 12, 1): before, date(2026, 1, 1): after}
+
+    def answer(_client: Client, first: date, last: date, *, group_by: object) -> Summary:
+        totals = {"clicks": sum(row["clicks"] for row in rows[first])}
+        text = json.dumps({"rows": rows[first], "totals": totals, "currency": "USD"})
+        return Summary.model_validate(json.loads(text, parse_float=Decimal))
+
+    monkeypatch.setattr(Client, "summary", answer)
+
+
+WORDS = ["summary", "2026-01-01", "--compare", "2025-12-01", "-g", "campaign"]
+
+
+def test_changes_are_exact(run: Run, service: LocalServer, two_periods: None) -> None:
+    shown = run(*WORDS, "--columns", "revenue,clicks,ctr", "-f", "csv")
+    assert shown.exit_code == 0, shown.stderr
+    rows = list(csv.DictReader(io.StringIO(shown.stdout)))
+    large = "1000000000000000000000000.000000001"
+    found = [
+        [row[name] for name in ("campaign_name", "metric", "before", "after", "change", "percent")]
+        for row in rows
+    ]
+    assert found == [
+        ["Grew", "revenue", "-2.000000000", "1.000000001", "3.000000001", "150.00"],
+        ["Grew", "clicks", "8", "7", "-1", "-12.50"],
+        ["Grew", "ctr", "", "", "", ""],
+        ["Began", "revenue", "0", "3", "3", ""],
+        ["Began", "clicks", "0", "5", "5", ""],
+        ["Began", "ctr", "", "0.5", "", ""],
+        ["", "revenue", "0.000000000", "0.000000000", "0.000000000", ""],
+        ["", "clicks", "0", "2", "2", ""],
+        ["", "ctr", "", "", "", ""],
+        ["Ended", "revenue", large, "0.000000000", f"-{large}", "-100.00"],
+        ["Ended", "clicks", "3", "0", "-3", "-100.00"],
+        ["Ended", "ctr", "", "", "", ""],
+    ]
+    assert list(rows[0].items())[-5:] == [
+        ("currency", "USD"),
+        ("start_date", "2026-01-01"),
+        ("end_date", "2026-01-01"),
+        ("before_start_date", "2025-12-01"),
+        ("before_end_date", "2025-12-01"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--sort", "change"], ["Began", "(none)", "Grew", "Ended"]),
+        (["--sort", "-change", "--top", "1"], ["Ended"]),
+        (["--sort", "campaign"], ["Began", "Ended", "Grew", "(none)"]),
+        (["--sort", "CLICKS"], ["Grew", "Began", "(none)", "Ended"]),
+    ],
+)
+def test_the_order_of_a_comparison(
+    run: Run, service: LocalServer, two_periods: None, words: list[str], names: list[str]
+) -> None:
+    shown = run(*WORDS, "--columns", "clicks", "-f", "table", *words)
+    *lines, total, note = shown.stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == names
+    assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
+    assert note == "2026-01-01 in UTC, money in USD. Before is 2025-12-01."
+
+
+def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
+    """Three days beside one without data: the second one has nothing beside it."""
+    words = ["summary", "2026-01-15", "2026-01-17", "--compare", "2026-01-14", "-g", "day"]
+    rows = json.loads(run(*words, "--columns", "clicks,ctr", "-f", "json").stdout)
+    assert [(row["date"], row["before_date"]) for row in rows[::2]] == [
+        ("2026-01-15", "2026-01-14"),
+        ("2026-01-16", None),
+    ]
+    first, rate, second, _ = rows
+    assert (first["before"], first["change"], first["percent"]) == (0, first["after"], None)
+    assert (rate["before"], rate["change"]) == (None, None)
+    assert (second["before"], second["after"] > 0, second["change"]) == (None, True, None)
+
+
+def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) -> None:
+    words = ["summary", "2026-01-16", "--compare", "previous"]
+    shown = run(*words, "-f", "table").stdout.splitlines()
+    assert shown[0].split() == ["metric", "before", "after", "change", "percent"]
+    assert shown[-1] == "2026-01-16 in UTC, money in USD. Before is 2026-01-15."
+    with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
+        days = [client.summary(day).rows[0] for day in ("2026-01-15", "2026-01-16")]
+    target = tmp_path / "change.xlsx"
+    assert run(*words, "-o", str(target)).exit_code == 0
+    book = openpyxl.load_workbook(target)
+    cells = {row[0]: row[1:4] for row in book["summary"].iter_rows(values_only=True)}
+    for name in ("impressions", "revenue"):
+        before, after = (day[name] for day in days)
+        found = [Decimal(repr(cell)) for cell in cells[name]]
+        assert found == [before, after, after - before]
+    about = dict(book["about"].iter_rows(values_only=True))
+    assert str(about["first day before"]) == "2026-01-15 00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--compare", "lately"], "'lately' is not a date"),
+        (["--compare", "previous", "--chart"], "Leave out --chart or --compare."),
+        (["--compare", "previous", "-f", "parquet"], "not written as parquet"),
+    ],
+)
+def test_what_does_not_fit(run: Run, service: LocalServer, words: list[str], said: str) -> None:
+    done = run("summary", "2026-01", *(["-o", "x.parquet"] if "parquet" in words else []), *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.fixture(scope="module")
+def two_partners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """One server with `tokyo`, paid in yen, and `acme`, paid in dollars."""
+    data = tmp_path_factory.mktemp("two")
+    sample = Sample(days=1, events_per_day=300, seed=7)
+    with LocalServer(partner="tokyo", currency="JPY", sample=sample, data=data):
+        pass
+    with LocalServer(sample=sample, data=data, rate_limit=0) as server:
+        yield server
+
+
+@pytest.fixture
+def both(two_partners: LocalServer, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
+    """The environment for the two, in the order of the names."""
+    monkeypatch.setenv("ADANALYTICS_BASE_URL", two_partners.url)
+    monkeypatch.setenv("ADANALYTICS_API_KEY", two_partners.api_key)
+    monkeypatch.setenv("ADANALYTICS_PARTNER", "acme, tokyo,acme")
+    return two_partners
+
+
+def test_partners_come_one_after_the_other(run: Run, both: LocalServer, tmp_path: Path) -> None:
+    words = ["summary", "2026-01-15"]
+    rows = json.loads(run(*words, "-f", "json").stdout)
+    assert [(row["partner"], row["currency"]) for row in rows] == [
+        ("acme", "USD"),
+        ("tokyo", "JPY"),
+    ]
+    assert [next(iter(row)) for row in rows] == ["partner", "partner"]
+    alone = json.loads(run(*words, "-f", "json", "--partner", "tokyo").stdout)
+    assert [{"partner": "tokyo", **row} for row in alone] == rows[1:]
+    table = run(
+        *words, "-g", "campaign", "-f", "table", "--top", "1", "--round"
+    ).stdout.splitlines()
+    assert [line.split()[:2] for line in table[2:-1]] == [["acme", "USD"]] * 2 + [
+        ["tokyo", "JPY"]
+    ] * 2
+    assert "money in each partner's currency" in table[-1]
+    # Yen have no digits behind the point.
+    assert [("." in line.split("%")[1].split()[0]) for line in table[2:-1]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    chosen = run(*words, "--columns", "revenue", "-f", "csv").stdout.splitlines()
+    assert chosen[0] == "partner,currency,revenue"
+    target = tmp_path / "both.parquet"
+    assert run(*words, "-o", str(target)).exit_code == 0
+    changes = run(*words, "--compare", "previous", "--columns", "clicks", "-f", "csv").stdout
+    assert [line.split(",")[0] for line in changes.splitlines()] == ["partner", "acme", "tokyo"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["events", "2026-01-15"],
+        ["plan", "2026-01-15"],
+        ["export", "2026-01-15", "-o", "x.csv"],
+        ["sync", "--to", "x"],
+    ],
+)
+def test_other_commands_read_one_partner(run: Run, both: LocalServer, words: list[str]) -> None:
+    done = run(*words, "--partner", "acme,tokyo")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "reads one partner, not acme, tokyo" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("words", [["summary", "2026-01-15"]])
+def test_a_chart_draws_one_partner(run: Run, both: LocalServer, words: list[str]) -> None:
+    done = run(*words, "--chart")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--chart draws one partner." in done.stderr
+
+
+def test_a_profile_has_a_list_of_partners(
+    run: Run, both: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ADANALYTICS_PARTNER")
+    folder = tmp_path / "config/adanalytics"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('[profile.default]\npartner = ["tokyo", "acme"]\n')
+    shown = run("summary", "2026-01-15", "--columns", "currency").stdout.splitlines()
+    assert shown == ["partner,currency", "tokyo,JPY", "acme,USD"]
+    assert "tokyo,acme" in run("status", "-f", "table").stdout
