@@ -38,12 +38,24 @@ def complete(line: str) -> list[str]:
 def test_commands_options_and_choices(tmp_path: Path) -> None:
     settings = tmp_path / "config" / "adanalytics"
     settings.mkdir(parents=True)
-    (settings / "config.toml").write_text("[profile.night]\n[profile.noon]\n[profile.day]\n")
+    (settings / "config.toml").write_text(
+        '[profile.night]\npartner = "acme"\n[profile.noon]\n[profile.day]\npartner = "acme,globex"\n'
+    )
     assert complete("adanalytics ") == list(COMMANDS)
     assert complete("adanalytics server us") == ["user"]
     assert complete("adanalytics events --sp") == ["--split"]
     assert complete("adanalytics summary 2026-01 -g ca") == ["campaign"]
     assert complete("adanalytics --profile n") == ["night", "noon"]
+    # From the settings file: no service is configured here.
+    assert complete("adanalytics summary --partner ") == ["acme", "globex"]
+    assert complete("adanalytics summary --partner acme,g") == ["acme,globex"]
+    assert complete("adanalytics events --columns revenue,dev") == ["revenue,device_type"]
+    assert complete("adanalytics summary 2026-01 --sort ec") == ["ecpm"]
+    assert complete("adanalytics events this") == ["this-month"]
+    assert complete("adanalytics help serve") == ["serve", "server"]
+    assert complete("adanalytics help server k") == ["key"]
+    assert complete("adanalytics events --q") == ["--quiet"]
+    assert complete("adanalytics events --max") == ["--max-wait"]
 
 
 @pytest.mark.parametrize(

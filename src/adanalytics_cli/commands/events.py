@@ -24,6 +24,7 @@ from adanalytics_cli.output.formats import (
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import EVENT_COLUMNS
 
 Split = Literal["hourly", "daily", "none", "auto"]
 
@@ -41,7 +42,7 @@ ROWS_OF_A_TABLE = 100
         format_option(_FORMATS),
         bom_option(),
         number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
-        columns_option(),
+        columns_option(EVENT_COLUMNS),
         number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
         click.Option(
             ["--split"],

@@ -25,6 +25,7 @@ from adanalytics_cli.output.formats import (
     Format,
     bom_option,
     columns_option,
+    completing,
     format_option,
     pick_format,
 )
@@ -32,6 +33,7 @@ from adanalytics_cli.output.output_file import output_option
 from adanalytics_cli.output.row_output import check_chart, is_picture, write_chart
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
     from adanalytics_cli.output.summary_output import Answer
@@ -84,10 +86,11 @@ def _compared_words(
         output_option(),
         format_option(_FORMATS),
         bom_option(),
-        columns_option(),
+        columns_option(SUMMARY_COLUMNS),
         click.Option(
             ["--sort"],
             metavar="COLUMN",
+            shell_complete=completing(SUMMARY_COLUMNS),
             help=(
                 "Sort by this column: numbers descending, names and days ascending; -COLUMN turns "
                 "the order. A comparison also by before, change or percent."

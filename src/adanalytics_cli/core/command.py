@@ -104,6 +104,17 @@ class ExampleCommand(click.Command):
                 raise click.UsageError(f"Give {each.opts[-1]} once.", ctx)
         return left
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Complete options, also those of the run, which the help names in one line."""
+        from click.shell_completion import CompletionItem
+
+        shared = [
+            CompletionItem(option.opts[-1], help=option.help)
+            for option in self.run_options
+            if incomplete.startswith("-") and option.opts[-1].startswith(incomplete)
+        ]
+        return super().shell_complete(ctx, incomplete) + shared
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write usage, summary, examples, details, options."""
         self.format_usage(ctx, formatter)
@@ -261,10 +272,11 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
         setattr(current_invocation(context), parameter.name, value)
 
 
-def _profile_names(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[str]:
-    """Return the profiles of the settings file, for the shell; none when it cannot be read."""
+def _kept_names(_context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the profiles, or their partners, for the shell; none when they cannot be read.
+
+    They come from the settings file and never from the service, which would cost a request.
+    """
     from adanalytics_cli.core.errors import SettingsError
     from adanalytics_cli.core.settings import read_profiles, settings_file
 
@@ -272,7 +284,12 @@ def _profile_names(
         tables = read_profiles(settings_file(os.environ)).tables
     except SettingsError:
         return []
-    return [name for name in tables if name.startswith(incomplete)]
+    if parameter.name == "profile":
+        return [name for name in tables if name.startswith(incomplete)]
+    kept = [str(each.get("partner", "")) for each in tables.values() if isinstance(each, dict)]
+    *others, last = incomplete.split(",")
+    names = dict.fromkeys(name.strip() for each in kept if each for name in each.split(","))
+    return [",".join([*others, name]) for name in names if name.startswith(last)]
 
 
 def _run_option(
@@ -302,7 +319,7 @@ CONNECTION_OPTIONS = (
         "--profile",
         metavar="P",
         summary="Profile to use.  [env: ADANALYTICS_PROFILE]",
-        complete=_profile_names,
+        complete=_kept_names,
     ),
     _run_option(
         "--base-url", metavar="URL", summary="Service address.  [env: ADANALYTICS_BASE_URL]"
@@ -311,6 +328,7 @@ CONNECTION_OPTIONS = (
         "--partner",
         metavar="ID",
         summary="Partner to read, or several as a,b.  [env: ADANALYTICS_PARTNER]",
+        complete=_kept_names,
     ),
     _run_option(
         "--max-wait",

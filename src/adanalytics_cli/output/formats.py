@@ -1,7 +1,7 @@
 """The format of an output: from `-f`, from the file suffix, or from where it goes."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, cast
@@ -85,13 +85,28 @@ def bom_option() -> click.Option:
     return click.Option(["--bom"], is_flag=True, help=summary)
 
 
-def columns_option() -> click.Option:
-    """Make `--columns`; the names, each once."""
+def completing(
+    names: Sequence[str],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a list of `names`, between which there are commas, for the shell."""
+
+    def complete(
+        _context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[str]:
+        *others, last = incomplete.split(",")
+        return [",".join([*others, name]) for name in names if name.startswith(last)]
+
+    return complete
+
+
+def columns_option(known: Sequence[str]) -> click.Option:
+    """Make `--columns`; the names, each once. The shell offers the `known` ones."""
     return click.Option(
         ["--columns"],
         metavar="A,B",
         multiple=True,
         callback=_split_names,
+        shell_complete=completing(known),
         help="Write only these fields, in this order.",
     )
 
