@@ -39,7 +39,8 @@ def test_commands_options_and_choices(tmp_path: Path) -> None:
     settings = tmp_path / "config" / "adanalytics"
     settings.mkdir(parents=True)
     (settings / "config.toml").write_text(
-        '[profile.night]\npartner = "acme"\n[profile.noon]\n[profile.day]\npartner = "acme,globex"\n'
+        '[profile.night]\npartner = "acme"\n[profile.noon]\n'
+        '[profile.day]\npartner = "acme,globex"\n'
     )
     assert complete("adanalytics ") == list(COMMANDS)
     assert complete("adanalytics server us") == ["user"]
