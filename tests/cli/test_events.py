@@ -141,6 +141,15 @@ def test_split(run: Run, service: LocalServer, split: str, requests: int) -> Non
     assert result.stderr.count("GET ") == requests
 
 
+def test_today_is_asked_for_the_hours_that_have_begun(run: Run, service: LocalServer) -> None:
+    """It is noon."""
+    service.journal.clear()
+    run("events", "yesterday", "today", "--split", "hourly")
+    asked = [dict(entry.query) for entry in service.journal.entries()]
+    hours = [int(each["hour"]) for each in asked if each["start_date"] == "2026-01-20"]
+    assert (sorted(hours), len(asked)) == ([*range(13)], 24 + 13)
+
+
 def test_one_hour(run: Run, expected: list[dict[str, Any]]) -> None:
     result = run("events", DAY, "--hour", "20")
     assert [json.loads(line) for line in result.stdout.splitlines()] == [

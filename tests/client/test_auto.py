@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import httpx
@@ -241,6 +241,18 @@ def test_only_days_are_asked_for_by_auto() -> None:
         found = {row["event_id"] for row in query.only_days(kept).rows()}
     assert found >= {each for day in kept for each in service.ids(day, day)}
     assert {q["start_date"] for name, q in service.asked if "hour" in q} == {str(x) for x in kept}
+
+
+def test_auto_asks_for_no_hour_that_has_not_begun() -> None:
+    service = Service([20] * 24 + [20] * 15 + [0] * 8 + [1])
+    with httpx.Client(transport=httpx.MockTransport(service.answer)) as http:
+        client = Client("http://service.example", http=http, **OPTIONS)
+        query = client.events(FIRST, service.last, split="auto", per_page=10)
+        now = datetime.combine(service.last, time(14, 20), UTC)
+        found = [row["event_id"] for row in query.only_before(now).rows()]
+    assert len(found) == 39 * 20
+    hours = {(q["start_date"], int(q["hour"])) for name, q in service.asked if "hour" in q}
+    assert {hour for day, hour in hours if day == str(service.last)} == {*range(15)}
 
 
 @pytest.mark.parametrize("says", ["total", "nothing"])

@@ -6,7 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -154,6 +154,33 @@ def test_only_days_skips_days_and_a_token_remembers_them(
     world.pages("2026-01-15", "2026-01-20", split="daily", resume=first.token)
     asked = sorted(each.query["start_date"] for each in stand_in.asked)
     assert asked == ["2026-01-18", "2026-01-20"]
+
+
+@pytest.mark.parametrize(
+    ("split", "hour", "requests"),
+    [
+        ("hourly", None, 24 + 15),
+        ("hourly", 14, 2),
+        ("hourly", 15, 1),
+        ("daily", None, 2),
+        ("none", None, 1),
+    ],
+)
+def test_only_before_leaves_out_hours_that_have_not_begun(
+    world: World, stand_in: StandIn, say: type[Say], split: str, hour: int | None, requests: int
+) -> None:
+    stand_in.says(say({"events": [{"event_id": "e"}], "total": 1}))
+    days = ("2026-01-15", "2026-01-20")
+    query = world.client.events(*days, split=split, hour=hour)
+    now = datetime(2026, 1, 16, 15, 20, tzinfo=timezone(timedelta(hours=1)))
+    some = query.only_before(now)
+    assert some.plan.least_requests == requests
+    first = world.all_of(some.pages())[0]
+    stand_in.asked.clear()
+    world.pages(*days, split=split, hour=hour, resume=first.token)
+    assert len(stand_in.asked) == requests - 1
+    with pytest.raises(ConfigurationError, match="has no time zone"):
+        query.only_before(datetime(2026, 1, 16))  # noqa: DTZ001  # that is the mistake
 
 
 def test_another_process_goes_on(reference: LocalServer) -> None:

@@ -99,12 +99,11 @@ def events(
         write_event_table,
         write_events,
     )
+    from adanalytics_client._progress.progress import joined
 
     columns = documented_names(columns)
     first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
-    from adanalytics_client._progress.progress import joined
-
     # Rows may reach the terminal of the live line, also through another program.
     live = form == "table" or output is not None or os.path.isfile(1)  # noqa: PTH113  # a descriptor
     with connect(invocation, live=live) as (client, progress):
@@ -123,6 +122,9 @@ def events(
             concurrency=concurrency,
             max_events=shown,
         )
+        now = invocation.clock()
+        if last == now.date():
+            query = query.only_before(now)
         check.check(query.plan.least_requests)
         progress.expect(query.plan.least_requests)
 

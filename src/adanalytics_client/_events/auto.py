@@ -13,7 +13,7 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._events.counts import DayCounts, optional, request_counts
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals, following, page_count
-from adanalytics_client._events.plan import DateRange, Plan, check_slices, runs_of, slices_of
+from adanalytics_client._events.plan import DateRange, Plan, begun, check_slices, runs_of, slices_of
 from adanalytics_client._events.reader import PageReader
 from adanalytics_client._events.resume import Position
 
@@ -156,9 +156,12 @@ class Planner:
         # Events that the summary leaves out may be on a day that neither it nor `dates` lists.
         if page.signals.total in {None, sum(known.values())}:
             ranges = yield from _without_empty(session, ranges, counts)
+        if self.plan.before is not None:
+            ranges = [*begun(ranges, self.plan.before, self.plan.hour)]
         check_slices(ranges, self.plan.hour)
-        # The total also counts the events of days that `only_days` left out.
+        # The total also counts the events of days and hours that are left out.
         whole = len(self._days()) == (cursor.slice.end - cursor.slice.start).days + 1
+        whole = whole and self.plan.before is None
         total = page.signals.total if whole else None
         slices = slices_of(ranges, self.plan.hour)
         requests = requests_of(ranges, counts, size=size, hour=self.plan.hour)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Literal, Self, get_args
 
 from adanalytics_client._base.dates import Day, days_between, to_day
@@ -45,6 +45,7 @@ class DateRange:
         start: the first day.
         end: the last day, included.
         cut: `hour`, `day`, or `whole` for one query of all its days.
+        hours: how many hours of each day are asked for, with `hour`.
 
     Examples:
         >>> week = DateRange(date(2026, 1, 12), date(2026, 1, 18), "hour")
@@ -55,6 +56,7 @@ class DateRange:
     start: date
     end: date
     cut: Cut
+    hours: int = 24
 
     def count(self, hour: int | None) -> int:
         """Return the number of its queries.
@@ -66,7 +68,7 @@ class DateRange:
         if self.cut == "whole":
             return 1
         days = (self.end - self.start).days + 1
-        return days * 24 if self.cut == "hour" and hour is None else days
+        return days * self.hours if self.cut == "hour" and hour is None else days
 
     def slices(self, hour: int | None) -> Iterator[Slice]:
         """Yield its queries in order; with an hour, only that hour of each day.
@@ -79,7 +81,7 @@ class DateRange:
         if self.cut == "whole":
             yield Slice(self.start, self.end, hour)
             return
-        hours = range(24) if self.cut == "hour" and hour is None else (hour,)
+        hours = range(self.hours) if self.cut == "hour" and hour is None else (hour,)
         for day in days_between(self.start, self.end):
             yield from (Slice(day, day, each) for each in hours)
 
@@ -143,6 +145,7 @@ class Plan:
         hour: the only hour to pull of each day, or None for all.
         days: the days passed to `only_days`, or None for all.
         max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
+        before: the moment passed to `only_before`, or None.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -158,6 +161,7 @@ class Plan:
     hour: int | None = None
     days: frozenset[date] | None = None
     max_events: int | None = None
+    before: datetime | None = None
 
     @property
     def least_requests(self) -> int:
@@ -211,6 +215,25 @@ class Plan:
             kept &= self.days
         ranges = tuple(_among(self.ranges, kept))
         return replace(self, days=kept, ranges=ranges, slices=slices_of(ranges, self.hour))
+
+    def only_before(self, moment: datetime) -> Self:
+        """Return the plan without queries for hours and days that begin after `moment`.
+
+        Raises:
+            ConfigurationError: for a moment without a time zone.
+
+        Examples:
+            >>> plan = client.events("2026-01-15").plan
+            >>> plan.only_before(datetime(2026, 1, 15, 14, 20, tzinfo=UTC)).least_requests
+            15
+        """
+        if moment.tzinfo is None:
+            raise ConfigurationError(
+                f"{moment} has no time zone.", remedy="Pass datetime.now(UTC) or the like."
+            )
+        ranges = tuple(begun(self.ranges, moment.astimezone(UTC), self.hour))
+        slices = slices_of(ranges, self.hour)
+        return replace(self, before=moment, ranges=ranges, slices=slices)
 
     def __str__(self) -> str:
         whole = Slice(self.start, self.end)
@@ -270,6 +293,20 @@ def make_plan(
     return Plan(start, end, split, size, slices, ranges, hour=hour, max_events=max_events)
 
 
+def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> Iterator[DateRange]:
+    """Cut off days and hours that begin after `moment`, which is in UTC."""
+    today = moment.date()
+    for part in ranges:
+        last = min(part.end, today)
+        if part.cut != "hour" or last < today:
+            yield from [replace(part, end=last)] if part.start <= last else []
+            continue
+        if part.start < today:
+            yield replace(part, end=today - timedelta(days=1))
+        if part.start <= today and (hour is None or hour <= moment.hour):
+            yield replace(part, start=today, end=today, hours=min(part.hours, moment.hour + 1))
+
+
 def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateRange]:
     """Reduce ranges to runs of these days; a gap inside a whole query costs no request."""
     for part in ranges:
@@ -278,7 +315,7 @@ def _among(ranges: Iterable[DateRange], days: frozenset[date]) -> Iterator[DateR
             yield from [DateRange(kept[0], kept[-1], "whole")] if kept else []
             continue
         for run in runs_of(kept):
-            yield DateRange(run[0], run[-1], part.cut)
+            yield replace(part, start=run[0], end=run[-1])
 
 
 for _each in (DateRange, Plan, Slice):

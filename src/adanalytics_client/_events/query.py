@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from typing import Generic, Self, TypeVar, get_args
 
@@ -98,12 +98,24 @@ class Pull(Generic[M]):
         Raises:
             ConfigurationError: for a value that is not a day, and for a resumed pull.
         """
+        self._check_new("only_days")
+        return replace(self, plan=self.plan.only_days(days))
+
+    def only_before(self, moment: datetime) -> "Pull[M]":
+        """Return the same pull without queries for hours that begin after `moment`.
+
+        Raises:
+            ConfigurationError: for a moment without a time zone, and for a resumed pull.
+        """
+        self._check_new("only_before")
+        return replace(self, plan=self.plan.only_before(moment))
+
+    def _check_new(self, name: str) -> None:
         if self.position:
             raise ConfigurationError(
-                "only_days: the token of resume= already holds the days of its pull.",
-                remedy="Leave only_days out.",
+                f"{name}: the token of resume= already holds the days of its pull.",
+                remedy=f"Leave {name} out.",
             )
-        return replace(self, plan=self.plan.only_days(days))
 
     def models(self) -> Callable[[RawRows], Iterator[M]]:
         """Return a function that makes models of a page's events."""
@@ -217,6 +229,22 @@ class QueryBase(Generic[D, M]):
             48
         """
         return type(self)(self._pull.only_days(days), self._connection)
+
+    def only_before(self, moment: datetime) -> Self:
+        """Return the same pull without requests for days and hours that begin after `moment`.
+
+        Without it, the pull of today asks for 24 hours at any time of the day. A resumed pull does
+        not ask for the hours that began meanwhile.
+
+        Raises:
+            ConfigurationError: for a moment without a time zone, and for a resumed pull.
+
+        Examples:
+            >>> day = client.events("2026-01-15")
+            >>> day.only_before(datetime(2026, 1, 15, 14, 20, tzinfo=UTC)).plan.least_requests
+            15
+        """
+        return type(self)(self._pull.only_before(moment), self._connection)
 
     def _scrubbed(self, work: Callable[[], T]) -> T:
         """Return the result of `work` on events that may echo the credential; its errors do not."""

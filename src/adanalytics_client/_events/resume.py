@@ -55,7 +55,7 @@ def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     # differently.
     content = {
         "query": _query(plan, partner),
-        "ranges": [[str(x.start), str(x.end), x.cut] for x in position.ranges],
+        "ranges": [[str(x.start), str(x.end), x.cut, x.hours] for x in position.ranges],
         "opened": position.opened,
         "open": [_fields(cursor) for cursor in position.open],
         "passed": position.passed,
@@ -82,8 +82,8 @@ def position_of(token: object, plan: Plan, partner: str | None) -> Position:
             remedy="Ask for the same days with the same split and page size.",
         )
     ranges = tuple(
-        DateRange(date.fromisoformat(start), date.fromisoformat(end), cut)
-        for start, end, cut in content["ranges"]
+        DateRange(date.fromisoformat(start), date.fromisoformat(end), *cut)
+        for start, end, *cut in content["ranges"]
     )
     return Position(
         slices=slices_of(ranges, plan.hour),
