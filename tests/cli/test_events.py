@@ -16,6 +16,7 @@ from pyarrow import ipc, parquet
 
 from adanalytics_cli.output.formats import pick_format
 from adanalytics_client import Client, Event
+from adanalytics_client._base.quantities import in_bytes
 from adanalytics_client._progress.progress import Progress
 from adanalytics_server.local import LocalServer
 
@@ -42,7 +43,10 @@ def test_json_lines_in_a_file(
     run: Run, expected: list[dict[str, Any]], folder: Path, name: str
 ) -> None:
     target = folder / name
-    assert run("events", DAY, "-o", str(target)).exit_code == 0
+    result = run("events", DAY, "-o", str(target))
+    size = re.escape(in_bytes(target.stat().st_size))
+    line = rf"2,000 events of {DAY}, {size}, 1 request, [\d.]+ s -> \S+"
+    assert re.fullmatch(line, " ".join(result.stderr.split()))
     written = gzip.decompress(target.read_bytes()) if "gz" in name.lower() else target.read_bytes()
     assert [json.loads(line) for line in written.splitlines()] == expected
     assert [each.name for each in folder.iterdir()] == [name]

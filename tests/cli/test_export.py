@@ -27,8 +27,8 @@ def test_csv_to_a_file(
     target = folder / "january.csv"
     result = run("export", "2026-01", "-o", str(target))
     assert (result.exit_code, result.stdout) == (0, "")
-    days = "2026-01-01 to 2026-01-31"
-    line = rf"[\d.]+ MB of {days}, \d requests, [\d.]+ s -> {target}\n"
+    days = "2026-01-01 to 2026-01-20"
+    line = rf"4,000 events of {days}, [\d.]+ MB, \d requests, [\d.]+ s -> {target}\n"
     assert re.fullmatch(line, result.stderr)
     with target.open(newline="") as text:
         rows = list(csv.DictReader(text))

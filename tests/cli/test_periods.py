@@ -110,15 +110,16 @@ def test_end_before_start() -> None:
 def test_days_to_come_are_not_asked_for(
     run: Callable[..., Result], service: LocalServer, folder: Path
 ) -> None:
-    """The day is 2026-01-20; a START of tomorrow is taken, as this clock may be behind."""
+    """It is noon on 2026-01-20; a START of tomorrow is taken, as this clock may be behind."""
     service.journal.clear()
-    done = run("events", "2026-01-19", "2026-03", "-o", str(folder / "rows.jsonl"))
-    first, closing = done.stderr.splitlines()
+    words = ("--split", "hourly", "-o", str(folder / "rows.jsonl"))
+    done = run("events", "2026-01-19", "2026-03", *words)
+    first, closing, *_ = done.stderr.splitlines()
     assert first == "2026-03-31 is in the future, so the period ends on 2026-01-20."
     assert closing.startswith("0 events of ")
     asked = [dict(each.query)["start_date"] for each in service.journal.entries()]
     assert sorted({*asked}) == ["2026-01-19", "2026-01-20"]
-    assert len(asked) == 2 * 24
+    assert len(asked) == 24 + 13
     plan = run("plan", "2026-01-19", "2026-03", "-q", "-f", "json")
     assert (plan.stderr, json.loads(plan.stdout)["prices"][0]["requests"]) == ("", 2 * 24)
     assert run("events", "2026-01-21", "-f", "csv").stderr.startswith("0 events of ")

@@ -116,11 +116,11 @@ def faulty(service: LocalServer) -> Iterator[LocalServer]:
 def test_ctrl_c_leaves_what_is_whole(
     terminal: Callable[..., Screen], faulty: LocalServer, tmp_path: Path
 ) -> None:
-    faulty.faults.add("latency 30s on events after 6")
+    faulty.faults.add("latency 30s on events after 2")
     target = tmp_path / "day.jsonl"
     target.write_text("before")
-    screen = terminal("events", "2026-01-15", "-o", str(target))
-    screen.read_until(lambda: any(" 25% " in each for each in screen.drawings()))
+    screen = terminal("events", "2026-01-15", "--per-page", "500", "-o", str(target))
+    screen.read_until(lambda: any(" 50% " in each for each in screen.drawings()))
     screen.type("\x03")
     code, lines = screen.finish()
     assert code == 130
@@ -144,7 +144,7 @@ def test_the_reason_of_a_wait_stays_in_sight(
 ) -> None:
     faulty.faults.add("429 retry-after 900 on events after 6")
     target = str(tmp_path / "day.jsonl")
-    screen = terminal("events", "2026-01-15", "-o", target, columns=columns)
+    screen = terminal("events", "2026-01-15", "--split", "hourly", "-o", target, columns=columns)
     screen.wait_for(" min)")
     screen.type("\x03")
     assert screen.finish()[0] == 130

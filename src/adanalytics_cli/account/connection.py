@@ -11,7 +11,7 @@ from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.core.settings import base_url_of, find_settings, partner_of, partners_of
-from adanalytics_client._base.quantities import counted
+from adanalytics_client._base.quantities import counted, in_bytes
 
 if TYPE_CHECKING:
     from adanalytics_client import Client, Observer
@@ -64,15 +64,19 @@ def report_end(
     *,
     days: tuple[date, date] | None = None,
     target: Path | str | None = None,
+    size: int | None = None,
 ) -> None:
     """Print the closing line of a run: what was done, on which days, at what cost, and where.
 
-    A line is like `600 events of 2026-01-15 to 2026-01-16, 1 request, 0.4 s -> events.csv`. The
-    `days` show which ones a word such as `-7d` meant.
+    A line is like `600 events of 2026-01-15, 382 kB, 1 request, 0.4 s -> events.csv`. The `days`
+    show which ones a word such as `-7d` meant. The `size` is by default that of a `target` file.
     """
     of, to = f" of {span(*days)}" if days else "", f" -> {target}" if target else ""
+    if size is None and isinstance(target, Path) and target.is_file():
+        size = target.stat().st_size
+    taken = "" if size is None else f", {in_bytes(size)}"
     requests = counted(progress.requests, "request")
-    remark(f"{done}{of}, {requests}, {progress.seconds():.1f} s{to}", invocation)
+    remark(f"{done}{of}{taken}, {requests}, {progress.seconds():.1f} s{to}", invocation)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from adanalytics_cli.output.formats import (
 )
 from adanalytics_cli.output.output_file import file_path, is_device, open_stream, output_option
 from adanalytics_client import Period
-from adanalytics_client._base.quantities import in_bytes
+from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
@@ -243,11 +243,12 @@ def export(
         if target != output:
             with target.open("rb") as file, open_stream(output) as stream:
                 shutil.copyfileobj(file, stream)
+    events = export.last_status.row_count
     if as_json:
-        events = export.last_status.row_count
         found = {"file": str(output), "events": events, "bytes": size}
         click.echo(json_text(_record(export, progress, found)))
-    report_end(invocation, in_bytes(size), progress, days=days, target=output)
+    done = "1 file" if events is None else counted(events, "event")
+    report_end(invocation, done, progress, days=days, target=output, size=size)
 
 
 def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":

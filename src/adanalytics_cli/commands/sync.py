@@ -144,11 +144,11 @@ def sync(
                 write_sync_report(dataset.report, location, progress)
         if report.failed:
             raise _partly_done(report, location, again)
-        done = "up to date"
+        done, size = "up to date", None
         if report.wanted:
             hours = counted(len(report.hours), "hour")
-            done = f"{counted(report.events, 'event')} in {hours}"
-        report_end(invocation, done, progress, target=location)
+            done, size = f"{counted(report.events, 'event')} in {hours}", report.size
+        report_end(invocation, done, progress, target=location, size=size)
 
 
 class Budget(Observer):

@@ -71,6 +71,7 @@ class SyncReport:
         began: its start, in UTC.
         wanted: the number of hours to pull; None until it is known.
         hours: hours that were committed, and the events in each.
+        size: bytes of their files; 0 before the end.
         damaged: descriptions of files that were damaged, whose hours were pulled again.
         failed: queries that failed; the same sync tries them again.
         file: the name of the report about them, below the dataset; empty when nothing failed.
@@ -79,6 +80,7 @@ class SyncReport:
     began: datetime
     wanted: int | None = None
     hours: dict[Hour, int] = field(default_factory=dict)
+    size: int = 0
     damaged: list[str] = field(default_factory=list)
     failed: list[FailedQuery] = field(default_factory=list)
     file: str = ""

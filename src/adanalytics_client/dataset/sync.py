@@ -102,6 +102,8 @@ class Sync:
                 end_repull(contents, needs)
                 # A kill may have left pages that no hour needs any more.
                 started_queries(contents.store, lambda _start: False)
+            records = map(contents.manifest.record, report.hours)
+            report.size = sum(record.size for record in records if record)
             write_report(report, contents.store)
 
     def plan(self) -> SyncPlan:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from adanalytics_client._base.dates import days_between
+from adanalytics_client._base.observer import HoursVerified, Observer, notify
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays
@@ -56,7 +57,8 @@ class Verification:
 
         Without a client only the files, and the hours by the records of the dataset.
         """
-        problems = [*self._check_files()]
+        observer = client.connection.session.observer if client else Observer()
+        problems = [*self._check_files(observer)]
         if client is None:
             problems += self._find_gaps()
             return VerifyReport(self._hours, self._events, problems)
@@ -66,9 +68,10 @@ class Verification:
             problems += self._compare_with_exports(client, broken)
         return VerifyReport(self._hours, self._events, problems)
 
-    def _check_files(self) -> Iterator[Problem]:
+    def _check_files(self, observer: Observer) -> Iterator[Problem]:
         """Describe the problems of the files, the manifest and the events."""
         form, known = self._contents.form, set()
+        total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
         sizes = self._contents.store.sizes(DATA)
         for day in self._manifest.days():
             hours = self._manifest.day(day).hours
@@ -83,6 +86,7 @@ class Verification:
                 if record.size:
                     known.add(part_name(hour, form))
                     yield from self._check_hour(hour, record, sizes)
+                notify(observer.verified, HoursVerified(self._hours, total, deep=False))
         strays = _strays(sizes.keys() - known, form, self._now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
@@ -184,7 +188,10 @@ class Verification:
         days, its events once more, and those of one hour twice.
         """
         days = {day for day in self._manifest.days() if self._manifest.day(day).is_settled}
-        for first, last in _bounded(runs_of_days(days.difference(broken))):
+        days -= {*broken}
+        hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
+        observer = client.connection.session.observer
+        for first, last in _bounded(runs_of_days(days)):
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
@@ -196,6 +203,8 @@ class Verification:
                         hour = Hour(day, number)
                         if wrong := self._difference(hour, record, partition.take(hour), folder):
                             yield Problem(day, wrong, number)
+                        hours += 1
+                        notify(observer.verified, HoursVerified(hours, total, deep=True))
 
     def _difference(
         self, hour: Hour, record: HourRecord, exported: Iterator[Table], folder: Path

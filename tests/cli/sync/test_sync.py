@@ -274,7 +274,8 @@ def test_off_a_terminal_one_line_says_what_was_done(
 ) -> None:
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 1000)
     done = shop.sync(FIRST, "--to", folder)
-    assert re.fullmatch(r"600 events in 24 hours, \d+ requests, [\d.]+ s -> .*\n", done.stderr)
+    line = r"600 events in 24 hours, [\d.]+ kB, \d+ requests, [\d.]+ s -> .*\n"
+    assert re.fullmatch(line, done.stderr)
     assert shop.sync(FIRST, "--to", folder, "-q").stderr == ""
     checked = shop.run("verify", folder, "--until", FIRST)
     assert checked.stderr.startswith("OK: 24 hours, 600 events, complete and matching the service")

@@ -16,6 +16,7 @@ from adanalytics_client import (
     ConfigurationError,
     DatasetError,
     DatasetInUse,
+    HoursVerified,
     Observer,
     PullPlanned,
     RequestDue,
@@ -166,6 +167,20 @@ def test_one_process_at_a_time(client: Client, tmp_path: Path) -> None:
 
     Dataset(tmp_path / "events").sync(client.with_options(observer=Second()))
     assert refused == [DatasetInUse]
+
+
+def test_a_verification_counts_its_hours(client: Client, tmp_path: Path) -> None:
+    counts: list[HoursVerified] = []
+
+    class Counts(Observer):
+        def verified(self, info: HoursVerified) -> None:
+            counts.append(info)
+
+    dataset = Dataset(tmp_path / "events")
+    dataset.sync(client, "2026-01-15")
+    observed = client.with_options(observer=Counts())
+    assert dataset.verify(observed, deep=True, until="2026-01-15").is_whole
+    assert counts == [HoursVerified(n, 24, deep) for deep in (False, True) for n in range(1, 25)]
 
 
 def test_importing_the_client_imports_neither_datasets_nor_arrow() -> None:
