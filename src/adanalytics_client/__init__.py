@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         WaitStarted,
     )
     from adanalytics_client._call.config import OnLimit
+    from adanalytics_client._call.free_request import Response
     from adanalytics_client._call.operations import GroupBy
     from adanalytics_client._call.retry import RetryPolicy
     from adanalytics_client._events import (
@@ -138,6 +139,7 @@ __all__ = [
     "RequestLimitReached",
     "RequestSent",
     "RequestTimeout",
+    "Response",
     "RetryPlanned",
     "RetryPolicy",
     "SeenEvents",
@@ -172,6 +174,7 @@ _HOMES = {
         *("RetryPlanned", "WaitStarted"),
     ),
     "_call.config": ("OnLimit",),
+    "_call.free_request": ("Response",),
     "_call.operations": ("GroupBy",),
     "_call.retry": ("RetryPolicy",),
     "_events.dedupe": ("SeenEvents",),
