@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 from pytest_httpserver import HTTPServer
 from tests.spark.in_process import FIRST, as_spark_passes, table_of
 
@@ -17,14 +18,14 @@ ROWS = (
     "b,2026-01-15,4,,-1.500000000,{}\n",
 )
 
-Read = Callable[[bytes], pa.Table]
+Read = Callable[..., pa.Table]
 
 
 @pytest.fixture
 def read(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads the day of a service whose export is this file."""
 
-    def read_file(content: bytes) -> pa.Table:
+    def read_file(content: bytes, schema: StructType | None = None) -> pa.Table:
         paths = "/api/partners/acme/ad-analytics"
         answers: dict[str, object] = {
             "dates": {"dates": [str(FIRST)]},
@@ -37,7 +38,7 @@ def read(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Read:
         options = {"baseUrl": httpserver.url_for("/"), "partner": "acme", "start": FIRST}
         monkeypatch.setenv("ADANALYTICS_API_KEY", "a-key")
         source = AdAnalyticsDataSource(as_spark_passes(options))
-        reader = source.reader(source.schema())
+        reader = source.reader(schema or source.schema())
         return table_of(reader, reader.partitions())
 
     return read_file
@@ -64,3 +65,20 @@ def test_a_file_may_be_compressed_unasked(content: bytes, read: Read) -> None:
 def test_a_file_without_a_known_column_is_refused(content: str, read: Read) -> None:
     with pytest.raises(ProtocolError, match="none of the documented columns"):
         read(content.encode())
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_only_the_columns_of_the_schema_are_read(
+    pack: Callable[[bytes], bytes], read: Read
+) -> None:
+    # The columns of the first block are all read, to see whether they are known.
+    rows = [b"event_id,os,revenue\n", *[b"a,,0.5\n"] * 200_000, b"b,,much\n"]
+    schema = StructType([StructField("os", StringType())])
+    table = read(pack(b"".join(rows)), schema)
+    assert table["os"].null_count == len(table["os"]) == 200_001
+
+
+def test_a_file_without_a_known_column_is_refused_for_any_schema(read: Read) -> None:
+    schema = StructType([StructField("os", StringType())])
+    with pytest.raises(ProtocolError, match="none of the documented columns"):
+        read(b"event_id;os\na;ios\n", schema)

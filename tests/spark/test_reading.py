@@ -193,6 +193,17 @@ def test_an_export_that_fails_names_its_day(server: LocalServer) -> None:
     assert caught.value.__notes__ == ["While exporting 2026-01-15."]
 
 
+def test_a_service_that_refuses_compression_is_asked_for_none(server: LocalServer) -> None:
+    reader = reader_of(**DAYS)
+    assert {part.export.order.compression for part in reader.partitions()} == {"gzip"}
+    server.journal.clear()
+    server.faults.add("400 on start_export once")
+    parts = reader.partitions()
+    assert {part.export.order.compression for part in parts} == {None}
+    assert asked(server).count("start_export") == 1 + 2
+    assert table_of(reader, parts).num_rows == 600
+
+
 def test_an_export_that_expires_before_its_task_names_its_day(server: LocalServer) -> None:
     reader = reader_of(start=FIRST)
     (part,) = reader.partitions()

@@ -2,7 +2,7 @@
 
 import threading
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from gzip import GzipFile
 from io import BufferedIOBase
@@ -30,6 +30,9 @@ TEXT = "_text"
 
 CSV_BLOCK = 1024 * 1024
 """Bytes of a CSV file that are read at a time, which limits the length of a row."""
+
+HOUR_COLUMNS = ("event_date", "event_hour")
+"""The columns that name the hour of an event."""
 
 IDS_HELD = 250_000
 """The most ids of an hour that are held in memory to find repeated ones."""
@@ -68,21 +71,32 @@ class EventTables:
         texts = pa.array(body.decode().split("\n")[:-1], pa.string())
         return table.append_column(TEXT, texts)
 
-    def from_csv(self, source: Path | BufferedIOBase) -> Iterator[Table]:
+    def from_csv(
+        self, source: Path | BufferedIOBase, columns: Collection[str] = ()
+    ) -> Iterator[Table]:
         """Read a CSV file with a header, in its order, in the memory of a few blocks.
 
         An empty cell is null, and so is a whole column that the file lacks; "" is an empty text. A
         file may be compressed with gzip, as some services send it unasked.
 
+        Args:
+            source: the file.
+            columns: the columns to read; by default all.
+
         Raises:
             ProtocolError: for a cell that its column cannot hold exactly, and for events without
                 any known column.
         """
+        if columns and isinstance(source, Path):
+            # A few columns may all be empty; that shows only among all of them.
+            next(self.from_csv(source), None)
         if isinstance(source, Path) and _is_gzip(source):
             with GzipFile(source) as unpacked:
-                yield from self.from_csv(unpacked)
+                yield from self.from_csv(unpacked, columns)
             return
         types = {field.name: field.type for field in self.schema} | {_PAIRS: pa.string()}
+        if columns:
+            types = {name: each for name, each in types.items() if name in columns}
         options = csv.ConvertOptions(
             column_types=types,
             include_columns=list(types),
@@ -101,13 +115,15 @@ class EventTables:
                 convert_options=options,
             )
             for batch in reader:
-                if batch.num_rows and all(each.null_count == len(each) for each in batch.columns):
+                empty = all(each.null_count == len(each) for each in batch.columns)
+                if batch.num_rows and empty and not columns:
                     raise ProtocolError(
                         "The file of events has none of the documented columns.",
                         remedy="Its first line must name columns such as "
                         f"{', '.join(self.schema.names[:3])}.",
                     )
-                yield self._with_pairs(pa.Table.from_batches([batch]))
+                table = pa.Table.from_batches([batch])
+                yield self._with_pairs(table) if _PAIRS in types else table
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
@@ -145,7 +161,7 @@ def totals_of(table: Table) -> Totals | None:
 
 def is_of_hour(table: Table, hour: Hour) -> bool:
     """Return whether every event is of `hour`; also true when some do not state their hour."""
-    if _has_nulls(table, "event_date", "event_hour"):
+    if _has_nulls(table, *HOUR_COLUMNS):
         return True
     days, hours = pc.unique(table["event_date"]), pc.unique(table["event_hour"])
     return {*days.to_pylist()} <= {hour.day} and {*hours.to_pylist()} <= {hour.hour}
@@ -153,7 +169,7 @@ def is_of_hour(table: Table, hour: Hour) -> bool:
 
 def hour_keys(table: Table) -> "pa.Array | None":
     """Number the hour of each event, from 1970 on; None if some events do not state it."""
-    if _has_nulls(table, "event_date", "event_hour"):
+    if _has_nulls(table, *HOUR_COLUMNS):
         return None
     days = table["event_date"].cast(pa.int32())
     hours = table["event_hour"].cast(pa.int32())

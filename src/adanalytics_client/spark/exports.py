@@ -1,4 +1,4 @@
-"""Read events from bulk exports: the driver orders them, and tasks download their files.
+"""Read events from bulk exports: the driver plans, and tasks download the files.
 
 A day is one export. Its files come from signed addresses, which cost no request of the quota and
 need no credential, so executors have neither.
@@ -6,17 +6,16 @@ need no credential, so executors have neither.
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from adanalytics_client._base.clock import SystemClock
+from adanalytics_client._base.files import state_folder
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.urls import BaseUrl
@@ -27,7 +26,7 @@ from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedExport, read_saved
 from adanalytics_client._io import Proxies, SyncDriver
 from adanalytics_client._quota import open_store
-from adanalytics_client.dataset.tables import EventTables, Table, hour_keys
+from adanalytics_client.dataset.tables import HOUR_COLUMNS, EventTables, Table, hour_keys
 from adanalytics_client.errors import (
     AdAnalyticsError,
     ConfigurationError,
@@ -36,10 +35,9 @@ from adanalytics_client.errors import (
 )
 from adanalytics_client.jobs import ExportJob
 from adanalytics_client.spark.columns import SparkColumns
+from adanalytics_client.spark.orders import FORMAT, Orders, WaitLog
+from adanalytics_client.spark.scratch import scratch_folder
 from adanalytics_client.spark.settings import Environment, Settings
-
-# The only format that the service documents.
-_FORMAT = "csv"
 
 _ORDER_ANEW = "Call load() again, which orders the export anew."
 
@@ -78,26 +76,21 @@ class ExportReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Order and await an export of each day that has data, and list their files.
 
-        It costs a request for the days, and for each an order and the polls of its status.
+        It costs a request for the days, and for each an order and the polls of its status. Orders
+        of an earlier plan that failed are not repeated.
 
         Raises:
             ExportError: when an export fails, or is not done in time.
             AdAnalyticsError: when the service refuses.
         """
-        settings, parts = self._settings, list[InputPartition]()
-        with settings.client(self._environment) as client:
+        settings, waits = self._settings, WaitLog()
+        state = state_folder(self._environment())
+        with settings.client(self._environment, waits) as client:
             query = client.events(settings.start, settings.end, split="daily")
             days = [each.start for each in query.plan.only_days(client.dates()).slices]
-            ordered = []
-            # Order all before waiting for the first: the service prepares them together.
-            for day in days:
-                with _naming(day):
-                    ordered.append((day, client.start_export(day, format=_FORMAT)))
-            for day, job in ordered:
-                with _naming(day):
-                    job.wait(timeout=settings.timeout)
-                parts += _files_of(day, job)
-        return parts
+            orders = Orders(client, waits, state and state / "orders", timeout=settings.timeout)
+            jobs = [*orders.jobs(days)]
+        return [file for day, job in jobs for file in _files_of(day, job)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Download a file and yield its events; the disk must hold it, the memory a few blocks.
@@ -125,25 +118,19 @@ class ExportReader(DataSourceReader):
 
     def _read(self, part: FileOfDay) -> Iterator[pa.RecordBatch]:
         stated, rows = part.export.status.row_count, 0
-        with TemporaryDirectory(prefix="adanalytics-") as folder:
-            for table in EventTables().from_csv(_download(self._settings, part, Path(folder))):
+        hour = self._settings.hour
+        needed = {*self._columns.schema.names, *(() if hour is None else HOUR_COLUMNS)}
+        with scratch_folder() as folder:
+            file = _download(self._settings, part, folder)
+            for table in EventTables().from_csv(file, needed):
                 rows += table.num_rows
-                for batch in _of_hour(table, part.day, self._settings.hour).to_batches():
+                for batch in _of_hour(table, part.day, hour).to_batches():
                     yield self._columns.convert(batch)
         if stated not in (None, rows):
             raise ProtocolError(
                 f"The export of {part.day} has {counted(rows, 'event')}, not {stated:,}. "
                 f"{_ORDER_ANEW}"
             )
-
-
-@contextmanager
-def _naming(day: date) -> Iterator[None]:
-    try:
-        yield
-    except AdAnalyticsError as error:
-        error.add_note(f"While exporting {day}.")
-        raise
 
 
 def _files_of(day: date, job: ExportJob) -> Iterator[FileOfDay]:
@@ -186,7 +173,7 @@ def _download(settings: Settings, part: FileOfDay, folder: Path) -> Path:
     driver = SyncDriver(None, config.base, clock=clock, redact=session.credentials.redact)
     delivery = Delivery(session, export.order, export.status)
     try:
-        return driver.run(delivery.run(folder / f"{part.day}.{_FORMAT}", timeout=settings.timeout))
+        return driver.run(delivery.run(folder / f"{part.day}.{FORMAT}", timeout=settings.timeout))
     finally:
         driver.close()
 

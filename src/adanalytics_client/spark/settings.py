@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.validation import check_seconds
 from adanalytics_client._call.config import OnLimit
 from adanalytics_client._exports.status import ONE_HOUR
@@ -62,7 +63,7 @@ class Settings:
             max_wait=_seconds(given, "maxWait", 7200.0),
         )
 
-    def client(self, environment: Environment) -> Client:
+    def client(self, environment: Environment, observer: Observer) -> Client:
         """Return a client with the credential that `environment` returns."""
         return Client.from_env(
             environment(),
@@ -70,6 +71,7 @@ class Settings:
             partner=self.partner,
             on_limit=self.on_limit,
             max_wait=self.max_wait,
+            observer=observer,
         )
 
 

@@ -15,8 +15,9 @@ class AdAnalyticsDataSource(DataSource):
     """Events of the service as rows of Spark, read in parallel from bulk exports.
 
     Spark plans a `load()` at its first action: the driver asks for the days with data, orders an
-    export of each, and waits for all. Each file of an export is a partition. Each action downloads
-    all of them again. To read the same events often, sync them to Parquet and read that.
+    export of each, and waits for all; its log says for how long. If one fails, the next plan waits
+    for the others and orders only that one. Each file of an export is a partition. Each action
+    downloads all of them again. To read the same events often, sync them to Parquet and read that.
 
     Filters do not limit what is requested; the options `start`, `end` and `hour` do.
 
