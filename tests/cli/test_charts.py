@@ -97,10 +97,41 @@ def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path)
         "Missing:",
         "  2026-01-14",
         "  2026-01-17",
+        "Last day with data: 2026-01-16, 4 days ago.",
     ]
     target = tmp_path / "days.txt"
     assert run("dates", "2026-01-14", "2026-01-17", "--chart", "-o", str(target)).stdout == ""
     assert target.read_text() == shown.stdout
+
+
+def test_a_calendar_shows_where_the_data_stopped(run: Run, service: LocalServer) -> None:
+    """It is the 20th, which is not over; days to come are not missing."""
+    stopped = [
+        "        1   5    10   15   20   25   30",
+        "2026-01               ██···               2/5",
+        "",
+        "█ data  · none",
+        "Data on 2 of 5 days.",
+        "Missing:",
+        "  2026-01-17 to 2026-01-19",
+        "Last day with data: 2026-01-16, 4 days ago.",
+    ]
+    assert run("dates", "--chart").stdout.splitlines() == stopped
+    assert run("dates", "2026-01-15", "2026-02-28", "--chart").stdout.splitlines() == stopped
+    assert "Data on 0 of 1 day." in run("dates", "today", "--chart").stdout
+
+
+def test_a_chart_draws_what_it_is_sorted_by(run: Run, service: LocalServer) -> None:
+    words = ["summary", "2026-01", "-g", "campaign", "--chart", "--top", "3"]
+    title, *bars = run(*words, "--sort", "-CTR").stdout.splitlines()
+    assert (title, bars[3:]) == (
+        "CTR",
+        ["", "2026-01-01 to 2026-01-20 in UTC, money in USD. 3 of 11 rows."],
+    )
+    shown = [Decimal(bar.split()[-2]) for bar in bars[:3]]
+    assert shown == sorted(shown) != []
+    assert run(*words, "--sort", "profit").stdout.startswith("profit in USD\n")
+    assert run(*words, "--sort", "campaign").stdout.startswith("impressions\n")
 
 
 def test_the_bars_of_a_summary(run: Run, service: LocalServer) -> None:

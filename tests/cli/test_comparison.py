@@ -222,6 +222,14 @@ def test_partners_come_one_after_the_other(run: Run, both: LocalServer, tmp_path
     assert [line.split(",")[0] for line in changes.splitlines()] == ["partner", "acme", "tokyo"]
 
 
+def test_days_of_several_partners(run: Run, both: LocalServer) -> None:
+    assert run("dates").stdout.splitlines() == [
+        "partner,date",
+        "acme,2026-01-15",
+        "tokyo,2026-01-15",
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -237,7 +245,7 @@ def test_other_commands_read_one_partner(run: Run, both: LocalServer, words: lis
     assert "reads one partner, not acme, tokyo" in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("words", [["summary", "2026-01-15"]])
+@pytest.mark.parametrize("words", [["summary", "2026-01-15"], ["dates"]])
 def test_a_chart_draws_one_partner(run: Run, both: LocalServer, words: list[str]) -> None:
     done = run(*words, "--chart")
     assert (done.exit_code, done.stdout) == (2, "")

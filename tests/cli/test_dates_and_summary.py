@@ -5,17 +5,20 @@ import gzip
 import io
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.main import cli
 from adanalytics_cli.output.summary_output import Answer, View, fill_gaps, table_rows
-from adanalytics_client import Client, Summary, SummaryRow
+from adanalytics_client import AdAnalyticsError, Client, Summary, SummaryRow
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
@@ -53,8 +56,58 @@ def test_dates_of_a_period(
 
 def test_dates_as_a_table_and_as_json(run: Run, service: LocalServer) -> None:
     assert json.loads(run("dates", "-f", "json").stdout) == [{"date": day} for day in BOTH_DAYS]
-    heading, line, *days = run("dates", "-f", "table").stdout.split()
-    assert (heading, {*line}, days) == ("date", {"─"}, BOTH_DAYS)
+    heading, line, *days, note = run("dates", "-f", "table").stdout.splitlines()
+    assert (heading.strip(), {*line}) == ("date", {"─"})
+    assert [day.strip() for day in days] == BOTH_DAYS
+    assert note == "Last day with data: 2026-01-16, 4 days ago."
+
+
+@pytest.mark.parametrize(
+    ("hour", "said", "requests"),
+    [
+        ("2026-01-17 00:20", "Last hour with data: 2026-01-16 23:00 UTC, 1 h ago.", 1),
+        ("2026-01-16 23:59", "Last hour with data: 23:00 UTC, this hour.", 1),
+        ("2026-01-18 00:00", "Last day with data: 2026-01-16, 2 days ago.", 0),
+    ],
+)
+def test_how_fresh_the_data_are(service: LocalServer, hour: str, said: str, requests: int) -> None:
+    now = datetime.fromisoformat(hour).replace(tzinfo=UTC)
+    invocation = Invocation(clock=lambda: now)
+    service.journal.clear()
+    shown = CliRunner().invoke(cli, ["dates", "-f", "table"], obj=invocation)
+    assert shown.stdout.splitlines()[-1] == said
+    asked = [entry.operation for entry in service.journal.entries()]
+    assert asked == ["dates", *["events"] * requests]
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "requests"),
+    [
+        ({14, 13}, "Last hour with data: 13:00 UTC, 1 h ago.", 2),
+        ({10}, "Last day with data: 2026-01-16, today; none since 11:00 UTC.", 4),
+        (None, "Last day with data: 2026-01-16, today.", 1),
+    ],
+)
+def test_hours_without_data(
+    service: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+    held: set[int] | None,
+    said: str,
+    requests: int,
+) -> None:
+    asked = []
+
+    def events(_client: Client, _day: date, *, hour: int, **_others: Any) -> Any:
+        asked.append(hour)
+        if held is None:
+            raise AdAnalyticsError("The quota is used up.", remedy="Wait.")
+        return SimpleNamespace(rows=lambda: iter([{}] if hour in held - {14} else []))
+
+    monkeypatch.setattr(Client, "events", events)
+    now = datetime(2026, 1, 16, 14, 20, tzinfo=UTC)
+    shown = CliRunner().invoke(cli, ["dates", "-f", "table"], obj=Invocation(clock=lambda: now))
+    assert shown.stdout.splitlines()[-1] == said
+    assert len(asked) == requests
 
 
 @pytest.mark.parametrize("group_by", [None, "day", "campaign", "demand_tag"])

@@ -170,6 +170,7 @@ def test_status_as_json(
         "profiles": ["default"],
         "credential": {"kind": "token", "email": place.email, "source": str(logins)},
         "quota": {"remaining": 1_000, "resumes_at": None},
+        "dataset": None,
     }
 
 

@@ -1,13 +1,19 @@
 """`adanalytics dates`: list the days that have data."""
 
 import os
-from datetime import date
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adanalytics_cli.account.connection import connect
+import click
+
+from adanalytics_cli.account.connection import connect_each, report_end
+from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
+from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
@@ -16,8 +22,14 @@ from adanalytics_cli.output.formats import FORMATS, Format, bom_option, format_o
 from adanalytics_cli.output.output_file import output_option
 from adanalytics_cli.output.row_output import check_chart, write_chart
 from adanalytics_client import Period
+from adanalytics_client._base.quantities import counted
+
+if TYPE_CHECKING:
+    from adanalytics_client import Client
+    from adanalytics_client.dataset import Holdings
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
+_HOURS_ASKED = 4
 
 
 @command(
@@ -30,7 +42,8 @@ _FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
         flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
     details=(
-        f"Without START it lists all days. {PERIOD_HELP} In the folder of a dataset, --chart draws "
+        f"Without START it lists all days. {PERIOD_HELP} A table and a chart also tell the last "
+        "hour with data, for up to four more requests. In the folder of a dataset, --chart draws "
         "the hours of the dataset and sends no request."
     ),
     examples=[
@@ -58,68 +71,114 @@ def dates(
     if not chart:
         form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
     asked = period(start, end) if start is not None else None
-    coverage = _held_hours(asked, invocation) if chart else None
-    days: list[date] = []
-    if coverage:
+    now = invocation.clock()
+    here = dataset_here(find_settings(invocation, os.environ)) if chart else None
+    if here and (here.hours or asked):
+        coverage = _held_hours(here, asked, now, invocation)
         remark("Hours in the dataset of this folder:", invocation)
-    else:
-        with connect(invocation) as (client, _progress):
-            days = client.dates()
-        if asked:
-            first, last = asked
-            days = [day for day in days if first <= day <= last]
-    if chart:
-        shown = coverage or _listed_days(days, asked)
-        write_chart(partial(calendar_lines, shown), output, invocation)
+        note = last_hour(here.last_hour, now) if here.last_hour else ""
+        _draw(coverage, note, output, invocation)
         return
-    rows = [{"date": day if form == "xlsx" else day.isoformat()} for day in days]
+    with connect_each(invocation) as (clients, progress):
+        if chart and len(clients) > 1:
+            raise click.UsageError("--chart draws one partner. Name one with --partner.")
+        listed = {partner: client.dates() for partner, client in clients.items()}
+        # Programs get the days alone, at the price of one request.
+        told = {
+            partner: _freshness(clients[partner], max(days), now)
+            for partner, days in listed.items()
+            if days and form == "table"
+        }
+    several = len(listed) > 1
+    note = " ".join(f"{partner}: {of}" if several else of for partner, of in told.items())
+    if chart:
+        (days,) = listed.values()
+        _draw(_listed_days(days, asked, now.date()), note, output, invocation)
+        return
+    first, last = asked or (date.min, date.max)
+    rows: list[dict[str, object]] = [
+        {"partner": partner, "date": day} if several else {"date": day}
+        for partner, days in listed.items()
+        for day in days
+        if first <= day <= last
+    ]
 
     from adanalytics_cli.console.table_view import Column
     from adanalytics_cli.output.row_output import write_rows
 
-    columns = [Column("date", "date")]
-    about = dict(zip(("first day", "last day"), asked or (), strict=False))
+    columns = [Column("partner", "partner")] if several else []
+    about = {
+        "partner": ", ".join(listed),
+        **dict(zip(("first day", "last day"), asked or (), strict=False)),
+        "time zone": "UTC",
+    }
     write_rows(
-        rows,
+        rows if form == "xlsx" else [{**row, "date": str(row["date"])} for row in rows],
         form,
         output,
-        columns=columns,
+        columns=[*columns, Column("date", "date")],
         invocation=invocation,
+        note=note,
         bom=bom,
         title="dates",
         about=about,
     )
+    if output:
+        report_end(invocation, counted(len(rows), "day"), progress, target=output)
 
 
-def _held_hours(asked: tuple[date, date] | None, invocation: Invocation) -> Coverage | None:
-    """Return the hours in the dataset of the current folder; it is found as git finds its own.
+def _draw(coverage: Coverage, note: str, output: Path | None, invocation: Invocation) -> None:
+    write_chart(partial(calendar_lines, coverage, note), output, invocation)
 
-    The service lists only days; the manifest has hours and costs no request. None where the folder
-    is not a dataset, belongs to another partner or service than the settings name, or has no days
-    yet and none are `asked` for. An empty hour counts as held, except on a day without events.
+
+def _freshness(client: "Client", day: date, now: datetime) -> str:
+    """Tell the last `day` with data, or its last hour, for which at most four requests are sent.
+
+    The service lists only days. Hours are asked for from now backwards, or from the end of
+    yesterday; never while the quota is used up, and an error leaves it at the day.
     """
-    settings = find_settings(invocation, os.environ)
-    if not Path("_adanalytics/dataset.json").is_file():
-        return None
-    from adanalytics_client.dataset import Dataset
+    from adanalytics_client import AdAnalyticsError
 
-    held = Dataset(Path()).holdings()
-    if held is None or not (held.hours or asked):
-        return None
-    named = ((settings.partner, held.partner), (settings.base_url, held.origin))
-    if any(setting is not None and setting.value != of for setting, of in named):
-        return None
+    if not 0 <= (now.date() - day).days <= 1:
+        return last_day(day, now)
+    latest = now.hour if day == now.date() else 23
+    earliest = max(latest - _HOURS_ASKED + 1, 0)
+    asking = client.with_options(on_limit="raise")
+    try:
+        for hour in range(latest, earliest - 1, -1):
+            one = asking.events(day, hour=hour, split="hourly", per_page=1, max_events=1)
+            if any(True for _ in one.rows()):
+                return last_hour(datetime.combine(day, time(hour), UTC), now)
+    except AdAnalyticsError:
+        return last_day(day, now)
+    return last_day(day, now, addition=f"; none since {earliest}:00 UTC")
+
+
+def _held_hours(
+    held: "Holdings", asked: tuple[date, date] | None, now: datetime, invocation: Invocation
+) -> Coverage:
+    """Return the hours of a dataset, which cost no request.
+
+    An empty hour counts as held, except on a day without events.
+    """
     first, last = asked or (min(held.hours), max(held.hours))
     for day, problem in held.damaged.items():
         if first <= day <= last:
             remark(f"the manifest of {day} is damaged: {problem}", invocation)
     hours = {day: count for day, count in held.hours.items() if first <= day <= last}
-    return Coverage(hours, first, last, by_hour=True)
+    return Coverage(hours, first, _until(first, last, hours, now.date()), by_hour=True)
 
 
-def _listed_days(days: list[date], asked: tuple[date, date] | None) -> Coverage:
-    """Return the days that the service lists."""
+def _listed_days(days: list[date], asked: tuple[date, date] | None, today: date) -> Coverage:
+    """Return the days that the service lists, by default until now, also where they stopped."""
     if not days and not asked:
         raise CommandError("No day has data, so there is nothing to draw.")
-    first, last = asked or (min(days), max(days))
-    return Coverage(dict.fromkeys(days, HOURS), first, last)
+    first, last = asked or (min(days), max(*days, today))
+    hours = {day: HOURS for day in days if first <= day <= last}
+    return Coverage(hours, first, _until(first, last, hours, today))
+
+
+def _until(first: date, last: date, hours: Mapping[date, int], today: date) -> date:
+    """Return the last day to draw: a day that is not over is not missing."""
+    over = min(last, today - timedelta(days=1))
+    return max([first, over, *(day for day in hours if hours[day])])

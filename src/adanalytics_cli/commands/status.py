@@ -10,9 +10,11 @@ import click
 
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, find_credential
+from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.console.redaction import redact
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import NoCredential, SettingsError
+from adanalytics_cli.core.freshness import age_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import (
     Profiles,
@@ -42,6 +44,7 @@ class _Found:
     profiles: Profiles
     credential: Credential | None = None
     quota: "QuotaState | None" = None
+    last_hour: datetime | None = None
 
 
 @command(
@@ -49,7 +52,8 @@ class _Found:
     params=[format_option(("table", "csv", "json"), "Output format; a pipe gets CSV by default.")],
     details=(
         "Sends no request and never waits. The quota is what this machine has counted. To try the "
-        "credential, run adanalytics doctor. Exit status 4 when it is missing or has expired."
+        "credential, run adanalytics doctor. In the folder of a dataset, it tells the last hour "
+        "with data there. Exit status 4 when it is missing or has expired."
     ),
     examples=[
         "adanalytics status",
@@ -79,6 +83,8 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
             _progress,
         ):
             found.quota = client.quota
+        here = dataset_here(settings)
+        found.last_hour = here.last_hour if here else None
     finally:
         _show(found, form, now)
     if credential.until is not None and credential.until <= now:
@@ -111,6 +117,9 @@ def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Se
         yield "until", _until(credential, now)
     if found.quota:
         yield "quota left", _left(found.quota, form)
+    if found.last_hour:
+        source = f"last hour in the dataset of this folder, {age_of(found.last_hour, now)}"
+        yield "data until", Setting(f"{found.last_hour:%Y-%m-%d %H:%M} UTC", source)
 
 
 def _record(found: _Found) -> dict[str, object]:
@@ -135,6 +144,7 @@ def _record(found: _Found) -> dict[str, object]:
             "remaining": quota.remaining,
             "resumes_at": quota.resumes_at and f"{quota.resumes_at:%Y-%m-%dT%H:%M:%SZ}",
         },
+        "dataset": found.last_hour and {"last_hour": f"{found.last_hour:%Y-%m-%dT%H:%M:%SZ}"},
     }
 
 

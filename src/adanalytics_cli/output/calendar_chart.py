@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from itertools import groupby
 
 from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.core.prose import wrapped
+from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 
 HOURS = 24
@@ -107,13 +109,17 @@ def _gaps(coverage: Coverage) -> list[str]:
     return gaps
 
 
-def calendar_lines(coverage: Coverage, terminal: Terminal) -> list[str]:
-    """Draw a calendar with its legend, in shades or letters, as the terminal can show them."""
+def calendar_lines(coverage: Coverage, note: str, terminal: Terminal) -> list[str]:
+    """Draw a calendar with its legend, in shades or letters, as the terminal can show them.
+
+    The `note` below them may be empty.
+    """
     marks = SHADES if terminal.can_show(SHADES) else LETTERS
     lines = draw_calendar(coverage, marks, width=terminal.width)
     if terminal.color:
         lines = [_colored(line, marks[-1]) for line in lines]
-    return [*lines, "", *legend(coverage, marks)]
+    note_lines = wrapped(visible(note), terminal.width).splitlines()
+    return [*lines, "", *legend(coverage, marks), *note_lines]
 
 
 def _colored(line: str, full: str) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client._base.clock import SystemClock
@@ -36,6 +36,7 @@ class Holdings:
         format: the format of the files.
         hours: the number of pulled hours of each day; 0 for a day without events.
         damaged: days whose records cannot be read, and why.
+        last_hour: the beginning of the last hour with events, in UTC; None without events.
     """
 
     partner: str
@@ -43,6 +44,7 @@ class Holdings:
     format: PartFormat
     hours: dict[date, int] = field(default_factory=dict)
     damaged: dict[date, str] = field(default_factory=dict)
+    last_hour: datetime | None = None
 
 
 class Dataset:
@@ -277,7 +279,17 @@ class Dataset:
         manifest = Manifest(store)
         records = [manifest.day(day) for day in manifest.days()]
         hours = {record.day: len(record.hours) if record.rows else 0 for record in records}
-        return Holdings(identity.partner, identity.origin, identity.form, hours, manifest.damaged)
+        last = max(
+            (
+                datetime.combine(record.day, time(hour), UTC)
+                for record in records
+                for hour, of in record.hours.items()
+                if of.rows
+            ),
+            default=None,
+        )
+        damaged = manifest.damaged
+        return Holdings(identity.partner, identity.origin, identity.form, hours, damaged, last)
 
     def _now_of(self, client: "Client | None") -> Callable[[], datetime]:
         clock = client.connection.session.clock if client else SystemClock()

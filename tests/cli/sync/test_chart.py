@@ -1,5 +1,6 @@
 """`dates --chart` in the folder of a dataset: the hours that it holds, and no request."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ def test_the_hours_of_a_dataset(shop: Shop, dataset: Path) -> None:
     assert (shown.exit_code, shown.stderr) == (0, said)
     assert shown.stdout.splitlines() == [
         "        1   5    10   15   20   25   30",
-        "2026-01              ·█▒·                 2/4",
+        "2026-01              ·█▒                  2/3",
         "",
         "hours: · 0  ░ 1-8  ▒ 9-16  ▓ 17-23  █ 24",
-        "Data on 2 of 4 days.",
+        "Data on 2 of 3 days.",
         "Missing:",
         "  2026-01-14",
-        "  2026-01-17",
+        "Last hour with data: 09:00 UTC, this hour.",
     ]
     assert not shop.asked()
     assert "2026-01              ·█▒" in shop.run("dates", "--chart").stdout
@@ -44,7 +45,7 @@ def test_nothing_need_be_set_to_look(
     for name in ("BASE_URL", "PARTNER", "API_KEY"):
         monkeypatch.delenv(f"ADANALYTICS_{name}")
     shown = shop.run("dates", *PERIOD, "--chart", "-v")
-    assert "·█▒·" in shown.stdout
+    assert "·█▒ " in shown.stdout
     assert shown.stderr == "Hours in the dataset of this folder:\n"
 
 
@@ -66,7 +67,7 @@ def test_without_the_picture_the_service_is_asked(shop: Shop, dataset: Path) -> 
 def test_a_damaged_day_is_told_and_drawn_empty(shop: Shop, dataset: Path) -> None:
     (dataset / "_adanalytics/manifest/2026-01-15.json").write_text("{")
     shown = shop.run("dates", *PERIOD, "--chart")
-    assert "··▒·" in shown.stdout
+    assert "··▒ " in shown.stdout
     assert shown.stderr.startswith("the manifest of 2026-01-15 is damaged: ")
 
 
@@ -74,4 +75,14 @@ def test_a_dataset_without_a_day_has_nothing_to_show(shop: Shop, dataset: Path) 
     for manifest in (dataset / "_adanalytics/manifest").iterdir():
         manifest.unlink()
     assert "█ data  · none" in shop.run("dates", "--chart").stdout
-    assert shop.asked() == {"dates": 1}
+    assert shop.asked() == {"dates": 1, "events": 1}
+
+
+def test_the_status_tells_how_fresh_the_dataset_is(shop: Shop, dataset: Path) -> None:
+    shown = shop.run("status", "-f", "table").stdout.splitlines()
+    assert shown[-1].split("  ")[0] == "data until"
+    assert "2026-01-16 09:00 UTC" in shown[-1]
+    assert "last hour in the dataset of this folder, this hour" in shown[-1]
+    found = json.loads(shop.run("status", "-f", "json").stdout)
+    assert found["dataset"] == {"last_hour": "2026-01-16T09:00:00Z"}
+    assert not shop.asked()

@@ -1,0 +1,27 @@
+"""The dataset of the current folder, found as git finds its own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adanalytics_cli.core.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from adanalytics_client.dataset import Holdings
+
+
+def dataset_here(settings: ServiceSettings) -> "Holdings | None":
+    """Return what the dataset of the current folder holds; nothing is sent.
+
+    None where the folder is not a dataset, or one of another partner or service than the settings
+    name.
+    """
+    if not Path("_adanalytics/dataset.json").is_file():
+        return None
+    from adanalytics_client.dataset import Dataset
+
+    held = Dataset(Path()).holdings()
+    if held is None:
+        return None
+    named = ((settings.partner, held.partner), (settings.base_url, held.origin))
+    differ = any(setting is not None and setting.value != of for setting, of in named)
+    return None if differ else held
