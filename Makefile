@@ -24,14 +24,17 @@ install: $(STAMP)  ## create .venv with everything that demo and tests need
 # With uv this takes seconds; without it, venv and pip. pip is upgraded first, because the one
 # that comes with Python 3.11 cannot read dependency groups.
 $(STAMP): pyproject.toml Makefile
+	@echo 'Setting up $(VENV) with all packages; the first time takes about a minute.' >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) $(VENV); } && \
 	  uv pip install --quiet --python $(BIN)/python --editable '.[server,keyring,excel,pandas,polars]' --group dev; \
 	else \
 	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	  $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	  echo 'The environment is there. Installing the packages with pip.' >&2 && \
 	  $(BIN)/python -m pip install --quiet --editable '.[server,keyring,excel,pandas,polars]' --group dev; \
 	fi
+	@echo 'Set up.' >&2
 	@touch $@
 
 demo: $(STAMP)  ## run the whole system once on generated data
