@@ -13,7 +13,7 @@ from click.testing import Result
 
 from adanalytics_cli.console.table_view import Column, count, percent
 from adanalytics_cli.core.errors import CommandError
-from adanalytics_cli.output import workbook
+from adanalytics_cli.output import event_output, workbook
 from adanalytics_cli.output.workbook import write_workbook
 from adanalytics_client import Client
 from adanalytics_server.local import LocalServer
@@ -143,6 +143,20 @@ def test_events_as_a_workbook(run: Run, service: LocalServer, tmp_path: Path) ->
         assert Decimal(repr(cells["revenue"])) == event.revenue
         assert cells["event_id"] == str(event.event_id)
         assert cells["campaign_id"] == event.campaign_id
+
+
+def test_more_events_than_a_sheet_takes_are_not_pulled(
+    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_output, "SHEET_ROWS", 500)
+    service.journal.clear()
+    words = ["events", "2026-01", "-o", str(folder / "x.xlsx"), "--per-page", "100"]
+    done = run(*words)
+    assert (done.exit_code, [*folder.iterdir()]) == (1, [])
+    assert "events, and a sheet takes 500." in done.stderr
+    asked = [entry.operation for entry in service.journal.entries()]
+    assert asked.count("events") == 1
+    assert run(*words, "--limit", "600").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ def events(
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
     from adanalytics_cli.output.event_output import (
+        SheetCheck,
         documented_names,
         write_event_table,
         write_events,
@@ -113,7 +114,9 @@ def events(
             progress,
             remedy=how_to_go_on(invocation, first, last, divided=split in {"hourly", "daily"}),
         )
-        query = client.with_options(observer=joined(check, progress)).events(
+        # A limit is the user's own answer to too many events.
+        checks = [SheetCheck(), check] if form == "xlsx" and limit is None else [check]
+        query = client.with_options(observer=joined(*checks, progress)).events(
             first,
             last,
             hour=hour,

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format
+from adanalytics_cli.output.formats import SHEET_ROWS, Format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
+from adanalytics_client import Observer, PullPlanned
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 
 if TYPE_CHECKING:
@@ -44,6 +45,18 @@ _FIRST_ROWS = 10_000
 _LONGEST_VALUE = len("2026-01-15T13:00:00.000Z")
 _MONEY = frozenset({"revenue", "cost"})
 _RIGHT = _MONEY | {"campaign_id", "demand_tag_id", "supply_tag_id", "creative_id", "error_code"}
+
+
+class SheetCheck(Observer):
+    """Refuses a plan for more events than a sheet takes, before its requests are sent."""
+
+    def plan(self, info: PullPlanned) -> None:
+        """Raise CommandError where the events still to come are known and too many."""
+        if info.events and info.events > SHEET_ROWS:
+            raise CommandError(
+                f"There are about {info.events:,} events, and a sheet takes {SHEET_ROWS:,}.",
+                remedy="Ask for fewer days, or write csv or parquet.",
+            )
 
 
 def documented_names(names: Sequence[str]) -> tuple[str, ...]:
