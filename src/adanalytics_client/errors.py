@@ -23,8 +23,9 @@ AdAnalyticsError
 ├── DownloadError               a file did not arrive complete
 │   └── ChecksumMismatch
 └── DatasetError                a dataset cannot be read or written
-    ├── DatasetDamaged          its own records are not as written
+    ├── DatasetDamaged          a file of it is missing or not as written
     ├── DatasetInUse            another process works on it
+    ├── QueryError              its SQL is wrong, or does more than read
     └── UnsuitablePlace         a place that cannot hold a dataset
 ```
 """
@@ -129,6 +130,7 @@ __all__ = [
     "NotFound",
     "PermissionDenied",
     "ProtocolError",
+    "QueryError",
     "QuotaExceeded",
     "RateLimited",
     "RequestLimitReached",
@@ -309,11 +311,15 @@ class DatasetError(AdAnalyticsError):
 
 
 class DatasetDamaged(DatasetError):
-    """A dataset does not say what it is a copy of: its identity file is damaged."""
+    """A file of a dataset is missing or is not as it was written."""
 
 
 class DatasetInUse(DatasetError):
     """Another process works on the dataset."""
+
+
+class QueryError(DatasetError):
+    """The SQL of a query is wrong, or asks for more than to read the dataset."""
 
 
 class UnsuitablePlace(DatasetError):

@@ -19,6 +19,9 @@ from adanalytics_client.dataset.store import DryStore, Store, open_store
 from adanalytics_client.errors import ConfigurationError, DatasetError, UnsuitablePlace
 
 if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
     from adanalytics_client.client import Client
     from adanalytics_client.dataset.sync import Sync
 
@@ -290,6 +293,68 @@ class Dataset:
         )
         damaged = manifest.damaged
         return Holdings(identity.partner, identity.origin, identity.form, hours, damaged, last)
+
+    def query(self, sql: str, *, memory: str = "1GB") -> "pa.Table":
+        """Answer one SELECT over the view `events` with DuckDB; nothing is sent or written.
+
+        The view has the documented columns with their types, and `date` and `hour`: a filter on
+        these reads only the files of those hours. It contains what the manifest lists at the start.
+        Times are in UTC, sums of money are exact, and a division gives a float.
+
+        The query can neither write nor reach other files, extensions, settings or the network. This
+        guards against mistakes; for SQL that you do not trust, isolate the process as well.
+
+        Args:
+            sql: one SELECT, or a DESCRIBE, SUMMARIZE, FROM or PIVOT, which DuckDB turns into one.
+            memory: the most that DuckDB may use, such as `500MB` or `4GB`; the returned table comes
+                on top. What does not fit waits in a temporary folder, which is removed at the end.
+
+        Raises:
+            ConfigurationError: when duckdb is not installed, or `memory` is not a size.
+            QueryError: for SQL that DuckDB does not understand, and for anything but one SELECT.
+            DatasetDamaged: naming a file or record that cannot be read.
+            DatasetError: when there is no dataset, or `memory` is not enough.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").events
+            300
+            >>> Dataset("events").query("SELECT count(*) AS n FROM events").to_pylist()
+            [{'n': 300}]
+        """
+        arrow = import_extra("pyarrow", extra="sql")
+        from adanalytics_client.dataset.query import run_query
+
+        with run_query(sql, [self._place], memory=memory) as result:
+            return arrow.Table.from_batches(result.batches, result.schema)
+
+    def to_duckdb(
+        self, connection: "duckdb.DuckDBPyConnection | None" = None
+    ) -> "duckdb.DuckDBPyRelation":
+        """Return the events as a relation of DuckDB, to join them or to go on in Python.
+
+        The relation has the columns of `query`, but none of its limits: memory, time zone and
+        access to files are those of the connection. It reads the files that are committed now, each
+        time that it is used.
+
+        Args:
+            connection: where the relation lives; by default the one behind `duckdb.sql`.
+
+        Raises:
+            ConfigurationError, DatasetError: as for `query`.
+
+        Examples:
+            >>> Dataset("events").sync(client, "2026-01-15").events
+            300
+            >>> events = Dataset("events").to_duckdb()
+            >>> events.filter("hour < 12").aggregate("count(*) > 0").fetchall()
+            [(True,)]
+        """
+        duckdb = import_extra("duckdb", extra="sql")
+        import_extra("pyarrow", extra="sql")
+        from adanalytics_client.dataset.query import CommittedFiles
+
+        files = CommittedFiles.read(self._place)
+        return files.relation(connection or duckdb.default_connection())
 
     def _now_of(self, client: "Client | None") -> Callable[[], datetime]:
         clock = client.connection.session.clock if client else SystemClock()

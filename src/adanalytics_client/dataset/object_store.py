@@ -35,10 +35,13 @@ class ObjectStore:
     """Objects below one address.
 
     Unfinished files are in a temporary folder of this machine until they are put.
+
+    Attributes:
+        file_system: the library that reads and writes them.
     """
 
     def __init__(self, files: FileSystem, root: str, place: str) -> None:
-        self._files = files
+        self.file_system = files
         self._root = root.rstrip("/")
         self.place = place
         self._token = token_hex(8)
@@ -46,14 +49,14 @@ class ObjectStore:
     def read(self, name: str) -> bytes | None:
         try:
             with self._storage_errors():
-                content: bytes = self._files.cat_file(self._path(name))
+                content: bytes = self.file_system.cat_file(self._path(name))
                 return content
         except FileNotFoundError:
             return None
 
     @contextmanager
     def open(self, name: str) -> Iterator[BufferedIOBase]:
-        with self._files.open(self._path(name), "rb") as file:
+        with self.file_system.open(self._path(name), "rb") as file:
             yield file
 
     def write(
@@ -65,12 +68,12 @@ class ObjectStore:
         private: bool = False,  # noqa: ARG002  # who may read a bucket is set for the bucket
     ) -> None:
         with self._storage_errors(), write_errors(self.place):
-            self._files.pipe_file(self._path(name), content)
+            self.file_system.pipe_file(self._path(name), content)
 
     def move_in(self, local: Path, name: str) -> None:
         """Put a finished file; large ones go in parts that become visible together."""
         with self._storage_errors(), write_errors(self.place):
-            self._files.put_file(str(local), self._path(name))
+            self.file_system.put_file(str(local), self._path(name))
         local.unlink()
 
     def flush(self) -> None:
@@ -79,13 +82,13 @@ class ObjectStore:
     def remove(self, name: str) -> None:
         path = self._path(name)
         with self._storage_errors():
-            if self._files.exists(path):
-                self._files.rm_file(path)
+            if self.file_system.exists(path):
+                self.file_system.rm_file(path)
 
     def names(self) -> Collection[str]:
         try:
             with self._storage_errors():
-                found = self._files.ls(self._root, detail=False)
+                found = self.file_system.ls(self._root, detail=False)
         except FileNotFoundError:
             return ()
         return {path.rstrip("/").rpartition("/")[2] for path in found}
@@ -93,7 +96,7 @@ class ObjectStore:
     def sizes(self, folder: str) -> Mapping[str, int]:
         try:
             with self._storage_errors():
-                found = self._files.find(self._path(folder), detail=True)
+                found = self.file_system.find(self._path(folder), detail=True)
         except FileNotFoundError:
             return {}
         # Some file systems return paths with a leading slash and some without.
@@ -107,6 +110,9 @@ class ObjectStore:
 
     def local(self, name: str) -> None:
         """Return None: nothing is on this machine."""
+
+    def address(self, name: str) -> str:
+        return str(self.file_system.unstrip_protocol(self._path(name)))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -128,7 +134,7 @@ class ObjectStore:
             renewing.join()
             # A lease that cannot be released expires. Storage libraries raise any class.
             with suppress(Exception):
-                self._files.rm_file(self._path(LOCK))
+                self.file_system.rm_file(self._path(LOCK))
 
     @contextmanager
     def _storage_errors(self) -> Iterator[None]:
@@ -151,10 +157,10 @@ class ObjectStore:
         """Take a lease that is free, expired, or of a process of this machine that has ended."""
         path = self._path(LOCK)
         with suppress(FileExistsError):
-            self._files.pipe_file(path, self._lease(), mode="create")
+            self.file_system.pipe_file(path, self._lease(), mode="create")
             return
         try:
-            held = json.loads(self._files.cat_file(path))
+            held = json.loads(self.file_system.cat_file(path))
             # Its own lease, if the answer to the first put was lost.
             expired = held["token"] == self._token or time.time() > float(held["until"])
             ended = held["host"] == socket.gethostname() and not _is_running(int(held["process"]))
@@ -165,12 +171,12 @@ class ObjectStore:
                 f"Process {held['process']} on {held['host']} works on {self.place}.",
                 remedy="Wait until it has ended, then run the same command again.",
             )
-        self._files.pipe_file(path, self._lease())
+        self.file_system.pipe_file(path, self._lease())
 
     def _renew_lease(self, done: threading.Event) -> None:
         while not done.wait(LEASE_SECONDS / 4):
             with suppress(Exception):
-                self._files.pipe_file(self._path(LOCK), self._lease())
+                self.file_system.pipe_file(self._path(LOCK), self._lease())
 
     def _lease(self) -> bytes:
         lease = {

@@ -63,6 +63,9 @@ class Store(Protocol):
     def local(self, name: str) -> Path | None:
         """Return the path of a name on this machine's disk; None if it is elsewhere."""
 
+    def address(self, name: str) -> str:
+        """Return the whole path of a name, or its address, for other readers."""
+
     def lock(self) -> AbstractContextManager[None]:
         """Lock out other processes. Raises DatasetInUse."""
 
@@ -79,6 +82,7 @@ class DryStore:
         self.read, self.open, self.local = store.read, store.open, store.local
         self.names, self.sizes = store.names, store.sizes
         self.scratch, self.move_in = store.scratch, store.move_in
+        self.address = store.address
 
     def write(
         self, name: str, content: bytes, *, lasting: bool = True, private: bool = False
@@ -203,6 +207,9 @@ class LocalStore:
 
     def local(self, name: str) -> Path:
         return self._path(name)
+
+    def address(self, name: str) -> str:
+        return str(self._path(name).absolute())
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -1,0 +1,314 @@
+"""SQL over datasets: DuckDB with one view, closed to everything but committed files."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import pyarrow as pa
+
+from adanalytics_client._base.validation import import_extra
+from adanalytics_client._outputs.schema import EVENT_KINDS, Kind
+from adanalytics_client.dataset.layout import DATA, MANIFEST, Hour, PartFormat, part_name
+from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
+from adanalytics_client.dataset.object_store import ObjectStore
+from adanalytics_client.dataset.parts import checksum
+from adanalytics_client.dataset.store import Store, open_store
+from adanalytics_client.errors import (
+    ConfigurationError,
+    DatasetDamaged,
+    DatasetError,
+    QueryError,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+MEMORY = "1GB"
+"""The memory of a query, if none is given."""
+
+_REPAIR = "If a sync is running, query again. Otherwise adanalytics verify says how to repair it."
+_ONE_SELECT = "Give one SELECT, which reads the view events and nothing else."
+_COLUMNS = "The only table is events; DESCRIBE events lists its columns."
+_MORE_MEMORY = "Pass a larger memory=, or select fewer rows or columns."
+
+_SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
+
+_TYPES: Mapping[Kind, str] = {
+    Kind.TEXT: "VARCHAR",
+    Kind.WHOLE: "BIGINT",
+    Kind.FLAG: "BOOLEAN",
+    Kind.MONEY: "DECIMAL(38, 9)",
+    Kind.TIME: "TIMESTAMPTZ",
+    Kind.DATE: "DATE",
+    Kind.PAIRS: "MAP(VARCHAR, VARCHAR)",
+}
+_READERS: Mapping[PartFormat, tuple[str, str]] = {
+    "parquet": ("read_parquet", ""),
+    "jsonl": ("read_json", "columns = {columns}, format = 'newline_delimited', "),
+    "csv": (
+        "read_csv",
+        (
+            "columns = {columns}, header = true, auto_detect = false, delim = ',', quote = '\"', "
+            "escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+        ),
+    ),
+}
+# Columns that are read as text, and the type by which that text becomes a value: JSON numbers would
+# become money through floats of fewer digits, and no reader makes a map of the text in a cell.
+_AS_TEXT: Mapping[PartFormat, Mapping[Kind, str]] = {
+    "parquet": {},
+    "jsonl": {Kind.MONEY: "VARCHAR"},
+    "csv": {Kind.PAIRS: "JSON"},
+}
+# DuckDB's own partitions would take a column from any folder above the dataset that is named like
+# `country=DE`. A filter on a part of the file name leaves out files just as well.
+_FILES_ONLY = "filename = true, hive_partitioning = false"
+_PARTITIONS = {
+    "date": r"CAST(regexp_extract(filename, 'date=([^/=]+)/hour=[^/]+/[^/]+$', 1) AS DATE)",
+    "hour": r"CAST(regexp_extract(filename, 'hour=([^/=]+)/[^/]+$', 1) AS BIGINT)",
+}
+
+# The errors of DuckDB that a damaged file cannot cause.
+_OF_THE_SQL = frozenset(("Parser", "Binder", "Catalog", "Conversion", "Out of Range"))
+# Those that name no file, so that all files are read to find a damaged one.
+_OF_ANY_FILE = frozenset(("", "Invalid", "IO", "INTERNAL", "Serialization"))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The rows of a query, as they become ready.
+
+    Attributes:
+        schema: the columns, each with a name of its own.
+        batches: the rows, in batches of bounded size.
+    """
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedFiles:
+    """The files that the manifest of a dataset names."""
+
+    store: Store
+    form: PartFormat
+    parts: Mapping[str, HourRecord]
+
+    @classmethod
+    def read(cls, place: str) -> Self:
+        """Read the manifest of a dataset.
+
+        Raises:
+            DatasetError: when there is no dataset.
+            DatasetDamaged: when a record cannot be read.
+        """
+        store = open_store(place)
+        identity, manifest = Identity.read(store), Manifest(store)
+        if identity is None:
+            raise DatasetError(f"There is no dataset at {place}.", remedy="Make one with a sync.")
+        parts = {
+            part_name(Hour(day, hour), identity.form): record
+            for day in manifest.days()
+            for hour, record in manifest.day(day).hours.items()
+            if record.size
+        }
+        for day, what in manifest.damaged.items():
+            raise DatasetDamaged(
+                f"{place}/{MANIFEST}/{day}.json is damaged: {what}.", remedy=_REPAIR
+            )
+        return cls(store, identity.form, parts)
+
+    def paths(self) -> list[str]:
+        """List the paths or addresses of the files."""
+        return [self.store.address(name) for name in self.parts]
+
+    def select(self) -> str:
+        """Return a SELECT of all events: the documented columns, then `date` and `hour`."""
+        types = {name: _TYPES[kind] for name, kind in EVENT_KINDS.items()}
+        if not self.parts:
+            empty = {**types, "date": "DATE", "hour": "BIGINT"}
+            nulls = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in empty.items())
+            return f"SELECT {nulls} WHERE false"
+        as_text = _AS_TEXT[self.form]
+        columns = ", ".join(
+            f"'{name}': '{'VARCHAR' if kind in as_text else types[name]}'"
+            for name, kind in EVENT_KINDS.items()
+        )
+        chosen = [
+            f'CAST(CAST("{name}" AS {as_text.get(kind, types[name])}) AS {types[name]}) AS "{name}"'
+            for name, kind in EVENT_KINDS.items()
+        ]
+        chosen += [f'{text} AS "{name}"' for name, text in _PARTITIONS.items()]
+        reader, options = _READERS[self.form]
+        options = options.format(columns=f"{{{columns}}}")
+        source = f"{reader}({_texts(self.paths())}, {options}{_FILES_ONLY})"
+        return f"SELECT {', '.join(chosen)} FROM {source}"  # noqa: S608  # all of it quoted here
+
+    def relation(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyRelation":
+        """Return all events as a relation of a connection."""
+        self.mount(connection)
+        return connection.sql(self.select())
+
+    def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
+        """Let DuckDB read object storage by the library that the dataset uses."""
+        if isinstance(self.store, ObjectStore):
+            connection.register_filesystem(self.store.file_system)
+
+    def find_damage(self, error: str, *, thorough: bool) -> DatasetDamaged | None:
+        """Return the error about a file that is not as committed; None if there is no such file.
+
+        Args:
+            error: the bytes of a file that it names are checked.
+            thorough: check the bytes of every file.
+        """
+        sizes = self.store.sizes(DATA)
+        for name, record in self.parts.items():
+            size, checked = sizes.get(name), thorough or self.store.address(name) in error
+            if size is None:
+                what = "was deleted"
+            elif size != record.size:
+                what = f"has {size:,} bytes, not {record.size:,}"
+            elif checked and checksum(self.store, name) != record.sha256:
+                what = "is corrupt (checksum mismatch)"
+            else:
+                continue
+            return DatasetDamaged(f"{self.store.place}/{name} {what}.", remedy=_REPAIR)
+        return None
+
+
+def select_events(datasets: Mapping[str, CommittedFiles]) -> str:
+    """Return a SELECT of the events of all datasets; several get a column `dataset`."""
+    if len(datasets) == 1:
+        return next(iter(datasets.values())).select()
+    return " UNION ALL ".join(
+        f"SELECT *, {_text(place)} AS dataset FROM ({files.select()})"  # noqa: S608  # as above
+        for place, files in datasets.items()
+    )
+
+
+@contextmanager
+def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Iterator[QueryResult]:
+    """Run one SELECT over the view `events` of one or more datasets.
+
+    The query can read nothing else, and ends with the block. DuckDB runs on a thread, so that
+    Ctrl-C interrupts it.
+
+    Args:
+        sql: the statement.
+        places: folders or addresses of datasets; the events of several have a column `dataset`.
+        memory: as for `Dataset.query`.
+
+    Raises:
+        ConfigurationError, DatasetError: as for `Dataset.query`, also while batches are read.
+    """
+    duckdb = import_extra("duckdb", extra="sql")
+    if not _SIZE.fullmatch(memory):
+        raise ConfigurationError(
+            f"{memory!r} is not a size of memory.", remedy="Give one such as 500MB or 4GB."
+        )
+    datasets = {place: CommittedFiles.read(place) for place in places}
+
+    def run(step: Callable[[], T]) -> T:
+        try:
+            return worker.submit(step).result()
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            raise _explain(str(error), datasets.values()) from error
+
+    with ExitStack() as stack:
+        spill = stack.enter_context(TemporaryDirectory(prefix="adanalytics-"))
+        connection = stack.enter_context(closing(duckdb.connect(":memory:")))
+        worker = stack.enter_context(ThreadPoolExecutor(1))
+        stack.callback(connection.interrupt)
+        run(lambda: _enclose(connection, datasets, memory, spill))
+        run(lambda: _check_statement(connection, sql))
+        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql)))
+        # On the thread, where it waits until an interrupted step has ended.
+        stack.callback(worker.submit, reader.close)
+        schema = _with_unique_names(reader.schema)
+        batches = iter(lambda: run(lambda: next(reader, None)), None)
+        yield QueryResult(
+            schema, (pa.RecordBatch.from_arrays(each.columns, schema=schema) for each in batches)
+        )
+
+
+def _enclose(
+    connection: "duckdb.DuckDBPyConnection",
+    datasets: Mapping[str, CommittedFiles],
+    memory: str,
+    spill: str,
+) -> None:
+    """Make the view, then lock the connection: no other file, no extension, no setting."""
+    for files in datasets.values():
+        files.mount(connection)
+    paths = [path for files in datasets.values() for path in files.paths()]
+    for statement in (
+        "SET TimeZone = 'UTC'",
+        f"SET memory_limit = {_text(memory)}",
+        f"SET temp_directory = {_text(spill)}",
+        "SET autoload_known_extensions = false",
+        "SET autoinstall_known_extensions = false",
+        "SET python_enable_replacements = false",
+        f"SET allowed_paths = {_texts(paths)}",
+        f"CREATE VIEW events AS {select_events(datasets)}",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        connection.execute(statement)
+
+
+def _check_statement(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
+    """Refuse everything but one SELECT; a PIVOT that looks up its columns is a MULTI."""
+    kinds = [statement.type.name for statement in connection.extract_statements(sql)]
+    if kinds in (["SELECT"], ["MULTI"]):
+        return
+    refused = [kind.replace("_", " ") for kind in kinds if kind != "SELECT"]
+    what = f"{len(kinds)} statements are refused: a query is one."
+    if refused:
+        what = f"{refused[0]} is refused: a query only reads."
+    raise QueryError(what if kinds else "The SQL is empty.", remedy=_ONE_SELECT)
+
+
+def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
+    """Return what an error of DuckDB means: a damaged file, too little memory, or wrong SQL."""
+    lines = error.partition("\n\n")[0].splitlines()[:2]
+    # DuckDB indents lists, such as that of the functions with a similar name.
+    text = " ".join(line for line in lines if not line.startswith("\t"))
+    kind, _, reason = text.rpartition(" Error: ")
+    if kind not in _OF_THE_SQL:
+        for files in datasets:
+            if damage := files.find_damage(error, thorough=kind in _OF_ANY_FILE):
+                return damage
+    if kind == "Out of Memory":
+        return DatasetError(f"The query ran out of memory: {reason}.", remedy=_MORE_MEMORY)
+    if kind == "Permission":
+        return QueryError(f"Refused: {reason.partition(' - ')[0]}.", remedy=_ONE_SELECT)
+    text += "" if text.endswith((".", "!", "?")) else "."
+    return QueryError(text, remedy=_COLUMNS if kind in {"Binder", "Catalog"} else "")
+
+
+def _with_unique_names(schema: pa.Schema) -> pa.Schema:
+    """Number the later ones of equal names: sum(x), sum(x)_1."""
+    names: dict[str, pa.Field] = {}
+    for field in schema:
+        name, number = field.name, 0
+        while name in names:
+            number += 1
+            name = f"{field.name}_{number}"
+        names[name] = field.with_name(name)
+    return pa.schema([*names.values()])
+
+
+def _text(value: str) -> str:
+    quoted = value.replace("'", "''")
+    return f"'{quoted}'"
+
+
+def _texts(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, values))}]"

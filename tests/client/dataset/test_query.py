@@ -1,0 +1,258 @@
+"""SQL over a dataset: one view of exactly the committed events, and nothing but that."""
+
+import os
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+import duckdb
+import pytest
+
+from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset, PartFormat
+from adanalytics_client.dataset.query import run_query
+from adanalytics_client.errors import (
+    ConfigurationError,
+    DatasetDamaged,
+    DatasetError,
+    QueryError,
+)
+from adanalytics_client.tables import event_schema
+
+FIRST = "data/date=2026-01-15/hour=13/part-0.parquet"
+
+
+@pytest.fixture(scope="module")
+def synced(server: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[PartFormat], Path]:
+    """Return a folder with a dataset of a format, made once."""
+    root = tmp_path_factory.mktemp("datasets")
+
+    def make(form: PartFormat) -> Path:
+        folder = root / form
+        if not folder.exists():
+            with Client(server.url, api_key=server.api_key, partner="acme") as client:
+                Dataset(folder, format=form).sync(client)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def events(synced: Callable[[PartFormat], Path], tmp_path: Path) -> Path:
+    """A copy of the parquet dataset, to be changed."""
+    return shutil.copytree(synced("parquet"), tmp_path / "events")
+
+
+def rows(folder: Path, sql: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = Dataset(folder).query(sql).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("form", get_args(PartFormat))
+def test_a_query_sees_what_the_service_has(
+    form: PartFormat, synced: Callable[[PartFormat], Path], client: Client
+) -> None:
+    query = client.events("2026-01-15", "2026-01-16", split="none")
+    expected = query.to_arrow().cast(event_schema()).sort_by("event_id").to_pylist()
+    found = Dataset(synced(form)).query("SELECT * FROM events ORDER BY event_id").to_pylist()
+    days = [each.pop("date") for each in found]
+    hours = [each.pop("hour") for each in found]
+    assert found == expected
+    assert (days, hours) == (
+        [each["event_date"] for each in expected],
+        [each["event_hour"] for each in expected],
+    )
+
+
+@pytest.mark.parametrize("form", get_args(PartFormat))
+def test_the_columns_have_the_documented_types_also_without_events(
+    form: PartFormat, synced: Callable[[PartFormat], Path], client: Client, tmp_path: Path
+) -> None:
+    described = rows(synced(form), "DESCRIBE events")
+    kinds = {each["column_name"]: each["column_type"] for each in described}
+    assert [*kinds] == [*event_schema().names, "date", "hour"]
+    assert kinds["revenue"] == "DECIMAL(38,9)"
+    assert kinds["event_time"] == "TIMESTAMP WITH TIME ZONE"
+    assert kinds["key_values"] == "MAP(VARCHAR, VARCHAR)"
+    empty = Dataset(tmp_path / "empty", format=form)
+    empty.sync(client, "2026-02-01")
+    assert empty.query("DESCRIBE events").to_pylist() == described
+    assert empty.query("SELECT * FROM events").num_rows == 0
+
+
+def test_sums_are_exact_and_hours_are_of_utc(tmp_path: Path, client: Client) -> None:
+    folder = tmp_path / "events"
+    Dataset(folder, format="jsonl").sync(client, "2026-01-15")
+    file = folder / FIRST.replace("parquet", "jsonl")
+    line = '{{"event_time":"2026-01-15T13:59:59.999Z","revenue":{},"cost":{}}}\n'
+    file.write_text(
+        line.format('"99999999999999999.000000001"', "0.000000001")
+        + line.format('"99999999999999999.000000001"', "null")
+        + line.format('"0"', "250000.123456789")
+    )
+    (found,) = rows(folder, "SELECT sum(revenue) r, sum(cost) c FROM events WHERE hour = 13")
+    assert found == {"r": Decimal("199999999999999998.000000002"), "c": Decimal("250000.12345679")}
+    (found,) = rows(
+        folder, "SELECT max(event_time) t, max(hour(event_time)) h FROM events WHERE hour = 13"
+    )
+    assert found == {"t": datetime(2026, 1, 15, 13, 59, 59, 999000, tzinfo=UTC), "h": 13}
+
+
+def test_only_committed_files_count(events: Path) -> None:
+    before = rows(events, "SELECT count(*) AS n FROM events")
+    shutil.copy(events / FIRST, events / "data/date=2026-01-15/hour=13/part-1.parquet")
+    (events / "data/date=2026-01-20/hour=00").mkdir(parents=True)
+    shutil.copy(events / FIRST, events / "data/date=2026-01-20/hour=00/part-0.parquet")
+    assert rows(events, "SELECT count(*) AS n FROM events") == before
+
+
+def test_a_filter_on_date_and_hour_reads_only_those_files(events: Path) -> None:
+    for file in events.glob("data/*/*/*"):
+        # Of the first file DuckDB reads the schema.
+        if not re.search("hour=(14|00)", str(file)):
+            file.write_bytes(b"damaged")
+    sql = "SELECT count(*) > 0 AS any FROM events WHERE date = '2026-01-15' AND hour = 14"
+    assert rows(events, sql) == [{"any": True}]
+
+
+@pytest.mark.parametrize("parent", ["country=ZZ", "hour=99/date=2020-01-01", "a 'b' [c]*?{d}"])
+def test_the_folders_above_a_dataset_do_not_matter(
+    parent: str, synced: Callable[[PartFormat], Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(synced("parquet"), tmp_path / parent / "events")
+    sql = "SELECT max(country) AS c, min(date) AS d, max(hour) AS h FROM events"
+    assert rows(folder, sql) == [{"c": "US", "d": date(2026, 1, 15), "h": 23}]
+
+
+def test_several_datasets_are_told_apart(synced: Callable[[PartFormat], Path]) -> None:
+    places = [str(synced("parquet")), str(synced("csv"))]
+    sql = "SELECT dataset, count(*) AS n FROM events GROUP BY 1 ORDER BY 1"
+    with run_query(sql, places) as result:
+        found = [row for batch in result.batches for row in batch.to_pylist()]
+    assert found == [{"dataset": place, "n": 600} for place in sorted(places)]
+
+
+def test_equal_names_of_columns_are_numbered(synced: Callable[[PartFormat], Path]) -> None:
+    sql = "SELECT 1 AS a, 2 AS a, 3 AS a_1"
+    assert rows(synced("parquet"), sql) == [{"a": 1, "a_1": 2, "a_1_1": 3}]
+
+
+REFUSED = {
+    "COPY events TO 'out.csv'": "COPY is refused",
+    "INSERT INTO events VALUES (1)": "INSERT is refused",
+    "ATTACH 'other.db'": "ATTACH is refused",
+    "INSTALL httpfs": "LOAD is refused",
+    "SET memory_limit = '9GB'": "SET is refused",
+    "SELECT 1; SELECT 2": "2 statements are refused",
+    "-- nothing": "The SQL is empty",
+    "SELECT * FROM read_csv('/etc/passwd')": 'Cannot access file "/etc/passwd"',
+    "SELECT * FROM read_parquet('https://127.0.0.1:1/x.parquet')": "Cannot access",
+    "SELECT * FROM '/etc/passwd'": "does not exist",
+    "SELECT * FROM places": "does not exist",
+    "SELECT cuntry FROM events": 'Candidate bindings: "country"',
+    "SELEKT 1": 'syntax error at or near "SELEKT"',
+    "SELECT CAST(country AS INT) FROM events": "Could not convert string",
+    "SELECT error('boom')": "boom",
+}
+
+
+@pytest.mark.parametrize(("sql", "what"), REFUSED.items(), ids=REFUSED)
+def test_a_query_does_nothing_but_read_the_dataset(
+    sql: str,
+    what: str,
+    synced: Callable[[PartFormat], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(QueryError, match=what):
+        Dataset(synced("parquet")).query(sql)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_files_of_the_dataset_are_the_only_ones(events: Path) -> None:
+    record = events / "_adanalytics/dataset.json"
+    with pytest.raises(QueryError, match="Cannot access file"):
+        Dataset(events).query(f"SELECT * FROM read_text('{record}')")
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda _good: b"PAR1", "has 4 bytes, not"),
+        (lambda good: good[:1000] + b"x" * 2000 + good[3000:], "is corrupt"),
+        (lambda good: b"<html>".ljust(len(good)), "is corrupt"),
+        (None, "was deleted"),
+    ],
+    ids=["short", "overwritten", "another", "deleted"],
+)
+def test_a_damaged_file_is_named(
+    damage: Callable[[bytes], bytes] | None, what: str, events: Path
+) -> None:
+    if damage is None:
+        (events / FIRST).unlink()
+    else:
+        (events / FIRST).write_bytes(damage((events / FIRST).read_bytes()))
+    with pytest.raises(DatasetDamaged, match=f"{FIRST} {what}"):
+        Dataset(events).query("SELECT * FROM events")
+
+
+def test_a_damaged_record_is_named(events: Path) -> None:
+    (events / "_adanalytics/manifest/2026-01-16.json").write_text("{}")
+    with pytest.raises(DatasetDamaged, match=r"manifest/2026-01-16\.json is damaged"):
+        Dataset(events).query("SELECT 1")
+
+
+def test_what_does_not_fit_into_memory_waits_in_a_folder_that_goes_away(
+    synced: Callable[[PartFormat], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    places, seen = [str(synced("parquet"))], 0
+    numbers = "(SELECT random() AS x FROM range(2000000))"
+    with run_query(f"SELECT x FROM {numbers} ORDER BY x", places, memory="40MB") as result:
+        for batch in result.batches:
+            seen = max(seen, sum(each.stat().st_size for each in tmp_path.glob("*/*")))
+            assert batch.num_rows
+    assert seen > 1_000_000
+    with (
+        pytest.raises(DatasetError, match="ran out of memory"),
+        run_query(f"SELECT list(x) FROM {numbers}", places, memory="10MB"),
+    ):
+        pass
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("memory", ["lots", "500", "-1GB", ""])
+def test_the_memory_is_a_size(memory: str) -> None:
+    with pytest.raises(ConfigurationError, match="not a size"):
+        Dataset("events").query("SELECT 1", memory=memory)
+
+
+def test_ctrl_c_ends_a_query(synced: Callable[[PartFormat], Path]) -> None:
+    endless = (
+        "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE a.range % 7 = b.range % 3"
+    )
+    strike = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    strike.start()
+    with pytest.raises(KeyboardInterrupt):
+        Dataset(synced("parquet")).query(endless)
+    strike.join()
+
+
+def test_the_relation_joins_other_data(events: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE names AS SELECT 'US' AS country, 'United States' AS name")
+        Dataset(events).to_duckdb(connection).create_view("events")
+        sql = "SELECT DISTINCT name FROM events JOIN names USING (country)"
+        assert connection.execute(sql).fetchall() == [("United States",)]
+
+
+def test_without_a_dataset_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="There is no dataset at"):
+        Dataset(tmp_path / "events").query("SELECT 1")
