@@ -39,6 +39,11 @@ COMMANDS = {
         "Check a dataset against its own records and the service.",
         "Dataset",
     ),
+    "query": Entry(
+        "commands.query:query",
+        "Answer a question about a dataset in SQL; sends nothing.",
+        "Dataset",
+    ),
     "login": Entry(
         "commands.login:login", "Sign in and store the credential for later commands.", "Account"
     ),

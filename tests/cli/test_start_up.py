@@ -24,6 +24,7 @@ HEAVY = {
     "pydantic",
     "rich",
     "pyarrow",
+    "duckdb",
     "keyring",
     "fastapi",
     "uvicorn",

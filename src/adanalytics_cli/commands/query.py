@@ -1,0 +1,107 @@
+"""`adanalytics query`: an answer in SQL from datasets, without a request."""
+
+import os
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
+from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.output.formats import FORMATS, Format, bom_option, format_option, pick_format
+from adanalytics_cli.output.output_file import output_option
+from adanalytics_cli.output.row_output import check_chart
+from adanalytics_client._base.quantities import counted
+
+_FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
+_DEFAULT = "events"
+
+
+@command(
+    "query",
+    params=[
+        click.Argument(["sql"], metavar="SQL"),
+        click.Option(
+            ["--in", "places"],
+            type=click.Path(),
+            metavar="DIR|URL",
+            multiple=True,
+            help="Dataset to read; by default this folder, or events in it. Several are joined "
+            "into one view with a column dataset.",
+        ),
+        output_option(),
+        format_option(_FORMATS),
+        bom_option(),
+        flag("--chart", "Draw bars of an answer with two columns: a label and a number."),
+        click.Option(
+            ["--memory"],
+            metavar="SIZE",
+            default="1GB",
+            help="Most memory of the query; what does not fit waits in a temporary folder.",
+        ),
+    ],
+    details=(
+        "SQL is one SELECT in the dialect of DuckDB over the view events, which has the "
+        "documented columns, and date and hour, which choose the files to read. Events that are "
+        "filtered (invalid traffic) are in the view, and in no summary: leave them out with WHERE "
+        "NOT is_filtered. Nothing is sent, and the query can read nothing but the dataset."
+    ),
+    examples=[
+        'adanalytics query "SELECT country, sum(revenue) FROM events GROUP BY country"',
+        'adanalytics query "SELECT media_type, count(*) FROM events GROUP BY 1" --chart',
+        'adanalytics query "FROM events WHERE hour = 13" --in events -o hour.parquet',
+        'adanalytics query "DESCRIBE events" --in s3://bucket/events',
+    ],
+)
+def query(
+    invocation: Invocation,
+    sql: str,
+    places: tuple[str, ...],
+    chosen_format: str | None,
+    output: Path | None,
+    bom: bool,
+    chart: bool,
+    memory: str,
+) -> None:
+    """Run the query, and write its rows as they become ready."""
+    form: Format = "table"
+    if chart:
+        check_chart(chosen_format, output)
+    else:
+        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    if find_spec("duckdb") is None:
+        raise MissingExtra("sql", needed_for="adanalytics query")
+    started = monotonic()
+    found = _datasets(invocation, places)
+
+    from adanalytics_cli.output.query_output import write_chart_of, write_result
+    from adanalytics_client.dataset.query import run_query
+
+    with run_query(sql, found, memory=memory) as result:
+        if chart:
+            rows = write_chart_of(result, output, invocation)
+        else:
+            about = {"query": sql, "datasets": ", ".join(found)}
+            rows = write_result(result, form, output, invocation, bom=bom, about=about)
+    if output is not None:
+        remark(f"{counted(rows, 'row')}, {monotonic() - started:.1f} s -> {output}", invocation)
+
+
+def _datasets(invocation: Invocation, places: tuple[str, ...]) -> list[str]:
+    """Return the datasets to read; raises CommandError with the sync that makes a missing one."""
+    from adanalytics_client.dataset import Dataset
+
+    if not places:
+        here = next((each for each in (".", _DEFAULT) if Dataset(each).holdings()), None)
+        places = (here or _DEFAULT,)
+    same = {place if "://" in place else os.path.realpath(place) for place in places}
+    if len(same) < len(places):
+        raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
+    for place in places:
+        if Dataset(place).holdings() is None:
+            sync = shlex.join([*invocation.program(), "sync", "-7d", "--to", place])
+            raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
+    return [*places]
