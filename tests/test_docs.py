@@ -19,6 +19,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Their code runs in tests/spark, where Spark is.
 SPARK_PAGE = ROOT / "docs/how-to/use-spark.md"
 DELTA_PAGE = ROOT / "docs/how-to/write-a-delta-table.md"
+ICEBERG_PAGE = ROOT / "docs/how-to/list-in-iceberg.md"
+SPARK_PAGES = {SPARK_PAGE, DELTA_PAGE, ICEBERG_PAGE}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Named, as pytest finds new entry points only after the next installation.
 PLUGINS = (
@@ -55,7 +57,7 @@ def server() -> Iterator[LocalServer]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in pages_with(tests=False) if page not in {SPARK_PAGE, DELTA_PAGE}],
+    [page for page in pages_with(tests=False) if page not in SPARK_PAGES],
     ids=name_of,
 )
 def test_a_page_runs_from_top_to_bottom(
