@@ -120,7 +120,8 @@ def test_the_order_of_a_comparison(
     *lines, total, note = shown.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == names
     assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
-    assert note == "2026-01-01 in UTC, money in USD. Before is 2025-12-01."
+    shown = " 1 of 4 groups." if "--top" in words else ""
+    assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01.{shown}"
 
 
 def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
@@ -142,6 +143,8 @@ def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) 
     shown = run(*words, "-f", "table").stdout.splitlines()
     assert shown[0].split() == ["metric", "before", "after", "change", "percent"]
     assert shown[-1] == "2026-01-16 in UTC, money in USD. Before is 2026-01-15."
+    rate = next(line for line in shown if line.startswith("CTR"))
+    assert rate.split()[6] == "pp"
     with Client(service.url, api_key=service.api_key, partner=service.partner) as client:
         days = [client.summary(day).rows[0] for day in ("2026-01-15", "2026-01-16")]
     target = tmp_path / "change.xlsx"

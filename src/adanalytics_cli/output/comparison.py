@@ -8,6 +8,7 @@ from decimal import Context, Decimal
 from pydantic import BaseModel
 
 from adanalytics_cli.console.table_view import Column, plain
+from adanalytics_cli.console.table_view import percent as percent_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.summary_output import (
@@ -150,7 +151,11 @@ class Comparison:
         change, percent = values["change"], values["percent"]
         if isinstance(change, int | Decimal) and change > 0:
             shown["change"] = f"+{shown['change']}"
-        shown["percent"] = plain(None) if percent is None else f"{percent:+} %"
+        if column.show is percent_of:
+            # Points, as the change of 2 % to 3 % is not 1 %.
+            shown["change"] = str(shown["change"]).replace("%", "pp")
+        sign = "+" if isinstance(percent, Decimal) and percent else ""
+        shown["percent"] = plain(None) if percent is None else f"{percent:{sign}} %"
         return {"metric": column.heading, **shown}
 
     def _sorted(self, metrics: Sequence[str]) -> list[Pair]:
@@ -162,10 +167,11 @@ class Comparison:
             return pair.key.get(name, pair.values(name)["after"])
 
         order = self.view.order or (Order("revenue") if self.view.top else None)
-        pairs = [*self._pairs()]
+        pairs = [*self.pairs()]
         return order.sort(pairs, value_of)[: self.view.top] if order else pairs
 
-    def _pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[Pair]:
+        """Yield the groups in the order of the service."""
         if self.view.group_by == "day":
             return self._days()
         if self.view.group_by:
@@ -214,6 +220,9 @@ def list_changes(
         columns = [*(PARTNER if several else []), *key, Column("metric", "metric"), *values]
         rows = [row for each in comparisons for row in each.table_rows()]
         note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
+        groups = sum(len([*each.pairs()]) for each in comparisons)
+        if view.top and groups > view.top * len(comparisons):
+            note += f" {view.top * len(comparisons)} of {groups} groups."
         return Listing(rows, columns, note, {})
     rows = [row for each in comparisons for row in each.file_rows(in_text=form != "xlsx")]
     if not several:
