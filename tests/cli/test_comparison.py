@@ -120,8 +120,8 @@ def test_the_order_of_a_comparison(
     *lines, total, note = shown.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == names
     assert total.split() == ["total", "clicks", "11", "14", "+3", "+27.27", "%"]
-    shown = " 1 of 4 groups." if "--top" in words else ""
-    assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01.{shown}"
+    left = " 1 of 4 groups." if "--top" in words else ""
+    assert note == f"2026-01-01 in UTC, money in USD. Before is 2025-12-01.{left}"
 
 
 def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
