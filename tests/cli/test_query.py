@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,6 +20,9 @@ from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/query-a-dataset.md"
+QUESTIONS = re.findall(r"^adanalytics query (.*)$", PAGE.read_text(), re.MULTILINE)
 
 BY_COUNTRY = "SELECT country, sum(revenue) AS revenue FROM events GROUP BY 1 ORDER BY 2 DESC, 1"
 ODD = """
@@ -120,6 +125,26 @@ def test_a_chart_has_a_label_and_a_number(query: Run) -> None:
     assert drawn.stdout.splitlines()[-1] == "24 rows."
     wrong = query("SELECT country, hour, 1 FROM events", "--chart")
     assert (wrong.exit_code, "a label and a number" in wrong.stderr) == (2, True)
+
+
+def test_the_page_has_ten_questions() -> None:
+    assert len(QUESTIONS) == 10
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_of_the_page_has_an_answer(question: str, query: Run) -> None:
+    done = query(*shlex.split(question))
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 2 or re.match(r"\d+ rows, .* -> by-", done.stderr)
+
+
+def test_the_profit_of_campaigns_is_that_of_the_summary(query: Run, server: LocalServer) -> None:
+    (question,) = [each for each in QUESTIONS if "profit" in each]
+    rows = csv.DictReader(io.StringIO(query(*shlex.split(question)).stdout))
+    with Client(server.url, api_key=server.api_key, partner=server.partner) as client:
+        summary = client.summary("2026-01-15", "2026-01-16", group_by="campaign").rows
+    expected = {str(row.campaign_id or ""): row.profit for row in summary}
+    assert {row["campaign_id"]: Decimal(row["profit"]) for row in rows} == expected
 
 
 def test_this_folder_or_events_in_it_is_the_dataset(
