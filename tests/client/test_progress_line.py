@@ -24,7 +24,7 @@ from adanalytics_client import (
     WaitStarted,
 )
 from adanalytics_client._base.quantities import in_bytes, in_minutes
-from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Signals, make_plan
+from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Position, Signals, make_plan
 from adanalytics_client._json import raw_rows
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
@@ -109,38 +109,53 @@ def test_a_plan_counts_what_is_still_to_come(progress: Progress, clock: Seconds)
     assert progress.describe() == Line("100 events  25/s  0:12 left", 0.25)
 
 
-def pages_of_hours(sizes: list[int], now: float) -> Iterator[tuple[float, PageReceived]]:
-    """Yield pages of 10,000 events as four threads fetch them, each with its time of arrival.
+def pages_of_hours(
+    sizes: list[int], clock: Seconds, announce: Callable[[PullPlanned], None]
+) -> Iterator[tuple[float, float, PageReceived]]:
+    """Yield pages of 10,000 events as four threads fetch them: arrival, seconds taken, report.
 
-    A request takes 0.4 s, and its bytes.
+    A request takes 0.4 s, and its bytes. The first page, which is not used, takes 1.5 s.
     """
-    fanout = PageFanout(make_plan(DAY, DAY), concurrency=4, ordered=True)
-    flying: list[tuple[float, int, Cursor]] = []
+    plan, hourly = make_plan(DAY, DAY, split="auto"), make_plan(DAY, DAY)
+    fanout = PageFanout(plan, concurrency=4, ordered=True, announce=announce)
+    requests = sum(-(-size // 10_000) for size in sizes)
+    planned = PullPlanned(24, requests, sum(sizes))
+    first, clock.now = fanout.start(), clock.now + 1.5
+    assert first
+    fanout.settle(first, Position(hourly.slices, hourly.ranges, planned=planned))
+    now, flying = clock.now, list[tuple[float, int, Cursor, float]]()
     while not fanout.finished:
         while isinstance(cursor := fanout.start(), Cursor):
             hour, before = cursor.slice.hour or 0, (cursor.number - 1) * 10_000
             taken = 0.4 + min(10_000, sizes[hour] - before) / 60_000
-            heappush(flying, (now + taken, hour, cursor))
+            heappush(flying, (now + taken, hour, cursor, taken))
         if fanout.ready() is not None:
             continue
-        now, hour, cursor = heappop(flying)
+        now, hour, cursor, taken = heappop(flying)
         left = sizes[hour] - (cursor.number - 1) * 10_000
         rows = raw_rows([f'{{"event_id": "{hour}-{cursor.number}"}}'.encode()])
         fanout.settle(cursor, FetchedPage(rows, Signals(more=left > 10_000)).identified())
-        yield now, PageReceived(f"hour {hour}", cursor.number, min(10_000, left), None)
+        yield now, taken, PageReceived(f"hour {hour}", cursor.number, min(10_000, left))
 
 
-def test_the_time_left_of_two_million_events_whose_nights_are_quiet(
-    progress: Progress, clock: Seconds
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1] * 7 + [5, 8, 10, 12, 13, 14, 14, 13, 13, 14, 15, 16, 18, 20, 20, 14, 6],
+        [11, 8, 6, 5, 5, 6, 10, 15, 19, 21, 22, 23, 25, 24, 23, 23, 24, 26, 30, 34, 35, 31, 24, 17],
+        [1] * 24,
+    ],
+    ids=["dead nights", "quiet nights", "even"],
+)
+def test_the_time_left_of_two_million_events(
+    progress: Progress, clock: Seconds, weights: list[int]
 ) -> None:
-    weights = [1] * 7 + [5, 8, 10, 12, 13, 14, 14, 13, 13, 14, 15, 16, 18, 20, 20, 14, 6]
     sizes = [2_000_000 * weight // sum(weights) for weight in weights]
     progress.expect(1)
-    clock.now += 1.5
-    progress.plan(PullPlanned(24, 217, 2_000_000))
-    pages = list(pages_of_hours(sizes, clock.now))
+    pages = list(pages_of_hours(sizes, clock, progress.plan))
     end, marks = pages[-1][0], [0.10, 0.25, 0.50, 0.75]
-    for clock.now, page in pages:
+    for clock.now, taken, page in pages:
+        progress.request(RequestSent("GET", "http://h/events", 200, taken, None))
         progress.page(page)
         if marks and progress.events >= 2_000_000 * marks[0]:
             marks.pop(0)

@@ -84,11 +84,14 @@ class PullPlanned:
         queries: the number of queries still to send.
         requests: the fewest requests that they take.
         events: about how many events are still to come; None if unknown.
+        rounds: about how many times as long as one request they take, since requests are sent at
+            the same time; None if unknown.
     """
 
     queries: int
     requests: int
     events: int | None
+    rounds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,19 @@ class PageFanout:
                 self._fail(opened, error)
         if isinstance(outcome, Position | FetchedPage) and outcome.planned:
             # Before the next request is chosen, in case the observer ends the pull.
-            self._announce(outcome.planned)
+            self._announce(replace(outcome.planned, rounds=self._rounds(outcome.planned)))
+
+    def _rounds(self, planned: PullPlanned) -> float:
+        """Estimate how many pages are fetched one after the other.
+
+        The pages of a query are. When ordered, half of those that may wait are of the next query;
+        if it has more, the others are fetched once it is at the front.
+        """
+        pages = planned.requests / planned.queries
+        at_once = min(self._concurrency, planned.queries)
+        waiting = self._concurrency * _PAGES_A_REQUEST - 1
+        alone = pages - waiting / 2 if self._ordered and planned.queries > 1 else 0.0
+        return planned.queries * max(pages / at_once, alone)
 
     def ready(self) -> ReadyPage | None:
         """Return the next page, or None when it has not arrived.

@@ -73,6 +73,10 @@ class Progress(Observer):
         # those before the last quarter of the time only the last.
         self._pages_began = 0.0
         self._came: deque[tuple[float, int]] = deque()
+        # How often the time of one request is still needed by the plan, and the events until then;
+        # the requests since then and their seconds.
+        self._rounds, self._planned_at = 0.0, 0
+        self._asked, self._answering = 0, 0.0
         # The events of each query whose first page is here.
         self._sizes: dict[str, int] = {}
         self._size = 0
@@ -113,10 +117,12 @@ class Progress(Observer):
             self._resumes = resumes
         self._retry = None
 
-    def request(self, _info: RequestSent) -> None:
+    def request(self, info: RequestSent) -> None:
         """Count a request."""
         with self._lock:
             self.requests += 1
+            self._asked += 1
+            self._answering += info.seconds
 
     def retry(self, info: RetryPlanned) -> None:
         """Describe the pause until it ends or a page comes from another thread."""
@@ -143,6 +149,8 @@ class Progress(Observer):
                 self._begin_pages()
             self._pulls, self._queries, self._finished = True, info.queries, 0
             self._total = None if info.events is None else self.events + info.events
+            self._rounds, self._planned_at = info.rounds or 0.0, self.events
+            self._asked, self._answering = 0, 0.0
 
     def page(self, info: PageReceived) -> None:
         """Count the events of a page."""
@@ -212,14 +220,14 @@ class Progress(Observer):
         if self.events and working > _SETTLED_SECONDS:
             parts.append(f"{self.events / working:,.0f}/s")
             if total and total > self.events:
-                left = self._seconds_per_event() * (total - self.events)
+                left = self._seconds_per_event(total) * (total - self.events)
                 parts.append(f"{in_minutes(left)} left")
         if total is None and self._queries > 1:
             parts.append(f"{self._finished:,} of {self._queries:,} queries")
         return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
 
-    def _seconds_per_event(self) -> float:
-        """Return the slower of the average and the recent pace.
+    def _seconds_per_event(self, total: int) -> float:
+        """Return the slowest of the average pace, the recent one and that of the plan.
 
         Small hours are fetched at the same time. Later, most pages wait for those of the hour that
         is written.
@@ -227,7 +235,9 @@ class Progress(Observer):
         working = self._working()
         average = (working - self._pages_began) / self.events
         since, before = self._came[0]
-        return max(average, (working - since) / max(1, self.events - before))
+        recent = (working - since) / max(1, self.events - before)
+        request = self._answering / max(1, self._asked)
+        return max(average, recent, self._rounds * request / (total - self._planned_at))
 
     def _all_events(self) -> int | None:
         """Return the events of the pull, also those to come; None while nothing states them.
