@@ -7,6 +7,9 @@ with one CPU. Else one executor would use both CPUs of a small machine, since Sp
 while Python reads the next one. One executor reads the same partitions as two, in a single task.
 The exports are ordered before anything is measured, so tasks only download and parse.
 
+Then the same events become hourly Parquet in three ways: by one `adanalytics sync`, by Spark's
+source and `partitionBy` on both executors, and by a sync of each day as a task of Spark.
+
 Rates are of the wall clock. The runs of a ratio follow each other, and the median counts. Server
 and driver run on the same CPUs, and other work of the machine slows the executors unevenly. So CPU
 seconds are compared, too: an executor with a CPU to itself takes as long as its CPU seconds, until
@@ -14,6 +17,8 @@ the server is the bottleneck. The last ratio says when that is.
 """
 
 import os
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +35,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from server_process import ServerProcess, server
 
 from adanalytics_client import Client
+from adanalytics_client.dataset import Dataset
 from adanalytics_client.dataset.tables import EventTables
 from adanalytics_client.spark import AdAnalyticsDataSource
 from adanalytics_server.local import LocalServer, Sample
@@ -99,6 +105,18 @@ def cpu_seconds(processes: list[int]) -> float:
     return sum(sum(map(int, stat.rpartition(")")[2].split()[11:15])) for stat in stats) / TICKS
 
 
+def executor_seconds() -> tuple[float, ...]:
+    """The CPU time of each executor and its workers."""
+    return tuple(cpu_seconds(descendants(each)) for each in executors())
+
+
+def new_folder(path: Path) -> Path:
+    """An empty folder."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
 def bind() -> None:
     """Give each executor a CPU of its own."""
     for cpu, executor in zip(sorted(os.sched_getaffinity(0)), executors(), strict=False):
@@ -120,13 +138,37 @@ class Bench:
         reader = self._spark.read.format("adanalytics").options(**span)
         return (reader.schema(columns) if columns else reader).load()
 
-    def spark(self, events: DataFrame, to: Path | None = None) -> Run:
-        """Read every column of the events, and drop them or write them as Parquet."""
-        writer = events.write.format("parquet" if to else "noop").mode("overwrite")
+    def spark(self, events: DataFrame) -> Run:
+        """Read every column of the events, and drop them."""
+        writer = events.write.format("noop").mode("overwrite")
+        return self._measure(writer.save, executor_seconds)
+
+    def partition(self, events: DataFrame, folder: Path) -> Run:
+        """Write the events to a folder for each hour, by Spark."""
+        writer = events.write.partitionBy("event_date", "event_hour").mode("overwrite")
+        return self._measure(lambda: writer.parquet(str(folder / "spark")), executor_seconds)
+
+    def sync(self, folder: Path) -> Run:
+        """Sync the days in a process of its own."""
+        to = new_folder(folder / "sync")
+        span = [str(FIRST), str(FIRST + timedelta(days=DAYS - 1))]
+        command = [sys.executable, "-m", "adanalytics_cli", "--quiet", "sync", *span]
         return self._measure(
-            lambda: writer.save(to and str(to)),
-            lambda: tuple(cpu_seconds(descendants(each)) for each in executors()),
+            lambda: subprocess.run([*command, "--via", "export", "--to", to], check=True),
+            lambda: (sum(os.times()[2:4]),),
         )
+
+    def sync_in_tasks(self, folder: Path) -> Run:
+        """Sync each day in a task of Spark, to a dataset of its own."""
+        to = new_folder(folder / "tasks")
+
+        def sync_day(day: date) -> None:
+            with Client.from_env(limit=None) as client:
+                Dataset(to / str(day)).sync(client, day, via="export")
+
+        days = [FIRST + timedelta(days=number) for number in range(DAYS)]
+        tasks = self._spark.sparkContext.parallelize(days, DAYS)
+        return self._measure(lambda: tasks.foreach(sync_day), executor_seconds)
 
     def exports(self, folder: Path) -> Run:
         """Read the same exports as Arrow tables, in this process."""
@@ -154,8 +196,8 @@ def say(what: str, ratio: float, limit: str) -> None:
 
 
 def compare(events: int, runs: dict[str, Callable[[], Run]]) -> dict[str, list[Run]]:
-    """Take each run in turn, and print its rates; the first two rounds warm up."""
-    rounds = [{name: run() for name, run in runs.items()} for _ in range(2 + PAIRS)][2:]
+    """Take each run in turn, and print its rates; the first round warms up."""
+    rounds = [{name: run() for name, run in runs.items()} for _ in range(1 + PAIRS)][1:]
     for name in runs:
         wall = median(each[name].wall for each in rounds)
         reader = median(sum(each[name].readers) for each in rounds)
@@ -186,6 +228,17 @@ def report(runs: dict[str, list[Run]]) -> None:
     say_rates("2 executors / of one process", process, two, "for information")
     feeds = median(sum(each.readers) / each.server for each in two)
     say("executors that one CPU of the server feeds", feeds, "more than 2")
+
+
+def report_hourly(runs: dict[str, list[Run]]) -> None:
+    """Print how the ways to hourly Parquet compare with one sync."""
+    one = runs.pop("sync")
+    for name, other in runs.items():
+        wall = 1 / ratio(one, other, lambda run: run.wall)
+        cpu = 1 / ratio(one, other, lambda run: sum(run.readers))
+        what = f"hourly Parquet, {name} on 2 executors / one sync"
+        say(f"{what}: seconds", wall, "for information")
+        say(f"{what}: CPU seconds", cpu, "for information")
 
 
 def overhead(bench: Bench, spark: SparkSession) -> None:
@@ -240,9 +293,14 @@ def measure(running: ServerProcess, folder: Path, events: int) -> None:
             "2 executors": lambda: bench.spark(days),
             "one process": lambda: bench.exports(folder),
             "2 executors, 3 columns": lambda: bench.spark(few),
-            "2 executors, to Parquet": lambda: bench.spark(days, folder / "parquet"),
         }
         report(compare(events, runs))
+        writers = {
+            "sync": lambda: bench.sync(folder),
+            "Spark's source": lambda: bench.partition(days, folder),
+            "sync in tasks": lambda: bench.sync_in_tasks(folder),
+        }
+        report_hourly(compare(events, writers))
         overhead(bench, spark)
 
 
