@@ -107,11 +107,18 @@ def test_an_old_order_is_not_taken_up(service: LocalServer, tmp_path: Path) -> N
     assert orders_of(service) == 2
 
 
+@pytest.mark.parametrize("home", [True, False])
 def test_a_plan_without_a_place_for_its_orders_is_made(
-    service: LocalServer, tmp_path: Path
+    service: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, home: bool
 ) -> None:
+    def unknown() -> Path:
+        raise RuntimeError
+
     (tmp_path / "adanalytics").mkdir()
     (tmp_path / "adanalytics/orders").write_text("")
+    if not home:
+        monkeypatch.delenv("XDG_STATE_HOME")
+        monkeypatch.setattr(Path, "home", unknown)
     assert plan() == 2
 
 

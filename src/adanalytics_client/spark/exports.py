@@ -84,11 +84,15 @@ class ExportReader(DataSourceReader):
             AdAnalyticsError: when the service refuses.
         """
         settings, waits = self._settings, WaitLog()
-        state = state_folder(self._environment())
+        try:
+            folder = state_folder(self._environment()) / "orders"
+        except RuntimeError:
+            # No home folder is known, as in some containers.
+            folder = None
         with settings.client(self._environment, waits) as client:
             query = client.events(settings.start, settings.end, split="daily")
             days = [each.start for each in query.plan.only_days(client.dates()).slices]
-            orders = Orders(client, waits, state and state / "orders", timeout=settings.timeout)
+            orders = Orders(client, waits, folder, timeout=settings.timeout)
             jobs = [*orders.jobs(days)]
         return [file for day, job in jobs for file in _files_of(day, job)]
 

@@ -115,34 +115,34 @@ class Orders:
             self._keep(day, job)
         return job
 
-    def _path(self, day: date) -> Path | None:
+    def _path(self, day: date) -> Path:
+        if self._folder is None:
+            raise FileNotFoundError
         config = self._client.connection.session.config
         name = f"{config.base.text}\n{config.partner}\n{day}"
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._folder and self._folder / f"{digest[:32]}.json"
+        return self._folder / f"{digest[:32]}.json"
 
     def _keep(self, day: date, job: ExportJob) -> None:
-        path = self._path(day)
         # A plan does not fail for want of a place for its orders.
         with suppress(OSError):
-            if path:
-                make_folder(path.parent, mode=0o700)
-                beside, file = open_beside(path, private=True)
-                with file:
-                    file.write(job.to_json().encode())
-                    put_in_place(file, beside, path)
+            path = self._path(day)
+            make_folder(path.parent, mode=0o700)
+            beside, file = open_beside(path, private=True)
+            with file:
+                file.write(job.to_json().encode())
+                put_in_place(file, beside, path)
 
     def _kept(self, day: date) -> ExportJob | None:
-        path = self._path(day)
         with suppress(OSError, AdAnalyticsError):
-            if path and time.time() - path.stat().st_mtime < self._timeout + ONE_HOUR:
+            path = self._path(day)
+            if time.time() - path.stat().st_mtime < self._timeout + ONE_HOUR:
                 return ExportJob.from_json(self._client, path.read_text())
         return None
 
     def _forget(self, day: date) -> None:
         with suppress(OSError):
-            if path := self._path(day):
-                path.unlink(missing_ok=True)
+            self._path(day).unlink(missing_ok=True)
 
 
 @contextmanager
