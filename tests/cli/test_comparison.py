@@ -136,6 +136,9 @@ def test_days_are_paired_by_their_place(run: Run, service: LocalServer) -> None:
     assert (first["before"], first["change"], first["percent"]) == (0, first["after"], None)
     assert (rate["before"], rate["change"]) == (None, None)
     assert (second["before"], second["after"] > 0, second["change"]) == (None, True, None)
+    words = ["summary", "2026-01-17", "--compare", "previous", "-g", "day", "-f", "json"]
+    (gone,) = json.loads(run(*words, "--columns", "clicks").stdout)
+    assert (gone["after"], gone["percent"]) == (0, -100)
 
 
 def test_a_comparison_of_totals(run: Run, service: LocalServer, tmp_path: Path) -> None:
@@ -253,6 +256,14 @@ def test_a_chart_draws_one_partner(run: Run, both: LocalServer, words: list[str]
     done = run(*words, "--chart")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "--chart draws one partner." in done.stderr
+
+
+@pytest.mark.parametrize("words", [["summary", "2026-01-15"], ["dates"]])
+def test_an_error_names_its_partner(run: Run, both: LocalServer, words: list[str]) -> None:
+    done = run(*words, "--partner", "acme,nobody")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: nobody: Not found")
+    assert run(*words, "--partner", "nobody").stderr.startswith("Error: Not found")
 
 
 def test_a_profile_has_a_list_of_partners(

@@ -1,11 +1,11 @@
 """Open the client of a command, observed by the progress and the budget of the run."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
@@ -16,6 +16,9 @@ from adanalytics_client._base.quantities import counted, in_bytes
 if TYPE_CHECKING:
     from adanalytics_client import Client, Observer
     from adanalytics_client._progress.progress import Progress
+
+
+Answer = TypeVar("Answer")
 
 
 def connect(
@@ -55,6 +58,23 @@ def connect_each(invocation: Invocation) -> Iterator[tuple[dict[str, "Client"], 
         progress,
     ):
         yield {partner: client.for_partner(partner) for partner in partners}, progress
+
+
+def ask_each(
+    clients: Mapping[str, "Client"], ask: Callable[["Client"], Answer]
+) -> dict[str, Answer]:
+    """Return the answer for each partner; an error names its partner where there are several."""
+    from adanalytics_client import AdAnalyticsError
+
+    answers = {}
+    for partner, client in clients.items():
+        try:
+            answers[partner] = ask(client)
+        except AdAnalyticsError as error:
+            if len(clients) > 1:
+                error.amended(message=f"{partner}: {error.message}")
+            raise
+    return answers
 
 
 def report_end(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adanalytics_cli.account.connection import connect_each, report_end
+from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
@@ -82,7 +82,7 @@ def dates(
     with connect_each(invocation) as (clients, progress):
         if chart and len(clients) > 1:
             raise click.UsageError("--chart draws one partner. Name one with --partner.")
-        listed = {partner: client.dates() for partner, client in clients.items()}
+        listed = ask_each(clients, lambda client: client.dates())
         # Programs get the days alone, at the price of one request.
         told = {
             partner: _freshness(clients[partner], max(days), now)

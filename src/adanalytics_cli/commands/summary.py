@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from adanalytics_cli.account.connection import connect_each, report_end
+from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
@@ -219,7 +219,5 @@ def _ask(
 ) -> "list[Answer]":
     from adanalytics_cli.output.summary_output import Answer
 
-    return [
-        Answer(partner, client.summary(first, last, group_by=group_by), first, last)
-        for partner, client in clients.items()
-    ]
+    found = ask_each(clients, lambda client: client.summary(first, last, group_by=group_by))
+    return [Answer(partner, summary, first, last) for partner, summary in found.items()]
