@@ -75,7 +75,7 @@ def test_events_size_rate_time_left_and_quota(progress: Progress, clock: Seconds
     clock.now += 2
     for hour in range(6):
         progress.page(PageReceived(f"hour {hour}", 1, 5_000, pages=1))
-    said = "30,000 events  4.81 MB  15,000/s  0:06 left  quota 976"
+    said = "30,000 events  0:06 left  4.81 MB  15,000/s  quota 976"
     assert progress.describe() == Line(said, 0.25)
 
 
@@ -89,7 +89,7 @@ def test_no_share_before_each_query_shows_how_many_events_it_has(
     progress.page(PageReceived("hour 0", 1, 10, pages=1))
     assert progress.describe() == Line("10 events  0/s  1 of 2 queries", None)
     progress.page(PageReceived("hour 1", 1, 10, pages=4))
-    assert progress.describe() == Line("20 events  0/s  0:15 left", 0.4)
+    assert progress.describe() == Line("20 events  0:15 left  0/s", 0.4)
     progress.page(PageReceived("hour 1", 2, 10, pages=4))
     progress.page(PageReceived("hour 1", 3, 10, pages=4))
     progress.page(PageReceived("hour 1", 4, 2, pages=4))
@@ -106,7 +106,7 @@ def test_a_plan_counts_what_is_still_to_come(progress: Progress, clock: Seconds)
     clock.now += 4
     progress.page(PageReceived("2026-01", 1, 100, pages=4))
     progress.plan(PullPlanned(1, 3, 300))
-    assert progress.describe() == Line("100 events  25/s  0:12 left", 0.25)
+    assert progress.describe() == Line("100 events  0:12 left  25/s", 0.25)
 
 
 def pages_of_hours(
@@ -159,7 +159,7 @@ def test_the_time_left_of_two_million_events(
         progress.page(page)
         if marks and progress.events >= 2_000_000 * marks[0]:
             marks.pop(0)
-            minutes, seconds = text(progress).split("  ")[2].removesuffix(" left").split(":")
+            minutes, seconds = text(progress).split("  ")[1].removesuffix(" left").split(":")
             assert int(minutes) * 60 + int(seconds) == pytest.approx(end - clock.now, rel=0.3)
     assert not marks
 
@@ -171,7 +171,7 @@ def test_a_file(progress: Progress, clock: Seconds) -> None:
     assert progress.describe() == Line("10.0 MB of 100 MB", 0.1)
     clock.now += 4
     progress.bytes(BytesReceived(30_000_000, 100_000_000))
-    assert progress.describe() == Line("30.0 MB of 100 MB  5.00 MB/s  0:14 left", 0.3)
+    assert progress.describe() == Line("30.0 MB of 100 MB  0:14 left  5.00 MB/s", 0.3)
     progress.bytes(BytesReceived(30_000_000, None))
     assert progress.describe() == Line("30.0 MB  5.00 MB/s", None)
     progress.bytes(BytesReceived(1_000, 2_000))
@@ -200,10 +200,10 @@ def test_waits_are_not_in_the_rate_and_the_time_left(progress: Progress, clock: 
     clock.now += 10
     progress.wait(WaitStarted("quota used up", 3_600.0, RESUMES))
     clock.now += 3_600
-    assert text(progress) == "100 events  10/s  0:30 left"
+    assert text(progress) == "100 events  0:30 left  10/s"
     clock.now += 10
     progress.page(PageReceived("hour 1", 1, 100, pages=1))
-    assert text(progress) == "200 events  10/s  0:20 left"
+    assert text(progress) == "200 events  0:20 left  10/s"
 
 
 def test_a_retry_counts_down_until_a_page_comes(progress: Progress, clock: Seconds) -> None:
@@ -224,12 +224,12 @@ def test_only_the_part_of_a_retry_in_which_nothing_came_is_left_out(
     progress.page(PageReceived("hour 0", 1, 100, pages=1))
     progress.retry(RetryPlanned("http://h/", 1, 60.0, "status 503"))
     clock.now += 60
-    assert text(progress) == "100 events  10/s  0:30 left"
+    assert text(progress) == "100 events  0:30 left  10/s"
     progress.retry(RetryPlanned("http://h/", 2, 60.0, "status 503"))
     clock.now += 2
     progress.page(PageReceived("hour 1", 1, 100, pages=1))
     clock.now += 10
-    assert text(progress) == "200 events  10/s  0:20 left"
+    assert text(progress) == "200 events  0:20 left  10/s"
 
 
 def test_the_hours_that_a_verification_did(progress: Progress, clock: Seconds) -> None:
@@ -299,10 +299,15 @@ def test_a_bar_with_percent_where_the_share_is_known() -> None:
 @pytest.mark.parametrize(
     ("width", "line", "drawn"),
     [
-        (31, Line("x" * 20, 0.5), "━━    50% " + "x" * 20),
-        (24, Line("x" * 20, 0.5), "50%  " + "x" * 18),
-        (20, Line("0123456789" * 3), "0123456789012345678"),
-        (20, Line("0123456789" * 3, end_first=True), "..34567890123456789"),
+        (33, Line("x" * 20, 0.5), "━━    50% " + "x" * 20),
+        (26, Line("x" * 20, 0.5), "50%  " + "x" * 18),
+        (22, Line("0123456789" * 3), "0123456789012345678"),
+        (22, Line("0123456789" * 3, end_first=True), "..34567890123456789"),
+        (
+            40,
+            Line("20,000 events  1:20 left  10.3 MB  24,876/s", 0.1),
+            "╸        10% 20,000 events  1:20 left",
+        ),
         (80, Line("\x1b[31mRED\tx\ny [bold]"), r"\x1b[31mRED\tx\ny [bold]"),
     ],
 )
@@ -311,7 +316,7 @@ def test_a_line_is_cut_to_the_window(width: int, line: Line, drawn: str) -> None
     shown, _ = display(screen, width)
     shown.show(Line(""))
     shown.show(line)
-    assert screen.rows()[-1] == drawn[: width - 1]
+    assert screen.rows()[-1] == drawn[: width - 3]
 
 
 def test_a_window_made_narrower_leaves_no_rest() -> None:

@@ -18,7 +18,7 @@ _PERCENT = len(" 100% ")
 
 
 class Display:
-    """A line with a bar where the share is known, cut to the width of the window."""
+    """A line with a bar where the share is known, of as many parts as the window has room for."""
 
     def __init__(self, console: Console, *, stays: bool = False) -> None:
         self._bar = BarColumn()
@@ -45,23 +45,26 @@ class Display:
     def show(self, line: Line) -> None:
         """Draw a line in place of the one before."""
         console = self._live.console
-        # Some terminals begin a new row after the last cell.
-        room = console.width - 1
+        # Some terminals begin a new row after the last cell; `^C` of an interruption takes two.
+        room = console.width - 3
         text, share = visible(line.text), line.share
+        percent = "" if share is None else f"{share:.0%}  "
+        while not line.end_first and "  " in text and cell_len(percent + text) > room:
+            text = text.rpartition("  ")[0]
         columns: tuple[BarColumn | TextColumn, ...] = (self._text,)
         bar = min(_LONGEST_BAR, room - cell_len(text) - _PERCENT)
         if share is not None and bar >= _SHORTEST_BAR:
             self._bar.bar_width, columns = bar, (self._bar, self._percent, self._text)
             room -= bar + _PERCENT
-        elif share is not None:
-            text = f"{share:.0%}  {text}"
+        else:
+            text = f"{percent}{text}"
         if cell_len(text) > room:
             text = f"..{text[2 - room :]}" if line.end_first else set_cell_size(text, room)
         if self._output is None:
             self._join_rows()
         self._live.columns = columns
         self._live.update(self._task, description=text, completed=share or 0, total=1)
-        self._cells = cell_len(text) + console.width - 1 - room
+        self._cells = cell_len(text) + console.width - 3 - room
         if self._output is not None:
             self._output.update(self._live)
         elif self._live.live.is_started:

@@ -214,14 +214,15 @@ class Progress(Observer):
 
     def _describe_pages(self) -> Line:
         parts, total = [counted(self.events, "event")], self._all_events()
+        working = self._working()
+        settled = self.events and working > _SETTLED_SECONDS
+        if settled and total and total > self.events:
+            left = self._seconds_per_event(total) * (total - self.events)
+            parts.append(f"{in_minutes(left)} left")
         if self._size:
             parts.append(in_bytes(self._size))
-        working = self._working()
-        if self.events and working > _SETTLED_SECONDS:
+        if settled:
             parts.append(f"{self.events / working:,.0f}/s")
-            if total and total > self.events:
-                left = self._seconds_per_event(total) * (total - self.events)
-                parts.append(f"{in_minutes(left)} left")
         if total is None and self._queries > 1:
             parts.append(f"{self._finished:,} of {self._queries:,} queries")
         return Line("  ".join(parts), min(self.events / total, 1.0) if total else None)
@@ -254,8 +255,8 @@ class Progress(Observer):
             parts[0] += f" of {in_bytes(file.expected)}"
         seconds, came = self._working() - self._file_began, file.received - self._file_had
         if seconds > _SETTLED_SECONDS and came:
-            parts.append(f"{in_bytes(int(came / seconds))}/s")
             if file.expected:
                 parts.append(f"{in_minutes(seconds / came * (file.expected - file.received))} left")
+            parts.append(f"{in_bytes(int(came / seconds))}/s")
         share = min(file.received / file.expected, 1.0) if file.expected else None
         return Line("  ".join(parts), share)
