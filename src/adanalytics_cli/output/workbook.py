@@ -174,8 +174,9 @@ class _Sheet:
         self._sheet.write_datetime(self.rows, index, value, self._book.format(look))
 
     def _text(self, index: int, value: object) -> None:
-        is_json = isinstance(value, str | Mapping | list)
-        text = utf8(str(csv_cells([value])[0]) if is_json else str(value)).decode()
+        text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
+        # Half a surrogate pair is escaped, as in csv.
+        text = text if text.isascii() else utf8(text).decode()
         if len(text) > _LONGEST_TEXT:
             raise CommandError(
                 f"{self._names[index]} in row {self.rows + 1} has {len(text):,} characters, and a "
