@@ -81,8 +81,8 @@ def test_a_pull_beyond_the_quota_sends_nothing_and_says_how_to_go_on(
     refused = run(*YEAR)
     assert refused.exit_code == 5
     assert refused.stderr == (
-        f"Error: {NEEDS}\nTo start it, add --max-wait 7200. To pull in parts that can be resumed: "
-        "adanalytics sync 2025-01-01 2025-12-31 --to DIR. Fewer requests: --split auto\n"
+        f"Error: {NEEDS}\nTo start it, add --max-wait 7200. Fewer requests: --split auto. "
+        "To pull in parts that can be resumed: adanalytics sync 2025-01-01 2025-12-31 --to DIR\n"
     )
     assert not list(service.journal.entries())
 
@@ -97,7 +97,7 @@ def test_a_terminal_is_asked(
     result = run(*YEAR, stdin=answer)
     service.faults.clear()
     assert result.exit_code == code
-    assert result.stderr.startswith(f"{NEEDS} Start it? [y/N]: ")
+    assert result.stderr.startswith(f"{NEEDS}\nStart it? [y/N]: ")
     assert bool(service.journal.entries()) == (code == 4)
 
 
@@ -123,8 +123,8 @@ def test_a_pull_beyond_the_quota_that_may_not_wait_sends_nothing(run: Run) -> No
     assert refused.stderr == (
         "Error: This pull needs at least 8,760 requests, but the quota has 1,000 left. A wait for "
         "more takes up to an hour; the longest wait allowed is 600 s.\n"
-        "To pull in parts that can be resumed: adanalytics sync 2025-01-01 2025-12-31 --to DIR. "
-        "Fewer requests: --split auto\n"
+        "Fewer requests: --split auto. To pull in parts that can be resumed: "
+        "adanalytics sync 2025-01-01 2025-12-31 --to DIR\n"
     )
     with Client.from_env() as client:
         assert client.quota.remaining == 1_000

@@ -85,7 +85,8 @@ class QuotaCheck(Observer):
         if not can_ask():
             raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self._remedy}")
         self._progress.finish()
-        if not confirm(f"{problem} Start it?"):
+        remark(problem, self._invocation)
+        if not confirm("Start it?"):
             raise UsedUp("Not started.", remedy=self._remedy)
         self._accepted = True
         self._progress.start()
@@ -95,4 +96,4 @@ def how_to_go_on(invocation: Invocation, first: date, last: date, *, divided: bo
     """Return the cheaper ways to pull a period; `divided` pulls have a query per day or hour."""
     words = [*invocation.program(), "sync", *dict.fromkeys((str(first), str(last)))]
     resumable = f"To pull in parts that can be resumed: {shlex.join(words)} --to DIR"
-    return f"{resumable}. Fewer requests: --split auto" if divided else resumable
+    return f"Fewer requests: --split auto. {resumable}" if divided else resumable
