@@ -72,7 +72,10 @@ def read(place: str) -> tuple[int, Decimal]:
 def test_a_dataset_in_object_storage(shop: Shop, place: str) -> None:
     assert shop.sync("--to", place).exit_code == 0
     rows = shop.rows()
-    assert read(place) == (len(rows), sum((Decimal(row["revenue"]) for row in rows), Decimal(0)))
+    total = sum((Decimal(row["revenue"]) for row in rows), Decimal(0))
+    assert read(place) == (len(rows), total)
+    answer = shop.run("query", "SELECT count(*), sum(revenue) FROM events", "--in", place)
+    assert answer.stdout.splitlines()[1:] == [f"{len(rows)},{total}"], answer.stderr
     assert shop.sync("--to", place).exit_code == 0
     assert shop.asked() == {"dates": 1, "summary": 1}
     assert shop.run("verify", place).exit_code == 0
@@ -86,6 +89,9 @@ def test_a_broken_object_is_named_and_mended(shop: Shop, place: str) -> None:
     part = f"{place}/data/date=2026-01-15/hour=13/part-0.parquet"
     files_of(place).pipe_file(part.partition("://")[2], b"PAR1")
     assert "2026-01-15T13" in shop.run("verify", place).stdout
+    broken = shop.run("query", "FROM events", "--in", place)
+    assert broken.exit_code == 7
+    assert f"{part} has 4 bytes, not" in broken.stderr
     result = shop.sync("2026-01-15", "--to", place)
     assert result.exit_code == 0
     assert "Damaged, pulled again: data/date=2026-01-15/hour=13" in result.stderr
