@@ -30,7 +30,7 @@ def named(service: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tables_and_charts(run: Run, named: None, form: list[str]) -> None:
     text = run("summary", "2026-01", "-g", "campaign", *form).stdout
     assert f"\n{SHOWN} " in text
-    assert r"Money in \x9bUSD" in text
+    assert r"money in \x9bUSD" in text
     assert all(character.isprintable() for character in text.replace("\n", ""))
 
 
