@@ -81,7 +81,7 @@ def _compared_words(
             metavar="PERIOD|previous",
             callback=_read_compared,
             shell_complete=_compared_words,
-            help="Show the metrics of another period, too, and the change from there.",
+            help="Compare with another period: show before, after, change and percent.",
         ),
         output_option(),
         format_option(_FORMATS),
@@ -108,15 +108,17 @@ def _compared_words(
         click.Option(
             ["--round", "rounded"],
             is_flag=True,
-            help="Round money to the digits of its currency for a file or pipe, too.",
+            help="Round money to the digits of its currency in a pipe, a workbook or a chart, too.",
         ),
         flag(
-            "--chart", "Draw bars of the total, or by group of impressions and revenue or --sort."
+            "--chart",
+            "Draw bars of the total, or by group of the --sort column, by default of impressions "
+            "and revenue; with -o FILE.svg or .html as a picture.",
         ),
     ],
     details=(
-        f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic. The period previous to "
-        "months is the same days of as many months earlier, otherwise as many days. Several "
+        f"{PERIOD_HELP} The service leaves out filtered (invalid) traffic. The previous period is "
+        "the month, quarter or year before, up to the same day, or as many days before. Several "
         "partners come one after the other and are never added."
     ),
     examples=[
