@@ -174,6 +174,8 @@ def test_a_file(progress: Progress, clock: Seconds) -> None:
     assert progress.describe() == Line("30.0 MB of 100 MB  0:14 left  5.00 MB/s", 0.3)
     progress.bytes(BytesReceived(30_000_000, None))
     assert progress.describe() == Line("30.0 MB  5.00 MB/s", None)
+    progress.bytes(BytesReceived(100_000_000, 100_000_000))
+    assert progress.describe() == Line("100 MB of 100 MB", 1.0)
     progress.bytes(BytesReceived(1_000, 2_000))
     assert text(progress) == "1.00 kB of 2.00 kB"
 

@@ -254,7 +254,7 @@ class Progress(Observer):
         if file.expected:
             parts[0] += f" of {in_bytes(file.expected)}"
         seconds, came = self._working() - self._file_began, file.received - self._file_had
-        if seconds > _SETTLED_SECONDS and came:
+        if seconds > _SETTLED_SECONDS and came and file.received != file.expected:
             if file.expected:
                 parts.append(f"{in_minutes(seconds / came * (file.expected - file.received))} left")
             parts.append(f"{in_bytes(int(came / seconds))}/s")

@@ -195,6 +195,7 @@ class Verification:
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
+                notify(observer.verified, HoursVerified(hours, total, deep=True))
                 partition = HourPartition(folder)
                 for table in self._tables.from_csv(file):
                     partition.add(table)

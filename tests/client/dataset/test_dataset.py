@@ -180,7 +180,8 @@ def test_a_verification_counts_its_hours(client: Client, tmp_path: Path) -> None
     dataset.sync(client, "2026-01-15")
     observed = client.with_options(observer=Counts())
     assert dataset.verify(observed, deep=True, until="2026-01-15").is_whole
-    assert counts == [HoursVerified(n, 24, deep) for deep in (False, True) for n in range(1, 25)]
+    files = [HoursVerified(n, 24, deep=False) for n in range(1, 25)]
+    assert counts == [*files, *(HoursVerified(n, 24, deep=True) for n in range(25))]
 
 
 def test_importing_the_client_imports_neither_datasets_nor_arrow() -> None:
