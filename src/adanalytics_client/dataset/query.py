@@ -75,7 +75,7 @@ _PARTITIONS = {
 }
 
 # The errors of DuckDB that a damaged file cannot cause.
-_OF_THE_SQL = frozenset(("Parser", "Binder", "Catalog", "Conversion", "Out of Range"))
+_OF_THE_SQL = frozenset(("Parser", "Binder", "Catalog", "Out of Range"))
 # Those that name no file, so that all files are read to find a damaged one.
 _OF_ANY_FILE = frozenset(("", "Invalid", "IO", "INTERNAL", "Serialization"))
 
@@ -280,7 +280,8 @@ def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
     lines = error.partition("\n\n")[0].splitlines()[:2]
     # DuckDB indents lists, such as that of the functions with a similar name.
     text = " ".join(line for line in lines if not line.startswith("\t"))
-    kind, _, reason = text.rpartition(" Error: ")
+    kind, known, reason = text.partition(" Error: ")
+    kind = kind if known else ""
     if kind not in _OF_THE_SQL:
         for files in datasets:
             if damage := files.find_damage(error, thorough=kind in _OF_ANY_FILE):
