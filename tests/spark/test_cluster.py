@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pyarrow.dataset as ds
+import pytest
 from pyspark.sql import SparkSession
 from tests.spark.in_process import FIRST, SECOND, asked, rows_of
 from tests.spark.on_spark import command_line_of, load, processes_of
@@ -13,6 +14,12 @@ from tests.spark.on_spark import command_line_of, load, processes_of
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset
 from adanalytics_server.local import LocalServer
+
+
+@pytest.fixture(scope="module")
+def cluster_settings() -> dict[str, str]:
+    # The settings of the first session stay in its JVM, and test_secrets allows one failure.
+    return {"spark.task.maxFailures": "4"}
 
 
 def executors_of(session: SparkSession) -> list[int]:
