@@ -122,7 +122,9 @@ def test_a_token_that_ends_in_the_middle(
     sign_in("--profile", "my work")
     place.faults.add("401 on events after 3")
     target = tmp_path / "day.jsonl"
-    done = run("--profile", "my work", "events", "2026-01-15", "-o", str(target))
+    done = run(
+        "--profile", "my work", "events", "2026-01-15", "--split", "hourly", "-o", str(target)
+    )
     assert done.exit_code == 4
     assert done.stderr.splitlines()[1] == "Sign in again: adanalytics login --profile 'my work'"
     assert not target.exists()
@@ -132,7 +134,7 @@ def test_with_the_password_at_hand_one_more_login_goes_on(run: Run, place: Local
     place.faults.add("401 on events after 3 once")
     place.journal.clear()
     account = {"ADANALYTICS_EMAIL": place.email, "ADANALYTICS_PASSWORD": place.password}
-    done = run("events", "2026-01-15", env=account)
+    done = run("events", "2026-01-15", "--split", "hourly", env=account)
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 2_000
     paths = [each.path.rpartition("/")[2] for each in place.journal.entries()]

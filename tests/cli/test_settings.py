@@ -194,5 +194,5 @@ def test_a_locale_without_utf_8_leaves_a_partner_what_it_is(
 ) -> None:
     for name, value in (("LC_ALL", "C"), ("PYTHONCOERCECLOCALE", "0"), ("PYTHONUTF8", "0")):
         monkeypatch.setenv(name, value)
-    _, said = spawn("dates", "--partner", "é").communicate(timeout=60)
+    _, said = spawn("-v", "dates", "--partner", "é").communicate(timeout=60)
     assert b"/api/partners/%C3%A9/" in said

@@ -79,6 +79,7 @@ def _plan() -> Any:
 
 VALUES: dict[str, Callable[[], Any]] = {
     "BytesReceived": lambda: BytesReceived(5, None),
+    "BytesWritten": lambda: package.BytesWritten(5),
     "Event": lambda: Event.model_validate(TOMORROW),
     "ExportFile": lambda: ExportFile("https://x.example/a?sig=1", "a.csv", 5, "0" * 64),
     "ExportOrder": lambda: ExportOrder(NOON.date(), NOON.date(), "csv", "gzip"),
@@ -87,15 +88,18 @@ VALUES: dict[str, Callable[[], Any]] = {
         ExportPhase.WORKING, "dreaming", files=(ExportFile("u"),), answer={"new": Decimal("0.10")}
     ),
     "FieldError": lambda: errors.FieldError("hour", "should be at most 23"),
+    "HoursVerified": lambda: package.HoursVerified(1, 24, deep=True),
     "Page": lambda: Page(DAY, 1, [{"revenue": Decimal("0.10")}], last=True),
     "PageDrift": lambda: PageDrift("2026-01-15", 2, 3, 17, 20, last=True),
     "PageReceived": lambda: PageReceived("2026-01-15", 1, 5),
     "PartialAnswer": lambda: PartialAnswer("https://stats.example/dates", "slow", "r-1"),
     "Period": lambda: Period(NOON.date(), NOON.date()),
     "Plan": _plan,
+    "PullPlanned": lambda: package.PullPlanned(24, 24, None),
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),
     "RequestSent": lambda: RequestSent("GET", "https://x.example/a", None, 0.5, None, 1, "timeout"),
+    "Response": lambda: package.Response(200, {"a": "b"}, {"c": Decimal("0.10")}, "r-1"),
     "RetryPlanned": lambda: RetryPlanned("https://x.example/a", 1, 0.5, "why"),
     "RetryPolicy": lambda: RetryPolicy(attempts=2),
     "SeenEvents": lambda: SeenEvents(["a", "b"], most=5),
