@@ -19,7 +19,7 @@ from adanalytics_server.api.summaries import read_summary
 from adanalytics_server.seed.generate import generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
-from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Record, decode_facts
+from adanalytics_server.storage.events import decode_event, record_of
 from adanalytics_server.storage.ingest import ingest
 from adanalytics_server.storage.pages import read_page, read_spans
 from adanalytics_server.storage.store import PartnerStore
@@ -48,20 +48,8 @@ def loading(folder: Path, store: PartnerStore, days: DayRange) -> None:
     bodies = read_page(store, days, page=1, per_page=min(100_000, sum(s.n for s in spans)))
     records = []
     for number, body in enumerate(split_pieces(bodies.pieces)):
-        facts = decode_facts(body)
-        records.append(
-            Record(
-                time=1_768_435_200_000 + number * 800,
-                event_id=os.urandom(16),
-                body=body,
-                event_type=EVENT_TYPE_NUMBERS[facts.event_type],
-                campaign_id=facts.campaign_id,
-                demand_tag_id=facts.demand_tag_id,
-                revenue=facts.revenue_nanos(),
-                cost=facts.cost_nanos(),
-                is_filtered=facts.is_filtered,
-            )
-        )
+        record = record_of(decode_event(body), body, time=1_768_435_200_000 + number * 800)
+        records.append(record._replace(event_id=os.urandom(16)))
     fresh = PartnerStore(folder / "fresh")
     ours = cpu_seconds(lambda: ingest(fresh, records))
     fresh.close()

@@ -97,7 +97,7 @@ def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Rec
         "cost": None if cost is None else text_from_nanos(cost),
     }
     event = LogEvent(**fields)
-    return record_of(event, _encoded(event), time=time, revenue=revenue, cost=cost)
+    return record_of(event, _encoded(event), time=time)
 
 
 def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:

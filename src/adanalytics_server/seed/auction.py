@@ -169,7 +169,7 @@ class Auctions:
             error_code=step.error_code,
             **shared,
         )
-        return record_of(event, encode_event(event), time=time, revenue=revenue, cost=cost)
+        return record_of(event, encode_event(event), time=time)
 
     def _winner(self, placement: Placement) -> Campaign:
         if self._draw() % 100 >= 78:

@@ -150,8 +150,8 @@ class Record(NamedTuple):
     is_filtered: bool
 
 
-def record_of(event: LogEvent, body: bytes, *, time: int, revenue: int, cost: int | None) -> Record:
-    """Return the record of an event and its JSON; money in nanos."""
+def record_of(event: LogEvent, body: bytes, *, time: int) -> Record:
+    """Return the record of an event and its JSON; ``time`` in milliseconds since 1970."""
     return Record(
         time=time,
         event_id=bytes.fromhex(event.event_id.replace("-", "")),
@@ -159,32 +159,11 @@ def record_of(event: LogEvent, body: bytes, *, time: int, revenue: int, cost: in
         event_type=EVENT_TYPE_NUMBERS[event.event_type],
         campaign_id=event.campaign_id,
         demand_tag_id=event.demand_tag_id,
-        revenue=revenue,
-        cost=cost,
+        revenue=nanos_from_canonical(event.revenue),
+        cost=None if event.cost is None else nanos_from_canonical(event.cost),
         is_filtered=event.is_filtered,
     )
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """The fields of a stored body that are needed to take it out of rollups and the id list."""
-
-    event_id: str
-    event_type: str
-    campaign_id: int | None
-    demand_tag_id: int | None
-    revenue: str
-    cost: str | None
-    is_filtered: bool
-
-    def revenue_nanos(self) -> int:
-        """Return the revenue in nanos."""
-        return nanos_from_canonical(self.revenue)
-
-    def cost_nanos(self) -> int | None:
-        """Return the cost in nanos; ``None`` when this partner may not see it."""
-        return None if self.cost is None else nanos_from_canonical(self.cost)
-
-
 encode_event = msgspec.json.Encoder().encode
 decode_event = msgspec.json.Decoder(LogEvent).decode
-decode_facts = msgspec.json.Decoder(Facts).decode

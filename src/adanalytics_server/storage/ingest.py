@@ -9,11 +9,10 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, islice
-from uuid import UUID
 
 from adanalytics_server.storage.chunks import append_rows, remove_rows, split_pieces
 from adanalytics_server.storage.damage import DamagedFile
-from adanalytics_server.storage.events import EVENT_TYPE_NUMBERS, Facts, Record, decode_facts
+from adanalytics_server.storage.events import Record, decode_event, record_of
 from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts
 from adanalytics_server.storage.rollups import Rollups, remember_names
 from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
@@ -167,12 +166,12 @@ def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, h
     if not before.n:
         return before
     for bodies in _bodies_of(store, hour, before):
-        facts = [decode_facts(body) for body in bodies]
+        # Neither ids nor rollups need the time.
+        records = [record_of(decode_event(body), body, time=0) for body in bodies]
         ledger.executemany(
-            "DELETE FROM event_ids WHERE event_id = ?",
-            [(UUID(fact.event_id).bytes,) for fact in facts],
+            "DELETE FROM event_ids WHERE event_id = ?", [(record.event_id,) for record in records]
         )
-        rollups.add(hour // 24, map(_record_of, facts), sign=-1)
+        rollups.add(hour // 24, records, sign=-1)
     ledger.execute(
         "UPDATE hours SET first = first + n, n = 0, revision = (SELECT number FROM revision)"
         " WHERE hour = ?",
@@ -189,21 +188,6 @@ def _bodies_of(store: PartnerStore, hour: int, rows: _Hour) -> Iterator[list[byt
         # No other process can have replaced them: the ledger is locked.
         path = store.folder / f"{month_of_hour(hour)}.db"
         raise DamagedFile(path, "rows of an hour are missing") from error
-
-
-def _record_of(fact: Facts) -> Record:
-    """Return a record with the fields that rollups need, and no others."""
-    return Record(
-        time=0,
-        event_id=b"",
-        body=b"",
-        event_type=EVENT_TYPE_NUMBERS[fact.event_type],
-        campaign_id=fact.campaign_id,
-        demand_tag_id=fact.demand_tag_id,
-        revenue=fact.revenue_nanos(),
-        cost=fact.cost_nanos(),
-        is_filtered=fact.is_filtered,
-    )
 
 
 def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None:
