@@ -1,12 +1,13 @@
 """A temporary folder for a task, which a later task removes if the first one was killed."""
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+
+from adanalytics_client._base.locks import take_lock
 
 _PREFIX = "adanalytics-task-"
 
@@ -34,7 +35,7 @@ def _make_locked() -> tuple[Path, int]:
         with suppress(FileNotFoundError):
             opened = os.open(folder, os.O_RDONLY)
             with suppress(OSError):
-                fcntl.flock(opened, fcntl.LOCK_EX)
+                take_lock(opened, wait=True)
             if folder.exists():
                 return folder, opened
             os.close(opened)
@@ -46,7 +47,7 @@ def _remove_if_abandoned(folder: Path) -> None:
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(opened, wait=False)
             shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(opened)
