@@ -18,9 +18,9 @@ from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
-from adanalytics_cli.output.formats import FORMATS, Format, bom_option, format_option, pick_format
-from adanalytics_cli.output.output_file import output_option
-from adanalytics_cli.output.row_output import check_chart, write_chart
+from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.output_file import output_options
+from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 
@@ -36,9 +36,7 @@ _HOURS_ASKED = 4
     "dates",
     params=[
         *period_arguments(required=False),
-        output_option(),
-        format_option(_FORMATS),
-        bom_option(),
+        *output_options(_FORMATS),
         flag("--chart", "Draw a calendar of the days with data, or of the hours of a dataset."),
     ],
     details=(
@@ -65,11 +63,7 @@ def dates(
     chart: bool,
 ) -> None:
     """Get the days and write those of the period."""
-    if chart:
-        check_chart(chosen_format, output)
-    form: Format = "table"
-    if not chart:
-        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
     asked = period(start, end) if start is not None else None
     now = invocation.clock()
     here = dataset_here(find_settings(invocation, os.environ)) if chart else None

@@ -13,15 +13,8 @@ from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import PERIOD_HELP, period_arguments, without_future_days
-from adanalytics_cli.output.formats import (
-    BINARY,
-    FORMATS,
-    bom_option,
-    columns_option,
-    format_option,
-    pick_format,
-)
-from adanalytics_cli.output.output_file import output_option
+from adanalytics_cli.output.formats import BINARY, FORMATS, columns_option, pick_format
+from adanalytics_cli.output.output_file import output_options
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import EVENT_COLUMNS
@@ -38,9 +31,7 @@ ROWS_OF_A_TABLE = 100
     "events",
     params=[
         *period_arguments(required=True),
-        output_option(),
-        format_option(_FORMATS),
-        bom_option(),
+        *output_options(_FORMATS),
         number_option("--hour", WholeNumber(0, 23), "H", "Pull only this hour of each day."),
         columns_option(EVENT_COLUMNS),
         number_option("--limit", WholeNumber(1), "N", "Stop after this many events."),
@@ -136,7 +127,9 @@ def events(
             written = write_event_table(query, output, columns, progress, invocation, cut_at=cut_at)
         else:
             with naming(output, output and Path(os.path.realpath(output)).parent):
-                about = {"first day": first, "last day": last, "made": invocation.clock()}
-                written = write_events(query, form, output, columns, bom=bom, about=about)
+                about = {"first day": first, "last day": last}
+                written = write_events(
+                    query, form, output, columns, invocation, bom=bom, about=about
+                )
     done = counted(written, "event")
     report_end(invocation, done, progress, days=(first, last), target=output)

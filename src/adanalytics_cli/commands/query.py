@@ -11,9 +11,8 @@ import click
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError, MissingExtra, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.output.formats import FORMATS, Format, bom_option, format_option, pick_format
-from adanalytics_cli.output.output_file import output_option
-from adanalytics_cli.output.row_output import check_chart
+from adanalytics_cli.output.formats import FORMATS, Format, pick_format
+from adanalytics_cli.output.output_file import output_options
 from adanalytics_client._base.quantities import counted
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "parquet", "xlsx")
@@ -32,9 +31,7 @@ _DEFAULT = "events"
             help="Dataset to read; by default this folder, or events in it. Several are joined "
             "into one view with a column dataset.",
         ),
-        output_option(),
-        format_option(_FORMATS),
-        bom_option(),
+        *output_options(_FORMATS),
         flag("--chart", "Draw bars of an answer with two columns: a label and a number."),
         click.Option(
             ["--memory"],
@@ -67,11 +64,7 @@ def query(
     memory: str,
 ) -> None:
     """Run the query, and write its rows as they become ready."""
-    form: Format = "table"
-    if chart:
-        check_chart(chosen_format, output)
-    else:
-        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
     if find_spec("duckdb") is None:
         raise MissingExtra("sql", needed_for="adanalytics query")
     started = monotonic()

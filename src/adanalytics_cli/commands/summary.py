@@ -23,14 +23,13 @@ from adanalytics_cli.core.periods import (
 from adanalytics_cli.output.formats import (
     FORMATS,
     Format,
-    bom_option,
     columns_option,
     completing,
-    format_option,
+    is_picture,
     pick_format,
 )
-from adanalytics_cli.output.output_file import output_option
-from adanalytics_cli.output.row_output import check_chart, is_picture, write_chart
+from adanalytics_cli.output.output_file import output_options
+from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.columns import SUMMARY_COLUMNS
@@ -83,9 +82,7 @@ def _compared_words(
             shell_complete=_compared_words,
             help="Compare with another period: show before, after, change and percent.",
         ),
-        output_option(),
-        format_option(_FORMATS),
-        bom_option(),
+        *output_options(_FORMATS),
         columns_option(SUMMARY_COLUMNS),
         click.Option(
             ["--sort"],
@@ -147,14 +144,10 @@ def summary(
     chart: bool,
 ) -> None:
     """Get the summary and write its rows; a table also shows the totals."""
-    form: Format = "table"
-    if chart:
-        check_chart(chosen_format, output)
-        if columns or compare:
-            other = "--columns" if columns else "--compare"
-            raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
-    else:
-        form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom)
+    form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
+    if chart and (columns or compare):
+        other = "--columns" if columns else "--compare"
+        raise click.UsageError(f"--chart has fixed columns. Leave out --chart or {other}.")
     if compare and form == "parquet":
         raise click.UsageError("A comparison is not written as parquet. Use csv, json or xlsx.")
     if rounded and (exact or form not in {"table", "xlsx"}):

@@ -34,8 +34,9 @@ def _read_start(
     """Read START. A mistyped future year would cost 8,760 hourly requests, so it is refused."""
     span = read_period(context, parameter, word)
     invocation = current_invocation(context)
-    if span and span.first > _latest(invocation):
-        today = invocation.clock().date()
+    today = invocation.clock().date()
+    # This clock may be a little behind the service's.
+    if span and span.first > today + timedelta(days=1):
         problem = f"{span.first} is in the future. Today is {today} in UTC."
         raise click.BadParameter(problem, param_hint=_name(parameter))
     return span
@@ -44,11 +45,6 @@ def _read_start(
 def _name(parameter: click.Parameter) -> str:
     """Return START rather than [START], as click names an optional argument."""
     return parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.opts[0].upper()
-
-
-def _latest(invocation: Invocation) -> date:
-    """Return the last day that may have begun: this clock may be a little behind the service's."""
-    return invocation.clock().date() + timedelta(days=1)
 
 
 def period(start: Period, end: Period | None) -> tuple[date, date]:
@@ -85,22 +81,16 @@ def without_future_days(
 
 def period_arguments(*, required: bool) -> list[click.Parameter]:
     """Make the arguments START and END; END may always be left out."""
-    start = "START" if required else "[START]"
+    arguments = (("START", _read_start, required), ("END", read_period, False))
     return [
         click.Argument(
-            ["start"],
-            callback=_read_start,
-            required=required,
-            metavar=start,
+            [name.lower()],
+            callback=read,
+            required=needed,
+            metavar=name if needed else f"[{name}]",
             shell_complete=period_words,
-        ),
-        click.Argument(
-            ["end"],
-            callback=read_period,
-            required=False,
-            metavar="[END]",
-            shell_complete=period_words,
-        ),
+        )
+        for name, read, needed in arguments
     ]
 
 

@@ -2,7 +2,7 @@
 
 import codecs
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
@@ -14,7 +14,7 @@ from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import SHEET_ROWS, Format
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.output.row_output import Row, encode_rows, write_rows
+from adanalytics_cli.output.row_output import Row, write_rows
 from adanalytics_client import Observer, PullPlanned
 from adanalytics_client._json.columns import EVENT_COLUMNS, Columns
 
@@ -69,6 +69,7 @@ def write_events(
     form: Format,
     path: Path | None,
     columns: Sequence[str],
+    invocation: Invocation,
     *,
     bom: bool,
     about: Row,
@@ -79,42 +80,39 @@ def write_events(
     length of the pull. `bom` puts a byte order mark in front of csv; a workbook tells the facts
     `about` its events.
     """
-    if form == "xlsx":
-        return _write_sheet(query, path, columns, about)
-    if path is not None and form != "json" and not bom:
+    if form in {"json", "xlsx"}:
+        rows, names = _select(query.rows(), columns), columns
+        if form == "xlsx":
+            first = list(islice(rows, _FIRST_ROWS))
+            names = columns or list(dict.fromkeys(name for row in first for name in row))
+            rows, names = _cells(chain(first, rows), names), names or list(EVENT_COLUMNS)
+        return write_rows(
+            rows,
+            form,
+            path,
+            columns=(),
+            invocation=invocation,
+            names=names,
+            title="events",
+            about=about,
+        )
+    if path is not None and not bom:
         # Only a file can be rewritten when a new column first appears on a later page.
         return query.write(path, format=cast("FileFormat", form), columns=columns or None)
     with open_output(path) as stream:
-        if form != "json":
-            stream.write(codecs.BOM_UTF8 if bom else b"")
-            return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
-        written = -1  # The last piece closes the list.
-        for piece in encode_rows(_select(query.rows(), columns), form, columns):
-            stream.write(piece)
-            written += 1
-        return written
+        stream.write(codecs.BOM_UTF8 if bom else b"")
+        return query.write(stream, format=cast("FileFormat", form), columns=columns or None)
 
 
-def _write_sheet(query: "EventQuery", path: Path | None, columns: Sequence[str], about: Row) -> int:
-    """Write the events as a workbook; its columns are those of the first page."""
-    from adanalytics_cli.output.workbook import write_workbook
-
-    rows = _select(query.rows(), columns)
-    first = list(islice(rows, _FIRST_ROWS))
-    names = columns or list(dict.fromkeys(name for row in first for name in row))
-
-    def cells() -> Iterator[Row]:
-        for row in chain(first, rows):
-            if late := row.keys() - set(names):
-                what = f"Column {', '.join(sorted(late))}"
-                raise CommandError(
-                    f"{what} first appears after the heading was written.",
-                    remedy="Name the columns with --columns, or write csv or parquet.",
-                )
-            yield {name: _cell(name, value) for name, value in row.items()}
-
-    names = names or list(EVENT_COLUMNS)
-    return write_workbook(cells(), path, names, title="events", about=about)
+def _cells(rows: Iterable[Row], names: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a sheet; raises CommandError for a column that is not in `names`."""
+    for row in rows:
+        if late := row.keys() - set(names):
+            raise CommandError(
+                f"Column {', '.join(sorted(late))} first appears after the heading was written.",
+                remedy="Name the columns with --columns, or write csv or parquet.",
+            )
+        yield {name: _cell(name, value) for name, value in row.items()}
 
 
 def _cell(name: str, value: object) -> object:

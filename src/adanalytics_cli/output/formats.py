@@ -19,15 +19,10 @@ BINARY: tuple[Format, ...] = ("parquet", "arrow", "xlsx")
 SHEET_ROWS = 1_048_575
 """The rows of a sheet below its heading."""
 
-_SUFFIXES: dict[str, Format] = {
-    "csv": "csv",
-    "json": "json",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "parquet": "parquet",
-    "arrow": "arrow",
-    "xlsx": "xlsx",
-}
+_SUFFIXES: dict[str, Format] = {form: form for form in (*FORMATS[1:], *BINARY)}
+_SUFFIXES["ndjson"] = "jsonl"
+_PICTURES = frozenset({".svg", ".html"})
+_OTHER_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
 
 
 def format_option(
@@ -77,12 +72,6 @@ def _file_format(
     if len(formats) > 1:
         raise click.UsageError(f"Give one file format, not {' and '.join(formats)}.")
     return next(iter(formats), None)
-
-
-def bom_option() -> click.Option:
-    """Make `--bom`."""
-    summary = "Begin csv with a byte order mark, by which Excel knows UTF-8."
-    return click.Option(["--bom"], is_flag=True, help=summary)
 
 
 def completing(
@@ -150,13 +139,19 @@ def pick_format(
     piped: Format,
     known: Sequence[Format] = FORMATS,
     bom: bool = False,
+    chart: bool = False,
 ) -> Format:
     """Return the format: `-f`, else by the file suffix, else by whether stdout is a terminal.
+
+    A `chart` is in the place of a table.
 
     Raises click.UsageError for a suffix that is unknown or contradicts `-f`, and for a binary
     format that would go to a terminal or be compressed again; MissingExtra for xlsx without its
     library; and click.UsageError for a byte order mark, `bom`, in front of anything but csv.
     """
+    if chart:
+        _check_chart(chosen, path)
+        return "table"
     if chosen and path and format_of(path) not in (None, chosen):
         raise contradiction(f"-f {chosen}", path)
     form = cast("Format", chosen) if chosen else _fitting(path, piped, known)
@@ -169,6 +164,22 @@ def pick_format(
     if bom and form != "csv":
         raise click.UsageError(f"--bom is for csv. Leave out --bom, or write csv, not {form}.")
     return form
+
+
+def _check_chart(chosen: str | None, path: Path | None) -> None:
+    if chosen not in (None, "table"):
+        raise click.UsageError(f"--chart draws. Leave out --chart or -f {chosen}.")
+    suffix = path.suffix.lower() if path else ""
+    if path and (format_of(path) or is_packed(path) or suffix in _OTHER_PICTURES):
+        raise click.UsageError(
+            f"--chart draws text (.txt) and pictures (.svg, .html), not {suffix}. "
+            f"Give another name than {path.name}."
+        )
+
+
+def is_picture(path: Path | None) -> bool:
+    """Return whether a chart with this name becomes a picture."""
+    return path is not None and path.suffix.lower() in _PICTURES
 
 
 def _fitting(path: Path | None, piped: Format, known: Sequence[Format]) -> Format:

@@ -3,15 +3,16 @@
 import gzip
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 
+from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.files import naming, replacing
-from adanalytics_cli.output.formats import is_packed
+from adanalytics_cli.output.formats import Format, format_option, is_packed
 
 # The densest level costs several times the time of this one for a few percent of size.
 _GZIP_LEVEL = 6
@@ -26,6 +27,12 @@ def output_option() -> click.Option:
         callback=_as_path,
         help="Output file; its suffix sets the format. It appears when complete. - is stdout.",
     )
+
+
+def output_options(known: Sequence[Format]) -> list[click.Option]:
+    """Make `-o FILE`, `-f FORMAT` and `--bom`."""
+    bom = flag("--bom", "Begin csv with a byte order mark, by which Excel knows UTF-8.")
+    return [output_option(), format_option(known), bom]
 
 
 def _as_path(

@@ -1,15 +1,13 @@
 """The prices of a period as one record for programs and as a table for people."""
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from adanalytics_cli.console.table_view import Column, count, render_table
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
 from adanalytics_client.pricing import Estimate, Pace, Price, Way, choose, prices
@@ -45,8 +43,7 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
         Column("waits_seconds", "waiting", _waiting, to_the_right=True),
     ]
-    terminal = look_at(sys.stdout, invocation.color, os.environ)
-    click.echo(render_table(columns, record["prices"], terminal), nl=False)
+    write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
     best = record["recommended"]
     click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
     choice = f"--split {best['split']}" if best["split"] else "an export"

@@ -1,8 +1,7 @@
 """The rows of a query in each format, written as they become ready, or as bars."""
 
-import codecs
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -17,7 +16,7 @@ from adanalytics_cli.console.table_view import Column, plain
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.formats import Format
 from adanalytics_cli.output.output_file import open_output
-from adanalytics_cli.output.row_output import Row, encode_rows, write_chart, write_rows
+from adanalytics_cli.output.row_output import Row, write_chart, write_rows
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.query import QueryResult
@@ -43,31 +42,28 @@ def write_result(
     Memory use does not depend on their number; a table ends after `MOST_LINES` rows. `bom` and
     `about` are as for `write_rows`.
     """
-    names = result.schema.names
     if form == "parquet":
         return _write_parquet(result, path)
-    if form == "xlsx":
-        from adanalytics_cli.output.workbook import write_workbook
-
-        about = {**about, "made": invocation.clock()}
-        return write_workbook(_rows(result, as_text=False), path, names, title="query", about=about)
+    rows: Iterable[Row] = _rows(result, as_text=form != "xlsx")
+    note = ""
     if form == "table":
-        rows = [*islice(_rows(result), MOST_LINES + 1)]
-        columns = [
-            Column(each.name, each.name, to_the_right=_is_number(each.type), rank=_rank(each.type))
-            for each in result.schema
-        ]
-        shown, note = rows[:MOST_LINES], _note(rows)
-        write_rows(shown, form, path, columns=columns, invocation=invocation, note=note)
-        return len(shown)
-    pieces = 0
-    with open_output(path) as stream:
-        stream.write(codecs.BOM_UTF8 if bom else b"")
-        for piece in encode_rows(_rows(result), form, names):
-            stream.write(piece)
-            pieces += 1
-    # The heading of csv and the end of a list are pieces, too.
-    return pieces if form == "jsonl" else pieces - 1
+        rows, note = _first(rows)
+    columns = [
+        Column(each.name, each.name, to_the_right=_is_number(each.type), rank=_rank(each.type))
+        for each in result.schema
+    ]
+    return write_rows(
+        rows,
+        form,
+        path,
+        columns=columns,
+        invocation=invocation,
+        names=result.schema.names,
+        note=note,
+        bom=bom,
+        title="query",
+        about=about,
+    )
 
 
 def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocation) -> int:
@@ -82,20 +78,23 @@ def write_chart_of(result: QueryResult, path: Path | None, invocation: Invocatio
         seen = "no number second" if len(kinds) == 2 else counted(len(kinds), "column")
         raise click.UsageError(f"--chart draws a label and a number; the answer has {seen}.")
     label, number = result.schema.names
-    rows = [*islice(_rows(result, as_text=False), MOST_LINES + 1)]
+    rows, note = _first(_rows(result, as_text=False))
     bars = []
-    for row in rows[:MOST_LINES]:
+    for row in rows:
         value = _text(row[number])
         size = None if value is None else Decimal(str(value))
         bars.append(Bar(visible(plain(_text(row[label]))), size, plain(value)))
-    note = _note(rows) or f"{counted(len(bars), 'row')}."
+    note = note or f"{counted(len(bars), 'row')}."
     write_chart(lambda at: chart_lines([(number, bars)], note, at), path, invocation)
     return len(bars)
 
 
-def _note(rows: list[Row]) -> str:
-    more = len(rows) > MOST_LINES
-    return f"The first {MOST_LINES:,} rows. Get all with -f csv or -o FILE." if more else ""
+def _first(rows: Iterable[Row]) -> tuple[list[Row], str]:
+    """Return the first `MOST_LINES` rows, and a note if there are more."""
+    first = [*islice(rows, MOST_LINES + 1)]
+    more = len(first) > MOST_LINES
+    note = f"The first {MOST_LINES:,} rows. Get all with -f csv or -o FILE." if more else ""
+    return first[:MOST_LINES], note
 
 
 def _write_parquet(result: QueryResult, path: Path | None) -> int:

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from adanalytics_cli.console.terminal import NOWHERE, Terminal, look_at
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.output.formats import Format, format_of, is_packed, pick_format
+from adanalytics_cli.output.formats import Format, is_picture, pick_format
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_client._json.encoding import csv_cells, json_text, utf8
 
@@ -39,9 +37,6 @@ def csv_line(values: Sequence[object]) -> bytes:
 
 Row = Mapping[str, object]
 
-_PICTURES = frozenset({".svg", ".html"})
-_OTHER_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".pdf"})
-
 
 def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iterator[bytes]:
     """Encode row by row; `names` are the columns of a csv, and a row may lack some of them."""
@@ -61,42 +56,48 @@ def encode_rows(rows: Iterable[Row], form: Format, names: Sequence[str]) -> Iter
 
 
 def write_rows(
-    rows: Sequence[Row],
+    rows: Iterable[Row],
     form: Format,
     path: Path | None,
     *,
     columns: Sequence["Column"],
     invocation: Invocation,
+    names: Sequence[str] | None = None,
     note: str = "",
     bom: bool = False,
     title: str = "rows",
     about: Row | None = None,
-) -> None:
-    """Write a list of rows that fits in memory to stdout or `path`.
+) -> int:
+    """Write the rows to stdout or `path`, and return how many there were.
 
-    `columns` and the line `note` are for the table; the other formats have every field that
-    came, also unknown ones. `bom` puts a byte order mark in front of csv. `title` names the sheet
-    of a workbook, whose second sheet tells the facts `about` the rows.
+    `columns` and the line `note` are for the table; the other formats have the fields `names`, by
+    default every field that came, also unknown ones. With `names`, csv, json and workbooks are
+    written row by row. `bom` puts a byte order mark in front of csv. `title` names the sheet of a
+    workbook, whose second sheet tells the facts `about` the rows.
     """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    names = names or [column.key for column in columns]
+    if names is None:
+        rows = [*rows]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = names or [column.key for column in columns]
     if form == "xlsx":
         from adanalytics_cli.output.workbook import write_workbook
 
         about = {**(about or {}), "made": invocation.clock()}
-        write_workbook(rows, path, names, title=title, about=about, columns=columns)
-        return
+        return write_workbook(rows, path, names, title=title, about=about, columns=columns)
     with open_output(path) as stream:
         if form == "table":
             from adanalytics_cli.console.table_view import render_table
 
-            terminal = _terminal(path, invocation)
+            rows, terminal = [*rows], _terminal(path, invocation)
             stream.write(terminal.encode(render_table(columns, rows, terminal, note=note)))
-            return
-        if bom:
-            stream.write(codecs.BOM_UTF8)
+            return len(rows)
+        stream.write(codecs.BOM_UTF8 if bom else b"")
+        pieces = 0
         for piece in encode_rows(rows, form, names):
             stream.write(piece)
+            pieces += 1
+    # The heading of csv and the end of a list are pieces, too.
+    return pieces if form == "jsonl" else pieces - 1
 
 
 def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[str]) -> None:
@@ -135,23 +136,6 @@ def print_listing(
     columns = [Column(name, name.replace("_", " ")) for name in names]
     rows = [dict(zip(names, record, strict=True)) for record in records]
     write_rows(rows, form, None, columns=columns, invocation=invocation)
-
-
-def check_chart(chosen_format: str | None, output: Path | None) -> None:
-    """Raise click.UsageError for a format that a chart cannot have."""
-    if chosen_format not in (None, "table"):
-        raise click.UsageError(f"--chart draws. Leave out --chart or -f {chosen_format}.")
-    suffix = output.suffix.lower() if output else ""
-    if output and (format_of(output) or is_packed(output) or suffix in _OTHER_PICTURES):
-        raise click.UsageError(
-            f"--chart draws text (.txt) and pictures (.svg, .html), not {suffix}. "
-            f"Give another name than {output.name}."
-        )
-
-
-def is_picture(output: Path | None) -> bool:
-    """Return whether a chart with this name becomes a picture."""
-    return output is not None and output.suffix.lower() in _PICTURES
 
 
 def write_chart(

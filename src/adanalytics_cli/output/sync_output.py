@@ -1,6 +1,5 @@
 """The results of sync and verify as one object; the plan of a sync also as a table."""
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adanalytics_cli.console.table_view import Column, count, render_table
-from adanalytics_cli.console.terminal import look_at
+from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.output.plan_output import quota_line
+from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -107,8 +106,7 @@ def _write_table(record: Record, invocation: Invocation) -> None:
         Column("hours", "hours", count, to_the_right=True),
         Column("why", "why"),
     ]
-    terminal = look_at(sys.stdout, invocation.color, os.environ)
-    click.echo(render_table(columns, record["asked"], terminal), nl=False)
+    write_rows(record["asked"], "table", None, columns=columns, invocation=invocation)
     what = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     ordered = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
     click.echo(f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.")

@@ -1,13 +1,12 @@
 """Rows as an Excel workbook: a sheet with the rows, and a sheet that tells where they come from."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
@@ -19,8 +18,7 @@ from adanalytics_cli.output.output_file import is_device, open_output
 from adanalytics_client._json.encoding import csv_cells, utf8
 
 if TYPE_CHECKING:
-    from xlsxwriter.format import Format
-    from xlsxwriter.worksheet import Worksheet
+    from xlsxwriter import Workbook
 
 Row = Mapping[str, object]
 
@@ -31,6 +29,7 @@ _AMOUNT, _WHOLE = "#,##0.00#######", "0"
 _DAY, _MOMENT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
 # How the columns of a table look in a sheet, by the function that writes their cells.
 _LOOKS: Mapping[Callable[[object], str], str] = {count: "#,##0", percent: "0.00####%"}
+_ALL_LOOKS = (_AMOUNT, _WHOLE, _DAY, _MOMENT, *_LOOKS.values())
 _WIDEST, _NARROWEST = 50, 10
 _WIDTH_OF = {_DAY: 11, _MOMENT: 23}
 
@@ -56,74 +55,47 @@ def write_workbook(
     """
     beside = None if path is None or is_device(path) else path.resolve().parent
     with open_output(path) as stream, TemporaryDirectory(dir=beside, prefix=".xlsx-") as folder:
-        book = _Book(stream, folder)
-        with closing(book):
-            looks = {column.key: _LOOKS.get(column.show) for column in columns}
-            data = book.sheet(title, names, [looks.get(name) for name in names])
-            for row in rows:
-                data.add([row.get(name) for name in names])
-            data.finish()
-            notes = book.sheet("about", ("about", "value"), [None, None])
-            for name, value in about.items():
-                notes.add([name, value])
-            notes.finish()
-            book.complete()
-        return data.rows
-
-
-class _Book:
-    """The workbook; nothing of it reaches the stream before it is complete."""
-
-    def __init__(self, stream: BinaryIO, folder: str) -> None:
         # Text must stay text, whatever it begins with.
         off = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
         options = {"constant_memory": True, "tmpdir": folder, **dict.fromkeys(off, False)}
-        self._book = xlsxwriter.Workbook(stream, options)
-        self._book.use_zip64()
-        self._formats: dict[str, Format] = {}
-
-    def sheet(self, title: str, names: Sequence[str], looks: Sequence[str | None]) -> "_Sheet":
-        """Add a sheet whose first row stays in view."""
-        return _Sheet(self._book.add_worksheet(title), self, names, looks)
-
-    def format(self, look: str) -> "Format":
-        """Return the format that has this number format."""
-        if look not in self._formats:
-            self._formats[look] = self._book.add_format({"num_format": look})
-        return self._formats[look]
-
-    def heading(self) -> "Format":
-        """Return the format of the first row."""
-        return self._book.add_format({"bold": True, "bottom": 1})
-
-    def complete(self) -> None:
-        """Write the file."""
+        book = xlsxwriter.Workbook(stream, options)
+        book.use_zip64()
+        looks = {column.key: _LOOKS.get(column.show) for column in columns}
         try:
-            self._book.close()
+            data = _Sheet(book, title, names, [looks.get(name) for name in names])
+            for row in rows:
+                data.add([row.get(name) for name in names])
+            data.finish()
+            notes = _Sheet(book, "about", ("about", "value"), (None, None))
+            for name, value in about.items():
+                notes.add([name, value])
+            notes.finish()
+            book.close()
         except FileCreateError as error:
             # The error of the system, which names the problem.
             raise error.__context__ or error from None
-
-    def close(self) -> None:
-        """Close the temporary files of the sheets, also after an error."""
-        for sheet in self._book.worksheets():
-            if sheet.row_data_fh and not sheet.row_data_fh.closed:
-                sheet.row_data_fh.close()
+        finally:
+            # Also after an error: the temporary files of the sheets.
+            for sheet in book.worksheets():
+                if sheet.row_data_fh and not sheet.row_data_fh.closed:
+                    sheet.row_data_fh.close()
+        return data.rows
 
 
 class _Sheet:
     """A sheet that is written row by row; `rows` counts those below the heading."""
 
     def __init__(
-        self, sheet: "Worksheet", book: _Book, names: Sequence[str], looks: Sequence[str | None]
+        self, book: "Workbook", title: str, names: Sequence[str], looks: Sequence[str | None]
     ) -> None:
-        self._sheet, self._book, self._names, self._looks = sheet, book, names, looks
+        self._sheet, self._names, self._looks = book.add_worksheet(title), names, looks
+        self._formats = {look: book.add_format({"num_format": look}) for look in _ALL_LOOKS}
         self._widths = [max(_NARROWEST, len(name) + 2) for name in names]
         self.rows = 0
-        sheet.freeze_panes(1, 0)
-        bold = book.heading()
+        self._sheet.freeze_panes(1, 0)
+        bold = book.add_format({"bold": True, "bottom": 1})
         for index, name in enumerate(names):
-            sheet.write_string(0, index, name, bold)
+            self._sheet.write_string(0, index, name, bold)
 
     def add(self, values: Sequence[object]) -> None:
         """Write the next row."""
@@ -164,14 +136,14 @@ class _Sheet:
             self._text(index, value)
 
     def _number(self, index: int, value: "int | Decimal", look: str) -> None:
-        self._sheet.write_number(self.rows, index, value, self._book.format(look))
+        self._sheet.write_number(self.rows, index, value, self._formats[look])
 
     def _day(self, index: int, value: date) -> None:
         look = _MOMENT if isinstance(value, datetime) else _DAY
         if isinstance(value, datetime) and value.tzinfo:
             value = value.astimezone(UTC).replace(tzinfo=None)
         self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
-        self._sheet.write_datetime(self.rows, index, value, self._book.format(look))
+        self._sheet.write_datetime(self.rows, index, value, self._formats[look])
 
     def _text(self, index: int, value: object) -> None:
         text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
