@@ -15,7 +15,7 @@ from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
-from adanalytics_client._base.validation import check_observer
+from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.retry import RetryPolicy
@@ -48,9 +48,7 @@ def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Cho
     for choice in choices:
         if value == choice:
             return choice
-    raise ConfigurationError(
-        f"{name}={value!r} is not valid.", remedy=f"Set it to {' or '.join(map(str, choices))}."
-    )
+    raise invalid(name, value, f"Set it to {' or '.join(map(str, choices))}.")
 
 
 class ClientBase(ABC, Generic[Http, Driving]):

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from adanalytics_client._base.dates import Day, to_day
-from adanalytics_client._base.validation import is_whole
+from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._io.async_driver import in_thread
 from adanalytics_client.aclient import AsyncClient
@@ -56,10 +56,10 @@ class MovableClock:
         self.of_server: ServerClock = _local_server().Clock()
         start: object = datetime.now(UTC) if now is None else now
         if not isinstance(start, datetime) or start.tzinfo is None:
-            raise ConfigurationError(
-                f"now={now!r} is not valid.",
-                remedy="Pass a datetime with a time zone, such as "
-                "datetime(2026, 1, 20, tzinfo=UTC).",
+            raise invalid(
+                "now",
+                now,
+                "Pass a datetime with a time zone, such as datetime(2026, 1, 20, tzinfo=UTC).",
             )
         self.of_server.freeze(round(start.timestamp() * 1000))
 
@@ -210,21 +210,10 @@ def _new_server(
     numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
     for name, value, least in numbers:
         if not is_whole(value, least):
-            raise ConfigurationError(
-                f"{name}={value!r} is not valid.", remedy=f"Pass a whole number, at least {least}."
-            )
-    for name, text in (("partner", partner), ("dialect", dialect)):
-        if not isinstance(text, str):
-            raise ConfigurationError(f"{name}={text!r} is not valid.", remedy="Pass a str.")
-    if isinstance(faults, str) or not _is_list_of_text(faults):
-        raise ConfigurationError(
-            f"faults={faults!r} is not valid.",
-            remedy="Pass a list of faults, such as ['503 once'].",
-        )
-    if not isinstance(clock, MovableClock | None):
-        raise ConfigurationError(
-            f"clock={clock!r} is not valid.", remedy="Pass a MovableClock, or None."
-        )
+            raise invalid(name, value, f"Pass a whole number, at least {least}.")
+    if isinstance(faults, str):
+        # To a type checker it is a list of texts, too.
+        raise invalid("faults", faults, "Pass a list of faults, such as ['503 once'].")
     if days and days - 1 > (date.max - first).days:
         raise ConfigurationError(
             f"days={days} from {first} go beyond {date.max}.", remedy="Pass fewer days."
@@ -242,10 +231,6 @@ def _new_server(
     except ValueError as error:
         raise ConfigurationError(f"{error}.") from None
     return server
-
-
-def _is_list_of_text(values: object) -> bool:
-    return isinstance(values, Sequence) and all(isinstance(each, str) for each in values)
 
 
 def _start(server: "LocalServer") -> None:

@@ -8,6 +8,11 @@ from adanalytics_client._base.observer import Observer
 from adanalytics_client.errors import ConfigurationError
 
 
+def invalid(name: str, value: object, remedy: str) -> ConfigurationError:
+    """Return the error of a wrong argument, which names it and says what to pass."""
+    return ConfigurationError(f"{name}={value!r} is not valid.", remedy=remedy)
+
+
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
     """Return whether a value is a whole number within bounds; True and False are not."""
     if not isinstance(value, int) or isinstance(value, bool):
@@ -29,9 +34,7 @@ def check_seconds(name: str, value: object, *, zero: bool) -> None:
     ):
         return
     bound = "at least" if zero else "above"
-    raise ConfigurationError(
-        f"{name}={value!r} is not valid.", remedy=f"Pass a number of seconds {bound} 0."
-    )
+    raise invalid(name, value, f"Pass a number of seconds {bound} 0.")
 
 
 def check_text(name: str, value: object) -> None:

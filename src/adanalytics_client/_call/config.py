@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._base.validation import check_seconds, check_text, is_whole
+from adanalytics_client._base.validation import check_seconds, check_text, invalid, is_whole
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client.errors import ConfigurationError
 
@@ -153,25 +153,22 @@ class Config:
         # Like keys: a copied one may be surrounded by a space or a line break.
         object.__setattr__(self, "partner", self.partner and self.partner.strip())
         if not isinstance(self.retry, RetryPolicy):
-            raise ConfigurationError(
-                f"retry={self.retry!r} is not valid.",
-                remedy="Pass a RetryPolicy, or None for the usual one.",
-            )
+            raise invalid("retry", self.retry, "Pass a RetryPolicy, or None for the usual one.")
         if limit is not None and not is_whole(limit, 1):
-            raise ConfigurationError(
-                f"limit={limit!r} is not valid.",
-                remedy="Pass a whole number of requests an hour, at least 1, or None for no limit.",
+            raise invalid(
+                "limit",
+                limit,
+                "Pass a whole number of requests an hour, at least 1, or None for no limit.",
             )
         if not is_whole(self.reserve, 0, None if limit is None else limit - 1):
             most = "" if limit is None else f", less than limit={limit}"
-            raise ConfigurationError(
-                f"reserve={self.reserve!r} is not valid.",
-                remedy=f"Pass a whole number of requests an hour, at least 0{most}.",
+            raise invalid(
+                "reserve",
+                self.reserve,
+                f"Pass a whole number of requests an hour, at least 0{most}.",
             )
         if self.on_limit not in get_args(OnLimit):
-            raise ConfigurationError(
-                f"on_limit={self.on_limit!r} is not valid.", remedy="Choose wait or raise."
-            )
+            raise invalid("on_limit", self.on_limit, "Choose wait or raise.")
 
     @property
     def quota_name(self) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from adanalytics_client._base.effects import Operation, Reply, Request
 from adanalytics_client._base.urls import with_query
+from adanalytics_client._base.validation import invalid
 from adanalytics_client._call.attempts import Rules, call, read_json
 from adanalytics_client._call.credentials import JSON_BODY
 from adanalytics_client._call.session import Session
@@ -47,9 +48,7 @@ def request(
     """Send a request to a path of the service, and return its JSON."""
     verb = method.upper()
     if verb not in _METHODS:
-        raise ConfigurationError(
-            f"method={method!r} is not valid.", remedy=f"Pass one of {', '.join(sorted(_METHODS))}."
-        )
+        raise invalid("method", method, f"Pass one of {', '.join(sorted(_METHODS))}.")
     if not path.startswith("/") or "?" in path or "#" in path:
         raise ConfigurationError(
             f"{path!r} is not a path of the service.",

@@ -8,6 +8,7 @@ from adanalytics_client._base.dates import Day, to_day, to_range
 from adanalytics_client._base.effects import Operation, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
 from adanalytics_client._base.urls import with_query
+from adanalytics_client._base.validation import invalid
 from adanalytics_client._call.attempts import NO_CONTENT, Answer, call, log_in_of, read_json
 from adanalytics_client._call.config import Login
 from adanalytics_client._call.session import Session
@@ -58,9 +59,8 @@ def summary(
     parameters = {"start_date": str(first), "end_date": str(last)}
     if group_by is not None:
         if group_by not in get_args(GroupBy):
-            raise ConfigurationError(
-                f"group_by={group_by!r} is not valid.",
-                remedy=f"Choose {', '.join(get_args(GroupBy))}, or leave it out.",
+            raise invalid(
+                "group_by", group_by, f"Choose {', '.join(get_args(GroupBy))}, or leave it out."
             )
         parameters["group_by"] = group_by
     url = with_query(session.address("summary"), parameters)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adanalytics_client._base.validation import check_seconds, is_whole
-from adanalytics_client.errors import ConfigurationError
+from adanalytics_client._base.validation import check_seconds, invalid, is_whole
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -47,9 +46,8 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if not is_whole(self.attempts, 1):
-            raise ConfigurationError(
-                f"RetryPolicy: attempts={self.attempts!r} is not valid.",
-                remedy="Pass a whole number, at least 1.",
+            raise invalid(
+                "RetryPolicy: attempts", self.attempts, "Pass a whole number, at least 1."
             )
         check_seconds("RetryPolicy: first_wait", self.first_wait, zero=True)
         check_seconds("RetryPolicy: longest_wait", self.longest_wait, zero=True)

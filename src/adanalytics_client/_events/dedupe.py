@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from adanalytics_client._base.validation import is_whole
+from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client._events.page import EventId, FetchedPage, is_id
 from adanalytics_client.errors import ConfigurationError
 
@@ -51,9 +51,7 @@ class SeenEvents:
 
     def __init__(self, event_ids: Iterable[EventId] = (), *, most: int = 1_000_000) -> None:
         if not is_whole(most, 1):
-            raise ConfigurationError(
-                f"most={most!r} is not valid.", remedy="Pass a whole number of ids, at least 1."
-            )
+            raise invalid("most", most, "Pass a whole number of ids, at least 1.")
         self.most = most
         self.repeated: int = 0
         self.forgotten: int = 0
@@ -90,9 +88,7 @@ class SeenEvents:
             (2, True)
         """
         if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
-            raise ConfigurationError(
-                f"event_ids={event_ids!r} is not valid.", remedy="Pass a list of ids."
-            )
+            raise invalid("event_ids", event_ids, "Pass a list of ids.")
         for each in event_ids:
             if not is_id(each):
                 raise ConfigurationError(

@@ -7,7 +7,7 @@ from typing import Literal, Self, get_args
 
 from adanalytics_client._base.dates import Day, days_between, to_day
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._base.validation import is_whole
+from adanalytics_client._base.validation import invalid, is_whole
 from adanalytics_client.errors import ConfigurationError
 
 Cut = Literal["hour", "day", "whole"]
@@ -205,9 +205,8 @@ class Plan:
             48
         """
         if isinstance(days, str) or not isinstance(days, Iterable):
-            raise ConfigurationError(
-                f"days={days!r} is not valid.",
-                remedy="Pass several days, such as ['2026-01-15'] or client.dates().",
+            raise invalid(
+                "days", days, "Pass several days, such as ['2026-01-15'] or client.dates()."
             )
         kept = frozenset(to_day(each, "days") for each in days)
         kept = frozenset(each for each in kept if self.start <= each <= self.end)
@@ -272,20 +271,13 @@ def make_plan(
             1 to 10,000, or more than `MOST_SLICES` slices.
     """
     if split not in get_args(Split):
-        raise ConfigurationError(
-            f"split={split!r} is not valid.", remedy="Choose hourly, daily, none or auto."
-        )
+        raise invalid("split", split, "Choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):
-        raise ConfigurationError(
-            f"hour={hour!r} is not valid.", remedy="Pass a whole number from 0 to 23."
-        )
+        raise invalid("hour", hour, "Pass a whole number from 0 to 23.")
     # A smaller page takes as many requests and fewer bytes.
     size = min(LARGEST_PAGE, max_events or LARGEST_PAGE) if per_page is None else per_page
     if not is_whole(size, 1, LARGEST_PAGE):
-        raise ConfigurationError(
-            f"per_page={per_page!r} is not valid.",
-            remedy=f"Pass a whole number from 1 to {LARGEST_PAGE}.",
-        )
+        raise invalid("per_page", per_page, f"Pass a whole number from 1 to {LARGEST_PAGE}.")
     ranges = (DateRange(start, end, _CUTS[split]),)
     # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([DateRange(start, end, "day")] if split == "auto" else ranges, hour)

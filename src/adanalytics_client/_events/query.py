@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar, get_args
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
-from adanalytics_client._base.validation import check_text, is_whole
+from adanalytics_client._base.validation import check_text, invalid, is_whole
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.session import Session
 from adanalytics_client._events.auto import Planner
@@ -57,19 +57,17 @@ class EventRequest(Generic[M]):
 
     def __post_init__(self) -> None:
         if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
-            raise ConfigurationError(
-                f"concurrency={self.concurrency!r} is not valid.",
-                remedy=f"Pass a whole number of requests from 1 to {MOST_CONCURRENT}.",
+            raise invalid(
+                "concurrency",
+                self.concurrency,
+                f"Pass a whole number of requests from 1 to {MOST_CONCURRENT}.",
             )
         if self.max_events is not None and not is_whole(self.max_events, 1):
-            raise ConfigurationError(
-                f"max_events={self.max_events!r} is not valid.",
-                remedy="Pass a whole number, at least 1, or None for all.",
+            raise invalid(
+                "max_events", self.max_events, "Pass a whole number, at least 1, or None for all."
             )
         if self.on_drift not in get_args(OnDrift):
-            raise ConfigurationError(
-                f"on_drift={self.on_drift!r} is not valid.", remedy="Choose raise or warn."
-            )
+            raise invalid("on_drift", self.on_drift, "Choose raise or warn.")
         check_text("rows_key", self.rows_key)
         check_seen(self.seen)
 

@@ -18,7 +18,7 @@ from adanalytics_client._base.effects import (
 )
 from adanalytics_client._base.locks import POSIX
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._base.validation import check_seconds
+from adanalytics_client._base.validation import check_seconds, invalid
 from adanalytics_client._call import retry_after
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
@@ -57,9 +57,7 @@ def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
     """Check that an exported file can be written to `to`, before anything is sent."""
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
-        raise ConfigurationError(
-            f"to={to!r} is not valid.", remedy="Pass the path of the file to create."
-        )
+        raise invalid("to", to, "Pass the path of the file to create.")
     check_arrival(Path(to))
 
 

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from adanalytics_client._base.validation import invalid
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError
 
@@ -146,7 +147,4 @@ def _names(chosen: object) -> list[str]:
             )
         if all(isinstance(each, str) for each in names):
             return names
-    raise ConfigurationError(
-        f"columns={chosen!r} is not valid.",
-        remedy="Pass a list of names, such as ['event_time', 'revenue'].",
-    )
+    raise invalid("columns", chosen, "Pass a list of names, such as ['event_time', 'revenue'].")

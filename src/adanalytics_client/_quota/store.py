@@ -13,7 +13,8 @@ from weakref import WeakSet
 
 from adanalytics_client._base.files import make_folder, rename, state_folder
 from adanalytics_client._base.locks import locked_folder
-from adanalytics_client.errors import ConfigurationError, TransportError
+from adanalytics_client._base.validation import invalid
+from adanalytics_client.errors import TransportError
 
 T = TypeVar("T")
 
@@ -58,9 +59,8 @@ def open_store(where: QuotaLog, name: str, environment: Mapping[str, str]) -> "Q
     elif isinstance(where, os.PathLike):
         folder = Path(where).absolute()
     elif where != "memory":
-        raise ConfigurationError(
-            f"quota_log={where!r} is not valid.",
-            remedy="Choose 'shared' or 'memory', or pass the Path of a folder.",
+        raise invalid(
+            "quota_log", where, "Choose 'shared' or 'memory', or pass the Path of a folder."
         )
     return QuotaStore(folder and folder / f"{name}.sqlite3")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._base.validation import import_extra, is_whole
+from adanalytics_client._base.validation import import_extra, invalid, is_whole
 from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
@@ -189,9 +189,7 @@ class Dataset:
 
         _check_choice("via", via, get_args(Via))
         if not is_whole(repull, 0):
-            raise ConfigurationError(
-                f"repull={repull!r} is not valid.", remedy="Pass a number of days, 0 or more."
-            )
+            raise invalid("repull", repull, "Pass a number of days, 0 or more.")
         if start is None and end is not None:
             raise ConfigurationError("end is given without start.", remedy="Pass start, too.")
         now, span = self._now_of(client), None
@@ -389,9 +387,7 @@ class Dataset:
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ConfigurationError(
-            f"{name}={value!r} is not valid.", remedy=f"Pass one of {', '.join(choices)}."
-        )
+        raise invalid(name, value, f"Pass one of {', '.join(choices)}.")
 
 
 def _check_place(store: Store) -> None:
