@@ -20,50 +20,34 @@ from adanalytics_cli.core.errors import ExitCode, Terminated
 from adanalytics_cli.core.invocation import Invocation
 
 COMMANDS = {
-    "dates": Entry("commands.dates:dates", "List the days that have data.", "Data"),
-    "summary": Entry(
-        "commands.summary:summary", "Show metrics of a period, in total or by group.", "Data"
-    ),
-    "events": Entry("commands.events:events", "Pull the events of a period.", "Data"),
-    "plan": Entry(
-        "commands.plan:plan", "Show what a pull costs in requests, bytes and time.", "Data"
-    ),
-    "export": Entry(
-        "commands.export:export", "Download a period as one file from the service.", "Data"
-    ),
+    "dates": Entry("commands.dates", "List the days that have data.", "Data"),
+    "summary": Entry("commands.summary", "Show metrics of a period, in total or by group.", "Data"),
+    "events": Entry("commands.events", "Pull the events of a period.", "Data"),
+    "plan": Entry("commands.plan", "Show what a pull costs in requests, bytes and time.", "Data"),
+    "export": Entry("commands.export", "Download a period as one file from the service.", "Data"),
     "sync": Entry(
-        "commands.sync:sync", "Keep a folder of hourly files equal to the service.", "Dataset"
+        "commands.sync", "Keep a folder of hourly files equal to the service.", "Dataset"
     ),
     "verify": Entry(
-        "commands.verify:verify",
-        "Check a dataset against its own records and the service.",
-        "Dataset",
+        "commands.verify", "Check a dataset against its own records and the service.", "Dataset"
     ),
     "query": Entry(
-        "commands.query:query",
-        "Answer a question about a dataset in SQL; sends nothing.",
-        "Dataset",
+        "commands.query", "Answer a question about a dataset in SQL; sends nothing.", "Dataset"
     ),
     "login": Entry(
-        "commands.login:login", "Sign in and store the credential for later commands.", "Account"
+        "commands.login", "Sign in and store the credential for later commands.", "Account"
     ),
     "logout": Entry("commands.login:logout", "Remove the stored credential.", "Account"),
     "status": Entry(
-        "commands.status:status",
-        "Show the settings, the sign-in and the remaining quota.",
-        "Account",
+        "commands.status", "Show the settings, the sign-in and the remaining quota.", "Account"
     ),
     "demo": Entry("demo.command:demo", "Run the whole system on generated data.", "Local server"),
-    "serve": Entry("server.serve:serve", "Start the embedded server.", "Local server"),
+    "serve": Entry("server.serve", "Start the embedded server.", "Local server"),
     "server": Entry(
         "server.group:server", "Fill and manage the data folder of a server.", "Local server"
     ),
-    "doctor": Entry(
-        "commands.doctor:doctor", "Check the settings, this machine and the service.", "Help"
-    ),
-    "completion": Entry(
-        "commands.completion:completion", "Print the completion script for a shell.", "Help"
-    ),
+    "doctor": Entry("commands.doctor", "Check the settings, this machine and the service.", "Help"),
+    "completion": Entry("commands.completion", "Print the completion script for a shell.", "Help"),
     "help": Entry("commands.help:help_command", "Show the help of a command.", "Help"),
 }
 

@@ -73,10 +73,8 @@ def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings)
     except NoCredential as error:
         error.remedy = f"Sign in again: {settings.login_command}"
         if isinstance(error, KeyringError):
-            remedy = (
-                f"Unlock it, or keep the login in a file: {settings.login_command} --store file"
-            )
-            error.remedy = remedy
+            in_a_file = f"{settings.login_command} --store file"
+            error.remedy = f"Unlock it, or keep the login in a file: {in_a_file}"
         raise
 
 

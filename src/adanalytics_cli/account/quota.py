@@ -1,11 +1,13 @@
 """Pulls that need more requests than the quota has left."""
 
 import os
-import shlex
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from adanalytics_cli.console.prompts import can_ask, confirm
+import click
+
+from adanalytics_cli.console.prompts import can_ask
 from adanalytics_cli.core.errors import UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import find_settings
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _HOUR = timedelta(hours=1)
 
 
+@dataclass
 class QuotaCheck(Observer):
     """Compares a plan with the quota, before the requests of the plan are sent.
 
@@ -27,23 +30,13 @@ class QuotaCheck(Observer):
     it stopped in the middle.
     """
 
-    def __init__(
-        self,
-        invocation: Invocation,
-        client: "Client",
-        progress: "Progress",
-        *,
-        resumable: bool = False,
-        most: int | None = None,
-        remedy: str = "",
-    ) -> None:
-        self._invocation = invocation
-        self._client = client
-        self._progress = progress
-        self._resumable = resumable
-        self._most = most
-        self._remedy = remedy
-        self._accepted = False
+    invocation: Invocation
+    client: "Client"
+    progress: "Progress"
+    resumable: bool = False
+    most: int | None = None
+    remedy: str = ""
+    accepted: bool = field(default=False, init=False)
 
     def plan(self, info: PullPlanned) -> None:
         """Check the requests still to send; raises UsedUp to send none of them."""
@@ -51,11 +44,11 @@ class QuotaCheck(Observer):
 
     def check(self, requests: int) -> None:
         """Raise UsedUp if the pull has to wait for quota and may not."""
-        requests, quota = min(requests, self._most or requests), self._client.quota
+        requests, quota = min(requests, self.most or requests), self.client.quota
         seconds = quota.wait_for(requests)
-        if not seconds or self._accepted:
+        if not seconds or self.accepted:
             return
-        now = self._invocation.clock()
+        now = self.invocation.clock()
         # A quota that is used up resumes within the first of the hours.
         end = (quota.resumes_at or now + _HOUR) + timedelta(seconds=seconds) - _HOUR
         needs = (
@@ -63,37 +56,37 @@ class QuotaCheck(Observer):
             f"{quota.remaining:,} left."
         )
         ends = f"With the waits it ends at {end:%Y-%m-%d %H:%M} UTC at the earliest."
-        max_wait = find_settings(self._invocation, os.environ).max_wait
-        if max_wait is None and not self._resumable:
+        max_wait = find_settings(self.invocation, os.environ).max_wait
+        if max_wait is None and not self.resumable:
             self._ask(f"{needs} {ends}")
             return
         latest = None if max_wait is None else now + timedelta(seconds=max_wait)
         if quota.resumes_at and latest and quota.resumes_at > latest:
             # The first request is refused, and its error says when to come back.
             return
-        if latest and not self._resumable and min(end, now + _HOUR) > latest:
+        if latest and not self.resumable and min(end, now + _HOUR) > latest:
             raise UsedUp(
                 f"{needs} A wait for more takes up to an hour; the longest wait allowed is "
                 f"{max_wait:g} s.",
-                remedy=self._remedy,
+                remedy=self.remedy,
             )
-        self._accepted = True
-        remark(f"{needs} {ends}", self._invocation)
+        self.accepted = True
+        remark(f"{needs} {ends}", self.invocation)
 
     def _ask(self, problem: str) -> None:
         """Ask whether to start; raises UsedUp for a no, and where nobody can answer."""
         if not can_ask():
-            raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self._remedy}")
-        self._progress.finish()
-        remark(problem, self._invocation)
-        if not confirm("Start it?"):
-            raise UsedUp("Not started.", remedy=self._remedy)
-        self._accepted = True
-        self._progress.start()
+            raise UsedUp(problem, remedy=f"To start it, add --max-wait 7200. {self.remedy}")
+        self.progress.finish()
+        remark(problem, self.invocation)
+        if not click.confirm("Start it?", err=True):
+            raise UsedUp("Not started.", remedy=self.remedy)
+        self.accepted = True
+        self.progress.start()
 
 
 def how_to_go_on(invocation: Invocation, first: date, last: date, *, divided: bool) -> str:
     """Return the cheaper ways to pull a period; `divided` pulls have a query per day or hour."""
-    words = [*invocation.program(), "sync", *dict.fromkeys((str(first), str(last)))]
-    resumable = f"To pull in parts that can be resumed: {shlex.join(words)} --to DIR"
+    sync = invocation.command_line("sync", *dict.fromkeys((str(first), str(last))), "--to", "DIR")
+    resumable = f"To pull in parts that can be resumed: {sync}"
     return f"Fewer requests: --split auto. {resumable}" if divided else resumable

@@ -1,12 +1,12 @@
 """`adanalytics export`: download a period as one file from the service."""
 
-import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client, ExportJob, ExportOrder
+    from adanalytics_client import Client, ExportJob
     from adanalytics_client._progress.progress import Progress
 
 
@@ -120,8 +120,15 @@ class ExportOptions:
         packing = "gzip" if self.packed else None
         return lambda client: client.start_export(first, last, format=form, compression=packing)
 
-    def check(self, order: "ExportOrder", job: Path) -> None:
-        """Raise click.UsageError if a saved export is not the one that is asked for."""
+    def resume(self, saved: str, job: Path, client: "Client") -> "ExportJob":
+        """Return a saved export; raises click.UsageError if it is not the one that is asked for."""
+        from adanalytics_client import ConfigurationError, ExportJob
+
+        try:
+            export = ExportJob.from_json(client, saved)
+        except ConfigurationError as error:
+            raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
+        order = export.order
         kept = ExportOptions((order.start, order.end), order.format, order.compression == "gzip")
         wanted = replace(
             self,
@@ -135,6 +142,7 @@ class ExportOptions:
                 f"{job} holds another export: {order.start} to {order.end}, "
                 f"{order.format}{packing}. Ask for that one, or give another --job FILE."
             )
+        return export
 
 
 @command(
@@ -211,7 +219,7 @@ def export(
         raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
     if job and not kept and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
-    begin = _resume_saved(options, kept, job) if kept and job else options.order(output)
+    begin = partial(options.resume, kept, job) if kept and job else options.order(output)
     with connect(invocation) as (client, progress), ExitStack() as stack:
         export = begin(client)
         if job and not kept:
@@ -251,27 +259,13 @@ def export(
     report_end(invocation, done, progress, days=days, target=output, size=size)
 
 
-def _resume_saved(options: ExportOptions, kept: str, job: Path) -> "Callable[[Client], ExportJob]":
-    def resume(client: "Client") -> "ExportJob":
-        from adanalytics_client import ConfigurationError, ExportJob
-
-        try:
-            export = ExportJob.from_json(client, kept)
-        except ConfigurationError as error:
-            raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
-        options.check(export.order, job)
-        return export
-
-    return resume
-
-
 def _again(
     invocation: Invocation, export: "ExportJob", job: Path, output: Path | None = None
 ) -> str:
     """Return the command line that fetches a saved export to a file, as a terminal requires."""
     suffix = export.order.format + (".gz" if export.order.compression == "gzip" else "")
-    words = [*invocation.program(), "export", "--job", str(job)]
-    return shlex.join([*words, "-o", str(output or f"events.{suffix}")])
+    file = output or f"events.{suffix}"
+    return invocation.command_line("export", "--job", str(job), "-o", str(file))
 
 
 def _show_started(

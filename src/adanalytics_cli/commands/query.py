@@ -1,7 +1,6 @@
 """`adanalytics query`: an answer in SQL from datasets, without a request."""
 
 import os
-import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -95,6 +94,6 @@ def _datasets(invocation: Invocation, places: tuple[str, ...]) -> list[str]:
         raise SettingsError("--in names a dataset twice.", remedy="Give each dataset once.")
     for place in places:
         if Dataset(place).holdings() is None:
-            sync = shlex.join([*invocation.program(), "sync", "-7d", "--to", place])
+            sync = invocation.command_line("sync", "-7d", "--to", place)
             raise CommandError(f"There is no dataset at {place}.", remedy=f"Make one: {sync}")
     return [*places]

@@ -1,7 +1,6 @@
 """`adanalytics sync`: keep a folder of hourly files equal to the service."""
 
 import ctypes
-import shlex
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,12 +104,12 @@ def sync(
     from adanalytics_client.dataset import Dataset
 
     first, last = period(start, end) if start else (None, None)
-    words = [*invocation.program(), "sync", *(str(day) for day in (first, last) if day)]
-    words += ["--to", location, *(["--via", via] if via != "auto" else [])]
+    words = [*(str(day) for day in (first, last) if day), "--to", location]
+    words += ["--via", via] if via != "auto" else []
     words += ["--repull", str(repull)] if repull else []
     words += ["--moved-from", moved_from] if moved_from else []
     words += ["--format", file_format] if dry_run and file_format else []
-    again = shlex.join(words)
+    again = invocation.command_line("sync", *words)
     dataset = Dataset(location, format=file_format, clock=invocation.clock)
     budget = Budget(requests=max_requests, seconds=deadline, clock=invocation.clock)
     with connect(invocation, waits=not dry_run, budget=budget) as (client, progress):

@@ -93,14 +93,14 @@ def verify(
         count = counted(len(report.problems), "problem")
         missing = all(problem.missing for problem in report.problems)
         kind = PartlyDone if missing else ProblemsFound
-        remedy = _bound(holdings, report) + _remedy(invocation.program(), location, report)
+        remedy = _bound(holdings, report) + _remedy(invocation, location, report)
         raise kind(f"{count} in {location}", remedy=remedy)
     checked = f"OK: {counted(report.hours, 'hour')}, {counted(report.events, 'event')}"
     as_what = "as recorded; the service was not asked" if offline else "matching the service"
     report_end(invocation, f"{checked}, complete and {as_what}", progress)
 
 
-def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
+def _remedy(invocation: Invocation, location: str, report: "VerifyReport") -> str:
     """Return the cheapest commands that fix every day with a problem."""
     lines = []
     changed = [problem.changed for problem in report.problems if problem.changed]
@@ -111,9 +111,9 @@ def _remedy(program: list[str], location: str, report: "VerifyReport") -> str:
     for runs, repull in ((report.days_to_sync(), False), (report.days_to_repull(), True)):
         few = runs if len(runs) <= _MOST_RUNS else [(runs[0][0], runs[-1][1])]
         for first, last in few:
-            words = [*program, "sync", str(first), str(last), "--to", location]
+            words = ["sync", str(first), str(last), "--to", location]
             words += ["--repull", str((last - first).days + 1)] if repull else []
-            lines.append(shlex.join(words))
+            lines.append(invocation.command_line(*words))
     if not lines:
         return "Delete the files named above."
     foreign = any(problem.remedy == "delete" for problem in report.problems)

@@ -25,11 +25,6 @@ def ask(
     return answer.strip()
 
 
-def confirm(question: str) -> bool:
-    """Ask a question that an empty line answers with no."""
-    return click.confirm(question, err=True)
-
-
 def ask_secret(question: str, *, optional: bool = False) -> str:
     """Ask for a line that is not shown; it is empty only if `optional`."""
     default = "" if optional else None

@@ -181,7 +181,9 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str], deta
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command lives in this package, its summary and its section in the help.
+    """The module of a command in this package, its summary and its section in the help.
+
+    The command has the name of its module, or one after a colon: `commands.login:logout`.
 
     The summary is here, because reading it from the command would import the command with
     everything that it needs, which would slow down `--help`.
@@ -193,8 +195,9 @@ class Entry:
 
     def load(self) -> click.Command:
         """Import the command and give it its summary."""
-        module, _, attribute = self.target.partition(":")
-        command: click.Command = getattr(import_module(f"adanalytics_cli.{module}"), attribute)
+        name, _, attribute = self.target.partition(":")
+        module = import_module(f"adanalytics_cli.{name}")
+        command: click.Command = getattr(module, attribute or name.rpartition(".")[2])
         command.help = command.short_help = self.summary
         return command
 

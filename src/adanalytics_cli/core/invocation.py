@@ -1,5 +1,6 @@
 """The global options of one run, collected while its command line is parsed."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,14 +41,15 @@ class Invocation:
     # Values that no message may contain, added as soon as they are read.
     secrets: set[str] = field(default_factory=set, repr=False)
 
-    def program(self) -> list[str]:
-        """Return the first words of a command line for the same service and partner."""
+    def command_line(self, *words: str) -> str:
+        """Return the command line that runs `words` for the same service and partner."""
         given = {
             "--profile": self.profile,
             "--base-url": self.base_url,
             "--partner": self.partner,
         }
-        return ["adanalytics", *(word for name, of in given.items() if of for word in (name, of))]
+        options = (word for name, of in given.items() if of for word in (name, of))
+        return shlex.join(["adanalytics", *options, *words])
 
 
 def current_invocation(context: click.Context) -> Invocation:

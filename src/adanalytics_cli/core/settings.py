@@ -113,15 +113,15 @@ def _read_profile(table: object, where: str) -> Profile:
                 raise SettingsError(
                     f"{where}: max_wait is not a number.", remedy="Write it in seconds."
                 )
-        elif key == "partner" and isinstance(value, list) and all(map(_is_text, value)):
+        elif (
+            key == "partner"
+            and isinstance(value, list)
+            and all(isinstance(each, str) for each in value)
+        ):
             table = {**table, key: ",".join(value)}
         elif not isinstance(value, str):
             raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
