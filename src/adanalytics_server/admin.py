@@ -1,80 +1,44 @@
 """Plain functions that change a data folder, for the command line.
 
-A server that runs on the folder sees each change at its next request.
+Each runs a method of ``Accounts`` or ``ApiKeys`` on a folder, as in ``list_partners(data)``. A
+server that runs on the folder sees each change at its next request.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
-from adanalytics_server.accounts.api_keys import ApiKey, ApiKeys
-from adanalytics_server.accounts.people import Accounts, Partner, Role, User
+from adanalytics_server.accounts.api_keys import ApiKeys
+from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.clock import Clock
-from adanalytics_server.storage.state import open_state
+from adanalytics_server.storage.state import State, open_state
 
+Part = TypeVar("Part", Accounts, ApiKeys)
+Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 
-def add_partner(data: Path, partner_id: str, *, name: str, currency: str) -> Partner:
-    """Add a partner; see ``Accounts.add_partner``."""
-    return _with_accounts(
-        data, lambda accounts, _: accounts.add_partner(partner_id, name=name, currency=currency)
-    )
+def _on_folder(
+    part: Callable[[State, Clock], Part],
+    method: Callable[Concatenate[Part, Given], Awaitable[Answer]],
+) -> Callable[Concatenate[Path, Given], Answer]:
+    def on_folder(data: Path, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        async def run() -> Answer:
+            async with open_state(data) as state:
+                return await method(part(state, Clock()), *args, **kwargs)
+
+        return asyncio.run(run())
+
+    return on_folder
 
 
-def find_partner(data: Path, partner_id: str) -> Partner:
-    """Return a partner by its id, or raise ``AccountError`` naming those that exist."""
-    return _with_accounts(data, lambda accounts, _: accounts.partner(partner_id))
-
-
-def list_partners(data: Path) -> list[Partner]:
-    """List the partners by id."""
-    return _with_accounts(data, lambda accounts, _: accounts.partners())
-
-
-def add_user(
-    data: Path, email: str, *, password: str, role: Role, partners: tuple[str, ...] = ()
-) -> User:
-    """Add a user; see ``Accounts.add_user``."""
-    return _with_accounts(
-        data,
-        lambda accounts, _: accounts.add_user(
-            email, password=password, role=role, partners=partners
-        ),
-    )
-
-
-def list_users(data: Path) -> list[User]:
-    """List the users by e-mail."""
-    return _with_accounts(data, lambda accounts, _: accounts.users())
-
-
-def delete_user(data: Path, email: str) -> None:
-    """Delete a user and the keys it made."""
-    _with_accounts(data, lambda accounts, _: accounts.delete_user(email))
-
-
-def create_key(data: Path, email: str, *, name: str) -> str:
-    """Make an API key for an admin and return it; nothing can show it again."""
-    return _with_accounts(data, lambda _, keys: keys.create(email, name=name))
-
-
-def list_keys(data: Path) -> list[ApiKey]:
-    """List the keys, oldest first."""
-    return _with_accounts(data, lambda _, keys: keys.all())
-
-
-def delete_key(data: Path, number_or_name: str) -> None:
-    """Delete a key by number or name."""
-    _with_accounts(data, lambda _, keys: keys.delete(number_or_name))
-
-
-def _with_accounts(data: Path, work: Callable[[Accounts, ApiKeys], Awaitable[Answer]]) -> Answer:
-    async def run() -> Answer:
-        clock = Clock()
-        async with open_state(data) as state:
-            accounts = Accounts(state, clock)
-            return await work(accounts, ApiKeys(state, accounts, clock))
-
-    return asyncio.run(run())
+add_partner = _on_folder(Accounts, Accounts.add_partner)
+find_partner = _on_folder(Accounts, Accounts.partner)
+list_partners = _on_folder(Accounts, Accounts.partners)
+add_user = _on_folder(Accounts, Accounts.add_user)
+list_users = _on_folder(Accounts, Accounts.users)
+delete_user = _on_folder(Accounts, Accounts.delete_user)
+create_key = _on_folder(ApiKeys, ApiKeys.create)
+list_keys = _on_folder(ApiKeys, ApiKeys.all)
+delete_key = _on_folder(ApiKeys, ApiKeys.delete)

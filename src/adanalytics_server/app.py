@@ -64,7 +64,7 @@ def create_app(
                 settings=settings,
                 clock=clock,
                 accounts=accounts,
-                api_keys=ApiKeys(state, accounts, clock),
+                api_keys=ApiKeys(state, clock),
                 sign_ins=SignIns(accounts, clock),
                 tokens=tokens,
                 authenticator=Authenticator(state, accounts, tokens, clock),

@@ -216,8 +216,7 @@ async def prepare_access(
             await accounts.user_by_email(ADMIN_EMAIL)
         except AccountError:
             await accounts.add_user_with_hash(ADMIN_EMAIL, password_hash=ADMIN_HASH, role="admin")
-        keys = ApiKeys(state, accounts, clock)
-        return its, await keys.create(ADMIN_EMAIL, name="local server")
+        return its, await ApiKeys(state, clock).create(ADMIN_EMAIL, name="local server")
 
 
 def fill(data: Path, partner: Partner, sample: Sample) -> None:

@@ -25,9 +25,9 @@ class ApiKey:
 class ApiKeys:
     """Makes, lists and deletes the keys of a server."""
 
-    def __init__(self, state: State, accounts: Accounts, clock: Clock) -> None:
+    def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
-        self._accounts = accounts
+        self._accounts = Accounts(state, clock)
         self._clock = clock
 
     async def create(self, email: str, *, name: str) -> str:
