@@ -31,14 +31,6 @@ _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
-class MonthLabel:
-    """A month label of the calendar; it is a link if the month has data."""
-
-    month: date
-    has_data: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DayFigures:
     """A day's coverage and its row of the summary, or zeros."""
 
@@ -50,14 +42,15 @@ class DayFigures:
 class MonthView:
     """A month: its days, its totals, its drawings, and the months around it.
 
-    ``labels`` has one item per column of the calendar, ``None`` if no month begins there.
+    ``labels`` has one item per column of the calendar: the month that begins there or ``None``, and
+    whether it has data.
     """
 
     month: date
     months: tuple[date, ...]
     days: tuple[DayFigures, ...]
     totals: dict[str, Any]
-    labels: tuple[MonthLabel | None, ...]
+    labels: tuple[tuple[date | None, bool], ...]
     year: Grid
     hours: Grid
     impressions: BarChart
@@ -131,11 +124,11 @@ def read_month(store: PartnerStore, wanted: date | None, *, currency: str) -> Mo
     )
 
 
-def _labels(year: int, with_data: frozenset[date]) -> Iterator[MonthLabel | None]:
+def _labels(year: int, with_data: frozenset[date]) -> Iterator[tuple[date | None, bool]]:
     columns = month_columns(year)
     for column in range(weeks_of(year)):
         month = date(year, columns[column], 1) if column in columns else None
-        yield None if month is None else MonthLabel(month, month in with_data)
+        yield month, month in with_data
 
 
 def _impressions(days: tuple[DayFigures, ...]) -> BarChart:

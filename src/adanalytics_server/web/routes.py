@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -83,27 +82,6 @@ def _own_path(text: str) -> str:
     return text if _OWN_PATH.fullmatch(text) else "/"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedExport:
-    """An export and, once it is completed, its download URL."""
-
-    job: ExportJob
-    url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyQuota:
-    """The requests that a key has left in its hour."""
-
-    key: ApiKey
-    allowance: Allowance
-
-    @property
-    def used(self) -> int:
-        """Requests of the last hour."""
-        return self.allowance.limit - self.allowance.remaining
-
-
 @pages.get("/")
 async def overview(request: Request, user: Visitor, context: ContextDep) -> Response:
     """Show a month of a partner, by default the newest with data."""
@@ -138,26 +116,27 @@ def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
     raise PageError(404, "This partner does not exist, or you may not see it.")
 
 
-async def _exports(request: Request, context: Context, partner: Partner) -> list[ListedExport]:
+async def _exports(
+    request: Request, context: Context, partner: Partner
+) -> list[tuple[ExportJob, str | None]]:
+    """List a partner's exports, each with its download URL once it is completed."""
     listed = []
     for job in await context.exports.table.latest(partner.number, most=MOST_EXPORTS):
         url = None
         if job.status == "completed":
             path = request.url_for("download", export_id=job.id).path
             url = f"{path}?{context.signer.query(path, expires=job.expires_at // 1000)}"
-        listed.append(ListedExport(job, url))
+        listed.append((job, url))
     return listed
 
 
-async def _quotas(context: Context, user: User) -> list[KeyQuota]:
+async def _quotas(context: Context, user: User) -> list[tuple[ApiKey, Allowance]]:
     limit = context.settings.rate_limit
     if user.role != "admin" or not limit:
         return []
     keys = await context.api_keys.all()
     return await asyncio.to_thread(
-        lambda: [
-            KeyQuota(key, context.limiter.look(f"key:{key.number}", limit=limit)) for key in keys
-        ]
+        lambda: [(key, context.limiter.look(f"key:{key.number}", limit=limit)) for key in keys]
     )
 
 
