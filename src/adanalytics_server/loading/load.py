@@ -9,10 +9,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_server.loading.errors import FieldError, LoadError
 from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.loading.records import Normalizer, named
-from adanalytics_server.loading.rows import RowSource, open_rows
+from adanalytics_server.loading.records import FieldError, Normalizer, named
+from adanalytics_server.loading.rows import LoadError, RowSource, open_rows
 from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
 from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record

@@ -5,7 +5,7 @@ from collections.abc import Mapping as Row
 from dataclasses import dataclass
 from typing import Self
 
-from adanalytics_server.loading.values import FIELDS, Field, text_of
+from adanalytics_server.loading.values import FIELDS, Rule, text_of
 
 
 class MappingError(ValueError):
@@ -50,20 +50,19 @@ class Mapping:
         fixed: dict[str, object] = {}
         for field, value in (_halves("--set", text) for text in constants):
             _check_field("--set", field, {**renamed, **fixed})
-            fixed[field] = _constant(FIELDS[field], value)
+            fixed[field] = _constant(field, value)
         return cls(renamed, fixed, tuple(_halves("--where", text) for text in where))
 
     def takes(self, row: Row[str, object]) -> bool:
         """Return whether a row matches all conditions; a missing column counts as empty."""
         return all(text_of(row.get(column)) == value for column, value in self.where)
 
-    def fields_by_column(self) -> dict[str, tuple[Field, ...]]:
-        """List the fields to read from each column."""
-        found: dict[str, tuple[Field, ...]] = {}
-        for name, field in FIELDS.items():
-            if name not in self.constants:
-                column = self.columns.get(name, name)
-                found[column] = (*found.get(column, ()), field)
+    def fields_by_column(self) -> dict[str, list[tuple[str, Rule]]]:
+        """List the fields to read from each column, with their rules."""
+        found: dict[str, list[tuple[str, Rule]]] = {}
+        for field, rule in FIELDS.items():
+            if field not in self.constants:
+                found.setdefault(self.columns.get(field, field), []).append((field, rule))
         return found
 
 
@@ -81,10 +80,10 @@ def _check_field(option: str, field: str, given: Iterable[str]) -> None:
         raise MappingError(f"{option}: the field {field!r} is already given")
 
 
-def _constant(field: Field, text: str) -> object:
+def _constant(field: str, text: str) -> object:
     if not text:
         return None
     try:
-        return field.parse(text)
+        return FIELDS[field].parse(text)
     except ValueError as error:
-        raise MappingError(f"--set {field.name}: {error}") from error
+        raise MappingError(f"--set {field}: {error}") from error

@@ -13,7 +13,6 @@ from uuid import UUID, uuid5
 import msgspec
 
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, rfc3339
-from adanalytics_server.loading.errors import FieldError
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
 from adanalytics_server.storage.events import LogEvent, Record, encode_event, record_of
@@ -26,6 +25,18 @@ AUCTION_NAMESPACE = UUID("7da683c0-072d-5f74-95d3-f3b009c60d71")
 
 _EMPTY_EVENT_ID = b'{"event_id":""'
 _AUCTION_ID = b'"auction_id":"'
+
+
+class FieldError(ValueError):
+    """A value that cannot become the named field of an event; nothing knows its line yet."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(field, message)
+        self.field = field
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
 
 
 def auction_of(event_id: str) -> str:
@@ -193,15 +204,13 @@ class Normalizer:
         for column, value in row.items():
             if value is None or value == "":
                 continue
-            for field in self._by_column.get(column, ()):
+            for field, rule in self._by_column.get(column, ()):
                 try:
                     # All cells of a CSV file are text: save a call for each.
-                    given[field.name] = (
-                        field.parse(value) if type(value) is str else field.read(value)
-                    )
+                    given[field] = rule.parse(value) if type(value) is str else rule.read(value)
                 except ValueError as error:
-                    where = "" if column == field.name else f" (column {column!r})"
-                    raise FieldError(field.name, f"{error}{where}") from error
+                    where = "" if column == field else f" (column {column!r})"
+                    raise FieldError(field, f"{error}{where}") from error
         return given
 
     def _take_names(self, given: dict[str, Any]) -> None:

@@ -17,8 +17,30 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from adanalytics_server.loading.errors import LoadError
 from adanalytics_server.loading.values import Number, decode_json, kind_of
+
+
+class LoadError(ValueError):
+    """A file was rejected.
+
+    >>> str(LoadError(Path("day.csv"), 7, "country", "'de' is not two upper-case letters"))
+    "day.csv:7: country: 'de' is not two upper-case letters; nothing was loaded"
+
+    Args:
+        path: the file, as given.
+        line: physical line, from 1; for parquet the row, from 1; ``None`` for the whole file.
+        field: field of the event, or ``None`` if the whole row is bad.
+        message: what is wrong and what to do, without a full stop.
+    """
+
+    def __init__(self, path: Path, line: int | None, field: str | None, message: str) -> None:
+        super().__init__(path, line, field, message)
+
+    def __str__(self) -> str:
+        path, line, field, message = self.args
+        place = str(path) if line is None else f"{path}:{line}"
+        named = "" if field is None else f"{field}: "
+        return f"{place}: {named}{message}; nothing was loaded"
 
 
 class NumberedRow(NamedTuple):

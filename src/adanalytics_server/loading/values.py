@@ -164,17 +164,15 @@ _MOST_REMEMBERED_CHARACTERS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One field that a row may have.
+class Rule:
+    """The rule for the values of a field.
 
     Attributes:
-        name: as in the event, or ``campaign_name`` or ``demand_tag_name``.
         parse: turns non-empty text into the field's value, or raises ``ValueError``.
         wants: the expected type, for the message about a value of another type.
         types: the types of decoded JSON that are accepted, besides text.
     """
 
-    name: str
     parse: Callable[[str], object]
     wants: str
     types: tuple[type, ...] = ()
@@ -301,35 +299,30 @@ _remembered_strings_of_object = _remembering(_strings_of_object)
 _money = _remembering(nanos_from_text)
 
 
-class _Rule(NamedTuple):
-    parse: Callable[[str], object]
-    wants: str
-    types: tuple[type, ...] = ()
-
-
-_RULES: dict[Kind, _Rule] = {
-    Kind.UUID: _Rule(_uuid, "a UUID"),
-    Kind.INSTANT: _Rule(parse_timestamp, "an ISO 8601 timestamp"),
-    Kind.DATE: _Rule(lambda text: parse_date(text).isoformat(), "a date"),
-    Kind.HOUR: _Rule(_between(0, 23), "an integer", (int,)),
-    Kind.NAME: _Rule(_text, "a string", (int,)),
-    Kind.TEXT: _Rule(_text, "a string"),
-    Kind.LOWER_CASE: _Rule(_lower_case, "a string"),
-    Kind.INTEGER: _Rule(_integer, "an integer", (int,)),
-    Kind.COUNTRY: _Rule(_matching(_COUNTRY, "two upper-case letters"), "a string"),
-    Kind.CURRENCY: _Rule(_matching(_CURRENCY, "three upper-case letters"), "a string"),
-    Kind.MONEY: _Rule(_money, "a decimal number", (int, Number)),
-    Kind.ERROR_CODE: _Rule(_between(100, 901), "an integer", (int,)),
+_RULES: dict[Kind, Rule] = {
+    Kind.UUID: Rule(_uuid, "a UUID"),
+    Kind.INSTANT: Rule(parse_timestamp, "an ISO 8601 timestamp"),
+    Kind.DATE: Rule(lambda text: parse_date(text).isoformat(), "a date"),
+    Kind.HOUR: Rule(_between(0, 23), "an integer", (int,)),
+    Kind.NAME: Rule(_text, "a string", (int,)),
+    Kind.TEXT: Rule(_text, "a string"),
+    Kind.LOWER_CASE: Rule(_lower_case, "a string"),
+    Kind.INTEGER: Rule(_integer, "an integer", (int,)),
+    Kind.COUNTRY: Rule(_matching(_COUNTRY, "two upper-case letters"), "a string"),
+    Kind.CURRENCY: Rule(_matching(_CURRENCY, "three upper-case letters"), "a string"),
+    Kind.MONEY: Rule(_money, "a decimal number", (int, Number)),
+    Kind.ERROR_CODE: Rule(_between(100, 901), "an integer", (int,)),
     # 1 and 0 are booleans only as text, because a CSV file has nothing else.
-    Kind.BOOLEAN: _Rule(_boolean, "true or false", (bool,)),
-    Kind.STRINGS: _Rule(_key_values, "an object of strings", (dict,)),
-    **{kind: _Rule(_one_of(words), "a string") for kind, words in CHOICES.items()},
+    Kind.BOOLEAN: Rule(_boolean, "true or false", (bool,)),
+    Kind.STRINGS: Rule(_key_values, "an object of strings", (dict,)),
+    **{kind: Rule(_one_of(words), "a string") for kind, words in CHOICES.items()},
 }
 
 # The names of campaigns and demand tags, which are not fields of an event.
 NAME_FIELDS = {"campaign_name": "campaign_id", "demand_tag_name": "demand_tag_id"}
+# The fields that a row may have: those of an event, and the names.
 FIELDS = {
-    **{name: Field(name, *_RULES[field.kind]) for name, field in EVENT_TABLE.items()},
-    **{name: Field(name, _name, "a string") for name in NAME_FIELDS},
+    **{name: _RULES[field.kind] for name, field in EVENT_TABLE.items()},
+    **{name: Rule(_name, "a string") for name in NAME_FIELDS},
 }
 REQUIRED_FIELDS = ("event_time", "event_type", "supply_tag_id")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adanalytics_server.api.summaries import read_dates
-from adanalytics_server.loading.errors import LoadError
 from adanalytics_server.loading.load import LoadReport, load_file
 from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.storage.store import PartnerStore
 
 Load = Callable[..., LoadReport]

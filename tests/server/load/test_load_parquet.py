@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from adanalytics_server.loading.errors import LoadError
 from adanalytics_server.loading.load import LoadReport, load_file
 from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.rows import LoadError
 from adanalytics_server.storage.events import LogEvent
 from adanalytics_server.storage.store import PartnerStore
 

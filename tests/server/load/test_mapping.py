@@ -65,5 +65,5 @@ def test_an_empty_condition_takes_what_is_null_or_absent() -> None:
 
 def test_one_column_can_feed_two_fields_and_a_renamed_field_leaves_its_own_column() -> None:
     fields = Mapping.parse(columns=["creative_id=ad", "deal_id=ad"]).fields_by_column()
-    assert [field.name for field in fields["ad"]] == ["creative_id", "deal_id"]
+    assert [field for field, _ in fields["ad"]] == ["creative_id", "deal_id"]
     assert "deal_id" not in fields
