@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import click
+
 from adanalytics_cli.account.credential import Credential, find_credential
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.periods import span
@@ -44,13 +46,17 @@ def connect(
 
 
 @contextmanager
-def connect_each(invocation: Invocation) -> Iterator[tuple[dict[str, "Client"], "Progress"]]:
+def connect_each(
+    invocation: Invocation, *, chart: bool
+) -> Iterator[tuple[dict[str, "Client"], "Progress"]]:
     """Open a client for each partner that is configured; they share connections and quota.
 
-    Raises as `connect`.
+    Raises as `connect`, and click.UsageError for a `chart` of several partners.
     """
     settings = find_settings(invocation, os.environ)
     base_url, partners = base_url_of(settings), partners_of(settings)
+    if chart and len(partners) > 1:
+        raise click.UsageError("--chart draws one partner. Name one with --partner.")
     credential = find_credential(settings, invocation, os.environ)
     max_wait = settings.max_wait
     with open_client(invocation, base_url, partners[0], credential, max_wait=max_wait) as (

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
 from adanalytics_cli.account.dataset_here import dataset_here
 from adanalytics_cli.core.command import command, flag
@@ -26,7 +24,6 @@ from adanalytics_client._base.quantities import counted
 
 if TYPE_CHECKING:
     from adanalytics_client import Client
-    from adanalytics_client.dataset import Holdings
 
 _FORMATS: tuple[Format, ...] = (*FORMATS, "xlsx")
 _HOURS_ASKED = 4
@@ -68,14 +65,17 @@ def dates(
     now = invocation.clock()
     here = dataset_here(find_settings(invocation, os.environ)) if chart else None
     if here and (here.hours or asked):
-        coverage = _held_hours(here, asked, now, invocation)
+        # An empty hour counts as held, except on a day without events.
+        first, last = asked or (min(here.hours), max(here.hours))
+        for day, problem in here.damaged.items():
+            if first <= day <= last:
+                remark(f"the manifest of {day} is damaged: {problem}", invocation)
+        coverage = _coverage(here.hours, first, last, now.date(), by_hour=True)
         remark("Hours in the dataset of this folder:", invocation)
         note = last_hour(here.last_hour, now) if here.last_hour else ""
-        _draw(coverage, note, output, invocation)
+        write_chart(partial(calendar_lines, coverage, note), output, invocation)
         return
-    with connect_each(invocation) as (clients, progress):
-        if chart and len(clients) > 1:
-            raise click.UsageError("--chart draws one partner. Name one with --partner.")
+    with connect_each(invocation, chart=chart) as (clients, progress):
         listed = ask_each(clients, lambda client: client.dates())
         # Programs get the days alone, at the price of one request.
         told = {
@@ -87,7 +87,11 @@ def dates(
     note = " ".join(f"{partner}: {of}" if several else of for partner, of in told.items())
     if chart:
         (days,) = listed.values()
-        _draw(_listed_days(days, asked, now.date()), note, output, invocation)
+        if not days and not asked:
+            raise CommandError("No day has data, so there is nothing to draw.")
+        first, last = asked or (min(days), max(*days, now.date()))
+        coverage = _coverage(dict.fromkeys(days, HOURS), first, last, now.date())
+        write_chart(partial(calendar_lines, coverage, note), output, invocation)
         return
     first, last = asked or (date.min, date.max)
     rows: list[dict[str, object]] = [
@@ -121,10 +125,6 @@ def dates(
         report_end(invocation, counted(len(rows), "day"), progress, target=output)
 
 
-def _draw(coverage: Coverage, note: str, output: Path | None, invocation: Invocation) -> None:
-    write_chart(partial(calendar_lines, coverage, note), output, invocation)
-
-
 def _freshness(client: "Client", day: date, now: datetime) -> str:
     """Tell the last `day` with data, or its last hour, for which at most four requests are sent.
 
@@ -148,31 +148,11 @@ def _freshness(client: "Client", day: date, now: datetime) -> str:
     return last_day(day, now, addition=f"; none since {earliest}:00 UTC")
 
 
-def _held_hours(
-    held: "Holdings", asked: tuple[date, date] | None, now: datetime, invocation: Invocation
+def _coverage(
+    hours: Mapping[date, int], first: date, last: date, today: date, *, by_hour: bool = False
 ) -> Coverage:
-    """Return the hours of a dataset, which cost no request.
-
-    An empty hour counts as held, except on a day without events.
-    """
-    first, last = asked or (min(held.hours), max(held.hours))
-    for day, problem in held.damaged.items():
-        if first <= day <= last:
-            remark(f"the manifest of {day} is damaged: {problem}", invocation)
-    hours = {day: count for day, count in held.hours.items() if first <= day <= last}
-    return Coverage(hours, first, _until(first, last, hours, now.date()), by_hour=True)
-
-
-def _listed_days(days: list[date], asked: tuple[date, date] | None, today: date) -> Coverage:
-    """Return the days that the service lists, by default until now, also where they stopped."""
-    if not days and not asked:
-        raise CommandError("No day has data, so there is nothing to draw.")
-    first, last = asked or (min(days), max(*days, today))
-    hours = {day: HOURS for day in days if first <= day <= last}
-    return Coverage(hours, first, _until(first, last, hours, today))
-
-
-def _until(first: date, last: date, hours: Mapping[date, int], today: date) -> date:
-    """Return the last day to draw: a day that is not over is not missing."""
+    """Return the hours of a period; at its end, a day that is not over is not missing."""
+    hours = {day: count for day, count in hours.items() if first <= day <= last}
     over = min(last, today - timedelta(days=1))
-    return max([first, over, *(day for day in hours if hours[day])])
+    end = max([first, over, *(day for day in hours if hours[day])])
+    return Coverage(hours, first, end, by_hour)

@@ -156,9 +156,7 @@ def summary(
     spans = [period(start, end)]
     if compare:
         spans.append(compare.through(None) if isinstance(compare, Period) else start.before(end))
-    with connect_each(invocation) as (clients, progress):
-        if chart and len(clients) > 1:
-            raise click.UsageError("--chart draws one partner. Name one with --partner.")
+    with connect_each(invocation, chart=chart) as (clients, progress):
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
 
     from adanalytics_cli.output.comparison import VALUES, list_changes

@@ -23,13 +23,13 @@ def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
         return DEFAULT_WIDTH
 
 
-def fitted(text: str, stream: TextIO, *, indent: int = 0) -> str:
+def fitted(text: str, stream: TextIO) -> str:
     """Return `text` for `stream`: wrapped if it is a terminal, else as it is."""
-    return wrapped(text, width_of(stream, os.environ), indent) if stream.isatty() else text
+    return wrapped(text, width_of(stream, os.environ)) if stream.isatty() else text
 
 
-def wrapped(text: str, width: int, indent: int = 0) -> str:
-    r"""Wrap each line between words; `indent` is the spaces before what continues a line.
+def wrapped(text: str, width: int) -> str:
+    r"""Wrap each line between words.
 
     A command at the end of a line moves to its own lines, which a shell still reads as one. A word
     that is longer than a line stays whole.
@@ -39,24 +39,24 @@ def wrapped(text: str, width: int, indent: int = 0) -> str:
       adanalytics login \
         --profile night
     """
-    return "\n".join(each for line in text.split("\n") for each in _lines(line, width, indent))
+    return "\n".join(each for line in text.split("\n") for each in _lines(line, width))
 
 
-def _lines(line: str, width: int, indent: int) -> list[str]:
+def _lines(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     found = _COMMAND.search(line)
     prose = line[: found.start()] if found else line
-    lines = lines_of(prose, width, "", " " * indent)
+    lines = lines_of(prose, width)
     if found:
         # Without the spaces inside quotation marks, between which no line may end.
         command = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), found[0].strip())
-        pieces = lines_of(command, width - 2, f"{'':{indent}}  ", f"{'':{indent}}    ")
+        pieces = lines_of(command, width - 2, "  ", "    ")
         lines.append(" \\\n".join(pieces).replace("\0", " "))
     return lines
 
 
-def lines_of(text: str, width: int, first: str, others: str) -> list[str]:
+def lines_of(text: str, width: int, first: str = "", others: str = "") -> list[str]:
     """Wrap `text` only at spaces; `first` and `others` begin the lines."""
     return textwrap.wrap(
         text,

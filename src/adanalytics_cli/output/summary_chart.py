@@ -101,20 +101,13 @@ _FUNNEL = {
 
 
 def draw_summary(answer: Answer, view: View, terminal: Terminal) -> list[str]:
-    """Draw the bars of a summary as wide as the terminal, and its note.
+    """Draw the bars of a summary as wide as the terminal, and its note; titles name the unit.
 
-    Raises CommandError where there is no number.
+    Groups get bars of the metric that they are sorted by, else of impressions and revenue. Raises
+    CommandError where there is no number.
     """
     all_rows = len(answer.summary.rows)
     answer = in_order(answer, view, gaps=True)
-    return chart_lines(summary_charts(answer, view), table_note([answer], view, all_rows), terminal)
-
-
-def summary_charts(answer: Answer, view: View) -> list[tuple[str, list[Bar]]]:
-    """Return titles, which name the unit, with their bars; raise CommandError for no number.
-
-    Groups get bars of the metric that they are sorted by, else of impressions and revenue.
-    """
     # Names without that of the group have no totals.
     rows = table_rows(answer, replace(view, names=["-"]))
     group_by, sorted_by = view.group_by, view.order.name if view.order else ""
@@ -139,7 +132,7 @@ def summary_charts(answer: Answer, view: View) -> list[tuple[str, list[Bar]]]:
         raise CommandError(
             "The summary has no numbers to draw.", remedy="Show it with -f table or -f json."
         )
-    return with_numbers
+    return chart_lines(with_numbers, table_note([answer], view, all_rows), terminal)
 
 
 def chart_lines(

@@ -228,14 +228,12 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
         stack.callback(connection.interrupt)
         run(lambda: _enclose(connection, datasets, memory, spill))
         run(lambda: _check_statement(connection, sql))
-        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql)))
+        # Selecting all once more numbers the later ones of equal names: sum(x), sum(x)_1.
+        reader = run(lambda: pa.RecordBatchReader.from_stream(connection.sql(sql).select("*")))
         # On the thread, where it waits until an interrupted step has ended.
         stack.callback(worker.submit, reader.close)
-        schema = _with_unique_names(reader.schema)
         batches = iter(lambda: run(lambda: next(reader, None)), None)
-        yield QueryResult(
-            schema, (pa.RecordBatch.from_arrays(each.columns, schema=schema) for each in batches)
-        )
+        yield QueryResult(reader.schema, batches)
 
 
 def _enclose(
@@ -292,18 +290,6 @@ def _explain(error: str, datasets: Collection[CommittedFiles]) -> DatasetError:
         return QueryError(f"Refused: {reason.partition(' - ')[0]}.", remedy=_ONE_SELECT)
     text += "" if text.endswith((".", "!", "?")) else "."
     return QueryError(text, remedy=_COLUMNS if kind in {"Binder", "Catalog"} else "")
-
-
-def _with_unique_names(schema: pa.Schema) -> pa.Schema:
-    """Number the later ones of equal names: sum(x), sum(x)_1."""
-    names: dict[str, pa.Field] = {}
-    for field in schema:
-        name, number = field.name, 0
-        while name in names:
-            number += 1
-            name = f"{field.name}_{number}"
-        names[name] = field.with_name(name)
-    return pa.schema([*names.values()])
 
 
 def _text(value: str) -> str:
