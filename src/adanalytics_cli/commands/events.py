@@ -87,13 +87,11 @@ def events(
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
     from adanalytics_cli.output.event_output import (
         SheetCheck,
-        documented_names,
         write_event_table,
         write_events,
     )
     from adanalytics_client._progress.progress import joined
 
-    columns = documented_names(columns)
     first, last = without_future_days(invocation, start, end)
     shown = ROWS_OF_A_TABLE if form == "table" and limit is None else limit
     # Rows may reach the terminal of the live line, also through another program.

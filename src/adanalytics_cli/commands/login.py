@@ -21,7 +21,6 @@ from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.settings import (
-    ServiceSettings,
     Setting,
     base_url_of,
     check_address,
@@ -82,6 +81,8 @@ def login(
     """Ask for missing settings, try the credential, and store it only if it works."""
     from adanalytics_client import AuthenticationError, NotFound, PermissionDenied
 
+    if api_key_stdin and (password_stdin or email):
+        raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
     settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
     logins = LoginStore(state_folder(os.environ))
@@ -100,13 +101,12 @@ def login(
         if settings.partner is None and can_ask():
             settings = replace(settings, partner=Setting(ask("Partner"), "prompt"))
         partner = partner_of(settings)
-        account = account or _read_account(
-            settings,
-            email,
-            password_stdin=password_stdin,
-            api_key_stdin=api_key_stdin,
-            key_first=key_first,
-            refused_email=refused_email,
+        known = email or (settings.email.value if settings.email else "")
+        account = (
+            account
+            or _read_stdin(known, password=password_stdin, api_key=api_key_stdin)
+            or (None if email else in_environment(settings, os.environ))
+            or _ask_account(known, refused_email, fixed=bool(email), key_first=key_first)
         )
         invocation.secrets.add(account.secret)
         try:
@@ -160,33 +160,19 @@ def _check_address(address: str, *, try_it: bool) -> str:
     return address
 
 
-def _read_account(
-    settings: ServiceSettings,
-    email: str | None,
-    *,
-    password_stdin: bool,
-    api_key_stdin: bool,
-    key_first: bool,
-    refused_email: str | None,
-) -> Credential:
-    """Return the credential from stdin, else from the environment, else from a prompt."""
-    if api_key_stdin and (password_stdin or email):
-        raise click.UsageError("An API key needs no e-mail. Give --api-key-stdin alone.")
-    if api_key_stdin:
+def _read_stdin(known: str, *, password: bool, api_key: bool) -> Credential | None:
+    """Return the credential that comes from stdin, if one does; `known` is an e-mail or empty."""
+    if api_key:
         return Credential("api_key", secret_from_stdin("API key"), "stdin")
-    known = email or (settings.email.value if settings.email else "")
-    if password_stdin:
-        if not known:
-            raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
-        return Credential("password", secret_from_stdin("password"), "stdin", known)
-    found = in_environment(settings, os.environ) if email is None else None
-    return found or _ask_account(
-        known, fixed=bool(email), key_first=key_first, refused_email=refused_email
+    if password and not known:
+        raise click.UsageError("The e-mail is missing. Give --email E with --password-stdin.")
+    return (
+        Credential("password", secret_from_stdin("password"), "stdin", known) if password else None
     )
 
 
 def _ask_account(
-    known: str, *, fixed: bool, key_first: bool, refused_email: str | None
+    known: str, refused_email: str | None, *, fixed: bool, key_first: bool
 ) -> Credential:
     """Ask for an API key or a password, first for the kind that the last login used.
 

@@ -59,11 +59,6 @@ class SheetCheck(Observer):
             )
 
 
-def documented_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the case of the documentation, other ones as they came."""
-    return tuple(name.lower() if name.lower() in EVENT_COLUMNS else name for name in names)
-
-
 def write_events(
     query: "EventQuery",
     form: Format,

@@ -89,24 +89,27 @@ def completing(
 
 
 def columns_option(known: Sequence[str]) -> click.Option:
-    """Make `--columns`; the names, each once. The shell offers the `known` ones."""
+    """Make `--columns`; each name once, the `known` ones in any case. The shell offers those."""
+
+    def split(
+        _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        names = [name for value in values for name in map(str.strip, value.split(",")) if name]
+        if values and not names:
+            raise click.BadParameter(
+                "No field is named. Name at least one, or leave out --columns."
+            )
+        documented = (name.lower() if name.lower() in known else name for name in names)
+        return tuple(dict.fromkeys(documented))
+
     return click.Option(
         ["--columns"],
         metavar="A,B",
         multiple=True,
-        callback=_split_names,
+        callback=split,
         shell_complete=completing(known),
         help="Write only these fields, in this order.",
     )
-
-
-def _split_names(
-    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    names = [name for value in values for name in map(str.strip, value.split(",")) if name]
-    if values and not names:
-        raise click.BadParameter("No field is named. Name at least one, or leave out --columns.")
-    return tuple(dict.fromkeys(names))
 
 
 def format_of(path: Path) -> Format | None:

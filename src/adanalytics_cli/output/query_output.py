@@ -48,9 +48,11 @@ def write_result(
     note = ""
     if form == "table":
         rows, note = _first(rows)
+    # Amounts stay longest on a narrow terminal.
+    ranks = [0 if pa.types.is_decimal(each.type) else 1 for each in result.schema]
     columns = [
-        Column(each.name, each.name, to_the_right=_is_number(each.type), rank=_rank(each.type))
-        for each in result.schema
+        Column(each.name, each.name, to_the_right=_is_number(each.type), rank=rank)
+        for each, rank in zip(result.schema, ranks, strict=True)
     ]
     return write_rows(
         rows,
@@ -115,11 +117,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
-
-
-def _rank(kind: pa.DataType) -> int:
-    """Keep amounts longest on a narrow terminal."""
-    return 0 if pa.types.is_decimal(kind) else 1
 
 
 def _rows(result: QueryResult, *, as_text: bool = True) -> Iterator[Row]:

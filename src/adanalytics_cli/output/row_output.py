@@ -117,10 +117,8 @@ def write_summary_table(rows: Sequence[Row], path: Path | None, names: Sequence[
         known = [each for each in table.column_names if each != name]
         table = table.select(known).append_column(name, values)
     table = table.select(list(names)) if names else table
-    written = pa.BufferOutputStream()
-    parquet.write_table(table, written, compression="zstd")
     with open_output(path) as stream:
-        stream.write(written.getvalue().to_pybytes())
+        parquet.write_table(table, stream, compression="zstd")
 
 
 def print_listing(
