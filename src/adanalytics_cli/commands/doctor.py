@@ -16,12 +16,7 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
-from adanalytics_cli.core.settings import (
-    ServiceSettings,
-    base_url_of,
-    find_settings,
-    partner_of,
-)
+from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder

@@ -85,11 +85,7 @@ def events(
 ) -> None:
     """Pull the events and write them; a file appears only when it is complete."""
     form = pick_format(chosen_format, output, piped="jsonl", known=_FORMATS, bom=bom)
-    from adanalytics_cli.output.event_output import (
-        SheetCheck,
-        write_event_table,
-        write_events,
-    )
+    from adanalytics_cli.output.event_output import SheetCheck, write_event_table, write_events
     from adanalytics_client._progress.progress import joined
 
     first, last = without_future_days(invocation, start, end)

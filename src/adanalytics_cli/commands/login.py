@@ -105,7 +105,7 @@ def login(
         account = (
             account
             or _read_stdin(known, password=password_stdin, api_key=api_key_stdin)
-            or (None if email else in_environment(settings, os.environ))
+            or (in_environment(settings, os.environ) if email is None else None)
             or _ask_account(known, refused_email, fixed=bool(email), key_first=key_first)
         )
         invocation.secrets.add(account.secret)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adanalytics_cli.account.connection import ask_each, connect_each, report_end
-from adanalytics_cli.core.command import command, flag
+from adanalytics_cli.core.command import command, completing, flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import (
@@ -20,14 +20,7 @@ from adanalytics_cli.core.periods import (
     period_words,
     read_period,
 )
-from adanalytics_cli.output.formats import (
-    FORMATS,
-    Format,
-    columns_option,
-    completing,
-    is_picture,
-    pick_format,
-)
+from adanalytics_cli.output.formats import FORMATS, Format, columns_option, is_picture, pick_format
 from adanalytics_cli.output.output_file import output_options
 from adanalytics_cli.output.row_output import write_chart
 from adanalytics_client import Period

@@ -84,7 +84,16 @@ def render_table(
     left_out = ", ".join(each.key for index, each in enumerate(columns) if index not in shown)
     if left_out:
         note = " ".join([note, f"No room for: {left_out}."]).strip()
-    console = _console(terminal, sum(widths) + _GAP * len(widths))
+    full_width = sum(widths) + _GAP * len(widths)
+    console = Console(
+        file=io.StringIO(),
+        width=terminal.width if terminal.interactive else max(full_width, terminal.width),
+        force_terminal=terminal.color,
+        color_system="standard" if terminal.color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     with console.capture() as drawn:
         console.print(_table(columns, shown, cells, widths))
         if note:
@@ -121,15 +130,3 @@ def _table(
     for line in cells:
         table.add_row(*(Text(line[index]) for index in shown))
     return table
-
-
-def _console(terminal: Terminal, full_width: int) -> Console:
-    return Console(
-        file=io.StringIO(),
-        width=terminal.width if terminal.interactive else max(full_width, terminal.width),
-        force_terminal=terminal.color,
-        color_system="standard" if terminal.color else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )

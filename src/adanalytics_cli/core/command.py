@@ -275,7 +275,21 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
         setattr(current_invocation(context), parameter.name, value)
 
 
-def _kept_names(_context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+def completing(
+    names: Sequence[str],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a list of `names`, between which there are commas, for the shell."""
+
+    def complete(
+        _context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[str]:
+        *others, last = incomplete.split(",")
+        return [",".join([*others, name]) for name in names if name.startswith(last)]
+
+    return complete
+
+
+def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the profiles, or their partners, for the shell; none when they cannot be read.
 
     They come from the settings file and never from the service, which would cost a request.
@@ -290,9 +304,8 @@ def _kept_names(_context: click.Context, parameter: click.Parameter, incomplete:
     if parameter.name == "profile":
         return [name for name in tables if name.startswith(incomplete)]
     kept = [str(each.get("partner", "")) for each in tables.values() if isinstance(each, dict)]
-    *others, last = incomplete.split(",")
     names = dict.fromkeys(name.strip() for each in kept if each for name in each.split(","))
-    return [",".join([*others, name]) for name in names if name.startswith(last)]
+    return completing([*names])(context, parameter, incomplete)
 
 
 def _run_option(

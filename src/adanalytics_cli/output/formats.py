@@ -1,13 +1,14 @@
 """The format of an output: from `-f`, from the file suffix, or from where it goes."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, cast
 
 import click
 
+from adanalytics_cli.core.command import completing
 from adanalytics_cli.core.errors import MissingExtra
 from adanalytics_cli.core.invocation import current_invocation
 
@@ -72,20 +73,6 @@ def _file_format(
     if len(formats) > 1:
         raise click.UsageError(f"Give one file format, not {' and '.join(formats)}.")
     return next(iter(formats), None)
-
-
-def completing(
-    names: Sequence[str],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes a list of `names`, between which there are commas, for the shell."""
-
-    def complete(
-        _context: click.Context, _parameter: click.Parameter, incomplete: str
-    ) -> list[str]:
-        *others, last = incomplete.split(",")
-        return [",".join([*others, name]) for name in names if name.startswith(last)]
-
-    return complete
 
 
 def columns_option(known: Sequence[str]) -> click.Option:

@@ -17,12 +17,7 @@ from adanalytics_client.dataset.manifest import HourRecord, Identity, Manifest
 from adanalytics_client.dataset.object_store import ObjectStore
 from adanalytics_client.dataset.parts import checksum
 from adanalytics_client.dataset.store import Store, open_store
-from adanalytics_client.errors import (
-    ConfigurationError,
-    DatasetDamaged,
-    DatasetError,
-    QueryError,
-)
+from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
 
 if TYPE_CHECKING:
     import duckdb
