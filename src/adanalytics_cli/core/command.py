@@ -275,9 +275,7 @@ def _gather(context: click.Context, parameter: click.Parameter, value: object) -
         setattr(current_invocation(context), parameter.name, value)
 
 
-def completing(
-    names: Sequence[str],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def completing(names: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what completes a list of `names`, between which there are commas, for the shell."""
 
     def complete(

@@ -49,10 +49,6 @@ class Coverage:
         """Yield every day of the period."""
         return (self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1))
 
-    def of(self, day: date) -> int:
-        """Return the hours of one day."""
-        return self.hours.get(day, 0)
-
 
 def draw_calendar(coverage: Coverage, marks: str, *, width: int) -> list[str]:
     """Draw the calendar in lines, none wider than `width` cells where that is 16 or more.
@@ -73,13 +69,13 @@ def _month(
     coverage: Coverage, marks: str, days: list[date], first: date, length: int, *, counted: bool
 ) -> list[str]:
     last = calendar.monthrange(first.year, first.month)[1]
-    inside = {day.day: marks[level_of(coverage.of(day))] for day in days}
+    inside = {day.day: marks[level_of(coverage.hours.get(day, 0))] for day in days}
     row = "".join(inside.get(number, " ") for number in range(1, last + 1)).ljust(_DAYS)
     pieces = [row[at : at + length] for at in range(0, _DAYS, length)]
     labels = [f"{first:%Y-%m} ", *[" " * _LABEL] * (len(pieces) - 1)]
     lines = [label + piece for label, piece in zip(labels, pieces, strict=True) if piece.strip()]
     if counted:
-        full = sum(coverage.of(day) > 0 for day in days)
+        full = sum(coverage.hours.get(day, 0) > 0 for day in days)
         lines[0] += f"  {full:>2}/{len(days)}"
     return lines
 
@@ -87,7 +83,7 @@ def _month(
 def legend(coverage: Coverage, marks: str) -> list[str]:
     """Tell the meaning of the marks, the number of days with data, and the days without."""
     days = list(coverage.days())
-    covered = sum(coverage.of(day) > 0 for day in days)
+    covered = sum(coverage.hours.get(day, 0) > 0 for day in days)
     lines = [f"{marks[4]} data  {marks[0]} none"]
     if coverage.by_hour:
         lines = ["hours: {} 0  {} 1-8  {} 9-16  {} 17-23  {} 24".format(*marks)]
@@ -102,7 +98,7 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
 def _gaps(coverage: Coverage) -> list[str]:
     """Return the runs of days without data."""
     gaps = []
-    for missing, run in groupby(coverage.days(), key=lambda day: coverage.of(day) <= 0):
+    for missing, run in groupby(coverage.days(), key=lambda day: coverage.hours.get(day, 0) <= 0):
         days = list(run)
         if missing:
             gaps.append(str(days[0]) if len(days) == 1 else f"{days[0]} to {days[-1]}")

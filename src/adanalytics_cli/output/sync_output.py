@@ -58,11 +58,7 @@ def write_verify_report(report: "VerifyReport", location: str, progress: "Progre
 
 
 def show_dry_run(
-    plan: "SyncPlan",
-    quota: QuotaState,
-    spent: int,
-    command: str,
-    invocation: Invocation,
+    plan: "SyncPlan", quota: QuotaState, spent: int, command: str, invocation: Invocation
 ) -> None:
     """Print a plan: a table on a terminal, one object in a pipe.
 
