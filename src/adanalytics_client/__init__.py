@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         WaitStarted,
     )
     from adanalytics_client._call.config import OnLimit
-    from adanalytics_client._call.free_request import Response
     from adanalytics_client._call.operations import GroupBy
     from adanalytics_client._call.retry import RetryPolicy
     from adanalytics_client._events import (
@@ -141,7 +140,6 @@ __all__ = [
     "RequestLimitReached",
     "RequestSent",
     "RequestTimeout",
-    "Response",
     "RetryPlanned",
     "RetryPolicy",
     "SeenEvents",
@@ -176,7 +174,6 @@ _HOMES = {
         *("RetryPlanned", "WaitStarted"),
     ),
     "_call.config": ("OnLimit",),
-    "_call.free_request": ("Response",),
     "_call.operations": ("GroupBy",),
     "_call.retry": ("RetryPolicy",),
     "_events.dedupe": ("SeenEvents",),

@@ -1,7 +1,6 @@
 """The client for asyncio programs; the same names as in `client`."""
 
 import os
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -15,9 +14,7 @@ from adanalytics_client._io.async_driver import AsyncDriver
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._call.free_request import Response
     from adanalytics_client._events import M, OnDrift, SeenEvents, Split
-    from adanalytics_client._json.exact import Json
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
     from adanalytics_client.models import Summary
@@ -72,20 +69,6 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
     ) -> "Summary":
         """As `Client.summary`, awaited."""
         asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
-        return await self.connection.driver.run(asked)
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: "Mapping[str, str | int | date] | None" = None,
-        json: "Json" = None,
-    ) -> "Response":
-        """As `Client.request`, awaited."""
-        from adanalytics_client._call.free_request import request
-
-        asked = request(self.connection.session, method, path, params=params, json=json)
         return await self.connection.driver.run(asked)
 
     def events(

@@ -1,7 +1,6 @@
 """The client for ordinary, synchronous programs."""
 
 import os
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -14,9 +13,7 @@ from adanalytics_client._io import HttpClient, SyncDriver
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._call.free_request import Response
     from adanalytics_client._events import M, OnDrift, SeenEvents, Split
-    from adanalytics_client._json.exact import Json
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
     from adanalytics_client.models import Summary
@@ -131,39 +128,6 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             Decimal('1.407724')
         """
         asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
-        return self.connection.driver.run(asked)
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: "Mapping[str, str | int | date] | None" = None,
-        json: "Json" = None,
-    ) -> "Response":
-        """Send a request that no other method sends, to any path of the service.
-
-        The credential, the quota, retries and errors are those of this client. A request that may
-        have been carried out (`POST`, `PATCH`) is not sent again.
-
-        Args:
-            method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
-            path: such as `/api/partners/acme/ad-analytics/dates`, below `base_url`.
-            params: the query parameters.
-            json: the body: None, bool, int, Decimal, str, and dicts and lists of them.
-
-        Raises:
-            ConfigurationError: for a wrong method or path.
-            AdAnalyticsError: when the service cannot be reached, refuses, or sends no JSON.
-
-        Examples:
-            >>> path = f"/api/partners/{client.partner}/ad-analytics/dates"
-            >>> client.request("GET", path).data
-            {'dates': ['2026-01-15', '2026-01-16']}
-        """
-        from adanalytics_client._call.free_request import request
-
-        asked = request(self.connection.session, method, path, params=params, json=json)
         return self.connection.driver.run(asked)
 
     def events(
