@@ -253,13 +253,13 @@ def test_the_memory_is_a_size(memory: str) -> None:
 
 
 def test_ctrl_c_ends_a_query(synced: Callable[[PartFormat], Path]) -> None:
-    endless = (
-        "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE a.range % 7 = b.range % 3"
-    )
+    events = synced("parquet")
+    # It takes many seconds, and ends if nobody ends it.
+    slow = "SELECT count(*) FROM range(1000000) a, range(20000) b WHERE a.range % 7 = b.range % 3"
     strike = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     strike.start()
     with pytest.raises(KeyboardInterrupt):
-        Dataset(synced("parquet")).query(endless)
+        Dataset(events).query(slow)
     strike.join()
 
 
