@@ -150,8 +150,9 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         file = f"{error.filename}: " if error.filename else ""
         return f"{file}{error.strerror}"
-    # The text of a client's error holds its remedy and its facts, too.
-    return _shortened(getattr(error, "message", None) or str(error))
+    # The text of a client's error holds its remedy and its facts, too; that of a load its file.
+    message = getattr(error, "message", "") if hasattr(error, "facts") else ""
+    return _shortened(message or str(error))
 
 
 def _shortened(text: str) -> str:

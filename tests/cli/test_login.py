@@ -261,28 +261,44 @@ def test_only_what_was_wrong_is_asked_for_again(
 ) -> None:
     """An address that is none, one where nobody answers, a wrong password, a wrong partner."""
     at = at_terminal
-    typed = ["stats.example", "http://127.0.0.1:9", at.url, "nobody", at.email, "wrong"]
+    tls = at.url.replace("http:", "https:")
+    typed = ["stats.example", "http://127.0.0.1:9", tls, at.url, "nobody", at.email, "wrong"]
     typed += [at.email, at.password, "acme"]
     done = run("login", stdin="".join(f"{line}\n" for line in typed))
     assert done.exit_code == 0, done.stderr
     assert json.loads(logins.read_text())["logins"]["default"]["base_url"] == at.url
     errors = [line for line in done.output.splitlines() if line.startswith("Error: ")]
     assert errors == [
-        (
-            "Error: The address is not an http or https address. "
-            "Write it like https://stats.example, without user, password, ? and #."
-        ),
+        ("Error: The address is not an http or https address. Did you mean https://stats.example?"),
         (
             "Error: The client could not connect to 127.0.0.1:9: Connection refused. "
             "Check the address."
+        ),
+        (
+            f"Error: {at.url.removeprefix('http://')} does not speak https. "
+            "Did you mean http:// in the address?"
         ),
         "Error: The credential was refused (401: Unauthorized). Check the e-mail and password.",
         "Error: Not found (404). Check the partner.",
     ]
     questions = ("Address of the service: ", "Partner: ", "E-mail ", "Password of ")
-    assert [done.output.count(each) for each in questions] == [3, 2, 2, 2]
+    assert [done.output.count(each) for each in questions] == [4, 2, 2, 2]
     assert not any(each.strip() in done.stdout for each in questions)
     assert at.password not in done.output
+
+
+def test_a_login_again_keeps_the_address_and_the_partner(
+    run: Run, at_terminal: LocalServer, logins: Path, tmp_path: Path
+) -> None:
+    at = at_terminal
+    first = run("login", stdin="".join(f"{each}\n" for each in (at.url, "acme", "", at.api_key)))
+    assert first.exit_code == 0, first.stderr
+    kept = (tmp_path / "config/adanalytics/config.toml").read_text()
+    again = run("login", stdin=f"\n\n{at.api_key}\n")
+    assert again.exit_code == 0, again.stderr
+    assert f"Address of the service [{at.url}]: " in again.output
+    assert "Partner [acme]: " in again.output
+    assert (tmp_path / "config/adanalytics/config.toml").read_text() == kept
 
 
 def test_a_refused_email_is_the_default_of_the_next_question(

@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -57,9 +58,10 @@ Where = Literal["keyring", "file"]
     ],
     details=(
         "Takes ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and ADANALYTICS_PASSWORD, from the "
-        "environment, and asks for missing settings. The address, the partner and the e-mail go to "
-        "the profile, the secret to the keyring or a file that only you can read. A password is "
-        "not stored, only its token, which is valid for 7 days."
+        "environment, and asks for missing settings; Enter keeps those of the profile. The "
+        "address, the partner and the e-mail go to the profile, the secret to the keyring or a "
+        "file that only you can read. A password is not stored, only its token, which is valid "
+        "for 7 days."
     ),
     examples=[
         "adanalytics login",
@@ -88,18 +90,18 @@ def login(
     logins = LoginStore(state_folder(os.environ))
     stored = logins.find(profile)
     key_first = stored is not None and stored.kind == "api_key"
-    if settings.base_url is None and can_ask():
+    if can_ask():
         check = partial(_check_address, try_it=not no_verify)
-        address = ask("Address of the service", check=check)
-        settings = replace(settings, base_url=Setting(address, "prompt"))
+        address = _asked("Address of the service", settings.base_url, check)
+        settings = replace(settings, base_url=address)
     base_url = base_url_of(settings)
     account: Credential | None = None
     refused_email: str | None = None
     invocation.sign_in_again = "Nothing was stored. Run the command again."
     outcome: tuple[StoredLogin, str] | None = None
     while outcome is None:
-        if settings.partner is None and can_ask():
-            settings = replace(settings, partner=Setting(ask("Partner"), "prompt"))
+        if can_ask():
+            settings = replace(settings, partner=_asked("Partner", settings.partner))
         partner = partner_of(settings)
         known = email or (settings.email.value if settings.email else "")
         account = (
@@ -137,6 +139,18 @@ def login(
     remark(f"Stored for profile {profile} in {where}.", invocation)
 
 
+def _asked(
+    question: str, known: Setting | None, check: Callable[[str], str] | None = None
+) -> Setting:
+    """Return a setting that was given, or what the person answers; Enter keeps that of the profile.
+
+    `check` is as for `ask`.
+    """
+    if known and not known.source.startswith("profile "):
+        return known
+    return Setting(ask(question, default=known.value if known else None, check=check), "prompt")
+
+
 def _check_address(address: str, *, try_it: bool) -> str:
     """Return the address if a service answers there; click.UsageError asks for another one."""
     from adanalytics_client import AdAnalyticsError, Client, RetryPolicy, StatusError
@@ -156,7 +170,8 @@ def _check_address(address: str, *, try_it: bool) -> str:
         # The service answers, and refuses the key as expected.
         pass
     except AdAnalyticsError as error:
-        raise click.UsageError(f"{visible(error.message)} Check the address.") from None
+        remedy = error.remedy if "http://" in error.remedy else "Check the address."
+        raise click.UsageError(f"{visible(error.message)} {remedy}") from None
     return address
 
 

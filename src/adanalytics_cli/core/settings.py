@@ -227,9 +227,12 @@ def check_address(address: str, name: str = "The address") -> str:
     try:
         BaseUrl.parse(address)
     except ConfigurationError as error:
+        remedy = "Write it like https://stats.example, without user, password, ? and #."
+        if re.fullmatch(r"[\w.-]+(:\d+)?/?", address):
+            local = address.startswith(("localhost", "127."))
+            remedy = f"Did you mean {'http' if local else 'https'}://{address}?"
         raise SettingsError(
-            f"{name}{error.message.removeprefix('base_url')}",
-            remedy="Write it like https://stats.example, without user, password, ? and #.",
+            f"{name}{error.message.removeprefix('base_url')}", remedy=remedy
         ) from None
     return address
 

@@ -53,11 +53,11 @@ def health(_invocation: Invocation, url: str) -> None:
             remedy="Write it like http://127.0.0.1:8000.",
         ) from error
     except httpx.HTTPError as error:
-        reason = str(error).rpartition("] ")[2]
-        raise Unreachable(
-            f"No answer from {url}: {reason}.",
-            remedy="Check that the server is running on this port.",
-        ) from error
+        reason, remedy = str(error), "Check that the server is running on this port."
+        if reason.startswith("[SSL"):
+            reason, remedy = "it does not speak https", "Did you mean http://?"
+        reason = reason.rpartition("] ")[2]
+        raise Unreachable(f"No answer from {url}: {reason}.", remedy=remedy) from error
     if answer.status_code != httpx.codes.OK:
         raise Unreachable(
             f"{url} is not ready: status {answer.status_code}.",

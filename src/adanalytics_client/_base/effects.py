@@ -85,6 +85,7 @@ class FailureKind(Enum):
 
     UNREACHABLE = "no connection"
     UNTRUSTED = "the certificate is not trusted"
+    NOT_TLS = "the server does not speak TLS"
     PROXY_LOGIN = "a proxy asks for a login"
     TIMEOUT = "no answer in time"
     BROKEN = "the connection broke before an answer"

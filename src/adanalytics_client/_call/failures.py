@@ -63,6 +63,9 @@ _FAILURES = {
     FailureKind.UNTRUSTED: _Row(
         TransportError, "The certificate of {host} is not trusted{because}.", _CERTIFICATES
     ),
+    FailureKind.NOT_TLS: _Row(
+        TransportError, "{host} does not speak https.", "Did you mean http:// in the address?"
+    ),
     FailureKind.PROXY_LOGIN: _Row(
         TransportError, f"{_PROXY_LOGIN} (407), on the way to {{host}}.", _PROXY_ADVICE
     ),
@@ -92,7 +95,12 @@ _FAILURES = {
     ),
 }
 # Another try would meet the same.
-_LASTING = {FailureKind.UNTRUSTED, FailureKind.PROXY_LOGIN, FailureKind.TOO_LARGE}
+_LASTING = {
+    FailureKind.UNTRUSTED,
+    FailureKind.NOT_TLS,
+    FailureKind.PROXY_LOGIN,
+    FailureKind.TOO_LARGE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,9 @@ def _meaning(status: int, advice: str | None) -> tuple[type[StatusError], str, s
             return NotFound, "Not found", "Check the partner and base_url."
         case 407:
             return InvalidRequest, _PROXY_LOGIN, _PROXY_ADVICE
+        case 414 | 431:
+            remedy = "Check the credential and the partner: one of them is far too long."
+            return InvalidRequest, "The request is too long for the service", remedy
         case 400 | 409 | 422:
             return InvalidRequest, "The service refused the request", "Change its parameters."
     if status >= 500:

@@ -257,6 +257,8 @@ def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, st
             return FailureKind.PROXY_LOGIN, False, ""
         case httpx.ConnectError() if refused := _refused_certificate(error):
             return FailureKind.UNTRUSTED, False, refused
+        case httpx.ConnectError() if _has_no_tls(error):
+            return FailureKind.NOT_TLS, False, ""
         case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
             return FailureKind.UNREACHABLE, False, _cause(error)
         case httpx.InvalidURL() | httpx.LocalProtocolError():
@@ -283,6 +285,13 @@ def _refused_certificate(error: BaseException) -> str:
     """Return the reason why TLS refused a certificate; empty for any other failure."""
     refusals = (each for each in _causes(error) if isinstance(each, ssl.SSLCertVerificationError))
     return next((each.verify_message for each in refusals), "")
+
+
+def _has_no_tls(error: BaseException) -> bool:
+    """Return whether the other side answered the start of TLS with something else."""
+    # The second is what OpenSSL says from 3.5 on.
+    reasons = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
+    return any(isinstance(each, ssl.SSLError) and each.reason in reasons for each in _causes(error))
 
 
 def _cause(error: BaseException) -> str:
