@@ -84,7 +84,7 @@ def test_a_chunk_that_is_gone_is_noticed(
     fill(store, make_record)
     spans = read_spans(store, DAYS)
     assert len(spans) > 1
-    with store.writing_ledger(), store.writing_month("2026-01") as connection:
+    with store.writing("ledger"), store.writing("2026-01") as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM chunks ORDER BY key")]
         assert len(keys) > 3
         connection.execute("DELETE FROM chunks WHERE key = ?", (keys[which],))
@@ -107,7 +107,7 @@ def test_texts_that_are_no_events_are_noticed(
 ) -> None:
     fill(store, make_record)
     key = first_key(START // HOUR, 0)
-    with store.writing_ledger(), store.writing_month("2026-01") as connection:
+    with store.writing("ledger"), store.writing("2026-01") as connection:
         query = "SELECT texts FROM chunks WHERE key = ?"
         (texts,) = connection.execute(query, (key,)).fetchone()
         connection.execute("UPDATE chunks SET texts = ? WHERE key = ?", (damage(texts), key))

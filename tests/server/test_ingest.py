@@ -74,7 +74,7 @@ def test_a_replaced_hour_leaves_nothing_of_the_old_one(
         (6, 7, "0.000000077"),
         (9, 1, "0.002500000"),
     ]
-    with store.reading_month("2026-01") as connection:
+    with store.reading("2026-01") as connection:
         assert connection.execute("SELECT SUM(n) FROM chunks").fetchone() == (8,)
     # The ids of the hour that is gone are free again.
     assert ingest(store, [make_record(START, 0)]).stored == 1
@@ -106,7 +106,7 @@ def test_an_hour_that_lost_rows_cannot_be_replaced(
     store: PartnerStore, make_record: MakeRecord
 ) -> None:
     ingest(store, [make_record(START, 1), make_record(START + 1, 2)])
-    with store.writing_month("2026-01") as connection:
+    with store.writing("2026-01") as connection:
         connection.execute("DELETE FROM chunks WHERE key = ?", (first_key(START // HOUR, 0),))
     with pytest.raises(DamagedFile, match="rows of an hour are missing"):
         ingest(store, [make_record(START, 3)], replace_hours={START // HOUR})
@@ -156,7 +156,7 @@ def test_a_load_without_room_changes_nothing(
 def test_a_reader_without_room_for_the_index_of_the_log_misses_no_commit(
     tmp_path: Path, log: bytes
 ) -> None:
-    with closing(PartnerStore(tmp_path)) as store, store.reading_ledger():
+    with closing(PartnerStore(tmp_path)) as store, store.reading("ledger"):
         pass
     (tmp_path / "ledger.db-wal").write_bytes(log)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -165,7 +165,7 @@ def test_a_reader_without_room_for_the_index_of_the_log_misses_no_commit(
         with (
             closing(PartnerStore(tmp_path)) as store,
             pytest.raises(DiskFull) if log else nullcontext(),
-            store.reading_ledger() as ledger,
+            store.reading("ledger") as ledger,
         ):
             assert ledger.execute("SELECT number FROM revision").fetchone() == (0,)
     finally:
@@ -188,12 +188,12 @@ def test_what_a_killed_load_left_is_never_seen_and_later_removed(
     ingest(store, [make_record(START, 1)])
     hour = START // HOUR
     torn = [make_record(START + 9, number).body for number in range(2, CHUNK_ROWS + 9)]
-    with store.writing_month("2026-01") as connection:
+    with store.writing("2026-01") as connection:
         append_rows(connection, first_key(hour, 0), first_key(hour, 1), torn)
     assert bodies(store) == [make_record(START, 1).body]
     ingest(store, [make_record(START + 1, 2)])
     assert bodies(store) == [make_record(START, 1).body, make_record(START + 1, 2).body]
-    with store.reading_month("2026-01") as connection:
+    with store.reading("2026-01") as connection:
         assert connection.execute("SELECT SUM(n) FROM chunks").fetchone() == (2,)
 
 
@@ -202,7 +202,7 @@ def test_a_second_writer_is_refused_while_one_writes(
 ) -> None:
     ingest(store, [])
     with (
-        store.writing_ledger(),
+        store.writing("ledger"),
         sqlite3.connect(store.folder / "ledger.db", timeout=0, isolation_level=None) as second,
         pytest.raises(sqlite3.OperationalError, match="locked"),
     ):
@@ -213,6 +213,6 @@ def test_a_second_writer_is_refused_while_one_writes(
 def test_a_reader_cannot_write(store: PartnerStore) -> None:
     with (
         pytest.raises(sqlite3.OperationalError, match="readonly"),
-        store.reading_ledger() as connection,
+        store.reading("ledger") as connection,
     ):
         connection.execute("UPDATE revision SET number = 5")

@@ -83,7 +83,7 @@ def test_each_day_has_exactly_the_events_asked_for_and_all_its_hours(
     two_days: PartnerStore,
 ) -> None:
     assert read_dates(two_days) == ["2026-01-31", "2026-02-01"]
-    with two_days.reading_ledger() as ledger:
+    with two_days.reading("ledger") as ledger:
         counts = [n for (n,) in ledger.execute("SELECT n FROM hours ORDER BY hour")]
     assert (len(counts), sum(counts[:24]), sum(counts[24:])) == (48, PER_DAY, PER_DAY)
     assert max(counts[:24]) > 4 * min(counts[:24])

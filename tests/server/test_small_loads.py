@@ -38,7 +38,7 @@ def served(store: PartnerStore, *, per_page: int = 100_000) -> list[bytes]:
 
 
 def chunks(store: PartnerStore) -> int:
-    with store.reading_month("2026-01") as connection:
+    with store.reading("2026-01") as connection:
         return int(connection.execute("SELECT COUNT(*) FROM chunks").fetchone()[0])
 
 

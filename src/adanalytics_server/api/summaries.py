@@ -31,7 +31,7 @@ def read_summary(
     store: PartnerStore, days: DayRange, *, group_by: str | None, currency: str
 ) -> dict[str, Any]:
     """Build the body of a summary by day, campaign or demand tag, or of the total alone."""
-    with store.reading_ledger() as ledger:
+    with store.reading("ledger") as ledger:
         ledger.execute("BEGIN")
         try:
             totals = _totals(ledger, days)
@@ -51,7 +51,7 @@ def read_summary(
 
 def read_dates(store: PartnerStore) -> list[str]:
     """List the days that have events, filtered ones included, in order."""
-    with store.reading_ledger() as ledger:
+    with store.reading("ledger") as ledger:
         rows = ledger.execute(
             # A floor division by 24 that is right before 1970 too.
             "SELECT DISTINCT (hour - ((hour % 24) + 24) % 24) / 24 FROM hours"

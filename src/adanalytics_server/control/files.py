@@ -105,7 +105,7 @@ class DataFiles:
         return sorted(int(name) for name in folders if name.isdecimal())
 
     def _revision(self, partner: int) -> int:
-        with self._stores.of(partner).reading_ledger() as ledger:
+        with self._stores.of(partner).reading("ledger") as ledger:
             return int(ledger.execute("SELECT number FROM revision").fetchone()[0])
 
     def _copied(self, partner: int, into: Path, at_most: int | None) -> Events:
@@ -113,7 +113,7 @@ class DataFiles:
         store = self._stores.of(partner)
         try:
             # The ledger's transaction blocks loads until all files are copied.
-            with store.writing_ledger() as ledger:
+            with store.writing("ledger") as ledger:
                 revision = int(ledger.execute("SELECT number FROM revision").fetchone()[0])
                 size = sum(file.stat().st_size for file in store.folder.iterdir())
                 if revision == 0:

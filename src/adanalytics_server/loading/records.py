@@ -73,16 +73,10 @@ def _with_id(record: Record, occurrence: int) -> Record:
     return record._replace(event_id=event_id.bytes, body=head + name + auction + after)
 
 
-def build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Record:
-    """Build the record of an event from its known fields.
+def _build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Record:
+    """Build the record of an event from the parsed values that are not null.
 
     Without ``event_id`` the record's id is empty, in the body too, until ``named`` fills it in.
-
-    ``given`` has the parsed value of each field, without nulls, with all required fields. Times are
-    ``Instant``, money is nanos.
-
-    Raises:
-        FieldError: two fields contradict each other, or the partner.
     """
     time: int = given["event_time"].milliseconds
     received: int = given.get("received_at", given["event_time"]).milliseconds
@@ -196,7 +190,7 @@ class Normalizer:
         for field in ("event_time", "received_at"):
             if field in given and not given[field].zoned:
                 self.times_without_zone += 1
-        return build_record(given, partner_id=self._partner_id, currency=self._currency)
+        return _build_record(given, partner_id=self._partner_id, currency=self._currency)
 
     def _given(self, row: Row[str, object]) -> dict[str, Any]:
         """Parse the values that are not null."""

@@ -9,7 +9,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import date
 from decimal import Decimal
@@ -48,6 +48,10 @@ class NumberedRow(NamedTuple):
 
     line: int
     values: dict[str, object]
+
+
+def _repeated(names: Sequence[str]) -> str:
+    return ", ".join(sorted({repr(name) for name in names if names.count(name) > 1}))
 
 
 # A limit, so that one line cannot fill the memory.
@@ -143,9 +147,8 @@ class CsvRows(_TextFile):
 
     def _header(self) -> tuple[str, ...]:
         for line, names in self._numbered_cells():
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                message = f"the header names {', '.join(map(repr, twice))} more than once"
+            if twice := _repeated(names):
+                message = f"the header names {twice} more than once"
                 raise LoadError(self._path, line, None, message)
             return tuple(names)
         raise LoadError(self._path, None, None, "the file is empty")
@@ -243,9 +246,8 @@ class ParquetRows:
             except (OSError, self._arrow.ArrowException) as error:
                 raise self._unreadable(error) from error
             self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
-            twice = sorted({name for name in self.columns if self.columns.count(name) > 1})
-            if twice:
-                message = f"the schema names {', '.join(map(repr, twice))} more than once"
+            if twice := _repeated(self.columns):
+                message = f"the schema names {twice} more than once"
                 raise LoadError(path, None, None, message)
             self._total = self._file.metadata.num_rows
             self._stack = stack.pop_all()
@@ -294,9 +296,7 @@ class ParquetRows:
         for row, pairs in enumerate(column, start=self._done + 1):
             found = None if pairs is None else dict(pairs)
             if found is not None and pairs is not None and len(found) < len(pairs):
-                keys = [key for key, _ in pairs]
-                twice = sorted({key for key in keys if keys.count(key) > 1})
-                message = f"more than one value for {', '.join(map(repr, twice))}"
+                message = f"more than one value for {_repeated([key for key, _ in pairs])}"
                 raise LoadError(self._path, row, name, message)
             yield found
 

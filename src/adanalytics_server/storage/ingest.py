@@ -31,18 +31,6 @@ class Ingested:
     days: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hour:
-    """The visible rows of an hour: ``n`` of them from sequence number ``first`` on."""
-
-    first: int
-    n: int
-
-    @property
-    def end(self) -> int:
-        return self.first + self.n
-
-
 def ingest(
     store: PartnerStore,
     records: Iterable[Record],
@@ -62,7 +50,7 @@ def ingest(
         DamagedFile: a file is unreadable, or an hour to replace has lost rows.
     """
     outcome = Ingested()
-    with store.writing_ledger() as ledger:
+    with store.writing("ledger") as ledger:
         ledger.execute("UPDATE revision SET number = number + 1")
         (revision,) = ledger.execute("SELECT number FROM revision").fetchone()
         rollups = Rollups()
@@ -72,7 +60,7 @@ def ingest(
         outcome.replaced_hours = sum(1 for before in replaced.values() if before.n)
         by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
         for month, month_records in by_month:
-            with store.writing_month(month) as chunks:
+            with store.writing(month) as chunks:
                 writer = _MonthWriter(ledger, chunks, rollups, outcome, revision)
                 for hour, hour_records in groupby(
                     month_records, key=lambda record: hour_of_time(record.time)
@@ -80,7 +68,7 @@ def ingest(
                     writer.write(hour, hour_records, replaced=replaced.get(hour))
         rollups.write(ledger)
         remember_names(ledger, names or {})
-    _remove_replaced(store, replaced)
+    _remove_replaced(store, replaced.values())
     return outcome
 
 
@@ -111,10 +99,10 @@ class _MonthWriter:
         self._outcome = outcome
         self._revision = revision
 
-    def write(self, hour: int, records: Iterator[Record], *, replaced: _Hour | None) -> None:
+    def write(self, hour: int, records: Iterator[Record], *, replaced: Span | None) -> None:
         """Append the records of an hour to its rows, or store them in place of ``replaced``."""
         before = replaced or _visible(self._ledger, hour)
-        self._remove_unseen(hour, before)
+        self._remove_unseen(before)
         first = before.end if replaced else before.first
         end = before.end
         while batch := list(islice(records, BATCH)):
@@ -133,10 +121,10 @@ class _MonthWriter:
             (hour, first, end - first, self._revision),
         )
 
-    def _remove_unseen(self, hour: int, seen: _Hour) -> None:
+    def _remove_unseen(self, seen: Span) -> None:
         """Remove rows that a killed load or an unfinished replacement left behind."""
-        remove_rows(self._chunks, first_key(hour, 0), first_key(hour, seen.first))
-        remove_rows(self._chunks, first_key(hour, seen.end), first_key(hour + 1, 0))
+        remove_rows(self._chunks, first_key(seen.hour, 0), first_key(seen.hour, seen.first))
+        remove_rows(self._chunks, first_key(seen.hour, seen.end), first_key(seen.hour + 1, 0))
 
     def _without_known(self, batch: list[Record]) -> list[Record]:
         """Store the ids of a batch and return the records whose id is new."""
@@ -155,17 +143,17 @@ class _MonthWriter:
         return fresh
 
 
-def _visible(ledger: sqlite3.Connection, hour: int) -> _Hour:
+def _visible(ledger: sqlite3.Connection, hour: int) -> Span:
     row = ledger.execute("SELECT first, n FROM hours WHERE hour = ?", (hour,)).fetchone()
-    return _Hour(*row) if row else _Hour(0, 0)
+    return Span(hour, *(row or (0, 0)))
 
 
-def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, hour: int) -> _Hour:
+def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, hour: int) -> Span:
     """Take an hour out of the ledger and return it; its bodies stay for current readers."""
     before = _visible(ledger, hour)
     if not before.n:
         return before
-    for bodies in _bodies_of(store, hour, before):
+    for bodies in _bodies_of(store, before):
         # Neither ids nor rollups need the time.
         records = [record_of(decode_event(body), body, time=0) for body in bodies]
         ledger.executemany(
@@ -180,20 +168,20 @@ def _forget(store: PartnerStore, ledger: sqlite3.Connection, rollups: Rollups, h
     return before
 
 
-def _bodies_of(store: PartnerStore, hour: int, rows: _Hour) -> Iterator[list[bytes]]:
+def _bodies_of(store: PartnerStore, span: Span) -> Iterator[list[bytes]]:
     try:
-        for pieces in read_in_parts(store, [Span(hour, rows.first, rows.n)], rows=BATCH):
+        for pieces in read_in_parts(store, [span], rows=BATCH):
             yield split_pieces(pieces)
     except HourReplaced as error:
         # No other process can have replaced them: the ledger is locked.
-        path = store.folder / f"{month_of_hour(hour)}.db"
+        path = store.folder / f"{month_of_hour(span.hour)}.db"
         raise DamagedFile(path, "rows of an hour are missing") from error
 
 
-def _remove_replaced(store: PartnerStore, replaced: Mapping[int, _Hour]) -> None:
+def _remove_replaced(store: PartnerStore, replaced: Iterable[Span]) -> None:
     """Delete replaced rows, which no new reader can find."""
-    obsolete = [(hour, before) for hour, before in replaced.items() if before.n]
-    for month, hours in groupby(obsolete, key=lambda entry: month_of_hour(entry[0])):
-        with store.writing_ledger(), store.writing_month(month) as chunks:
-            for hour, old in hours:
-                remove_rows(chunks, first_key(hour, old.first), first_key(hour, old.end))
+    obsolete = [span for span in replaced if span.n]
+    for month, spans in groupby(obsolete, key=lambda span: month_of_hour(span.hour)):
+        with store.writing("ledger"), store.writing(month) as chunks:
+            for hour, first, n in spans:
+                remove_rows(chunks, first_key(hour, first), first_key(hour, first + n))

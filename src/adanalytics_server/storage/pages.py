@@ -31,6 +31,11 @@ class Span(NamedTuple):
     first: int
     n: int
 
+    @property
+    def end(self) -> int:
+        """The sequence number after the last row."""
+        return self.first + self.n
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -57,7 +62,7 @@ def _read_hours(store: PartnerStore, days: DayRange) -> list[tuple[int, int, int
         # Two remainders, because SQLite's remainder of a negative number is negative.
         query += " AND ((hour % 24) + 24) % 24 = ?"
         bounds.append(days.hour)
-    with store.reading_ledger() as ledger:
+    with store.reading("ledger") as ledger:
         return ledger.execute(query + " ORDER BY hour", bounds).fetchall()
 
 
@@ -104,7 +109,7 @@ def read_pieces(store: PartnerStore, spans: list[Span]) -> list[bytes]:
     """
     pieces: list[bytes] = []
     for month, of_month in groupby(spans, key=lambda span: month_of_hour(span.hour)):
-        with store.reading_month(month) as connection:
+        with store.reading(month) as connection:
             for run in _runs(of_month):
                 pieces += _read_run(connection, store.folder / f"{month}.db", run)
     return pieces

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -55,45 +55,9 @@ class PartnerStore:
         self._preparing = threading.Lock()
         self._prepared: set[str] = set()
 
-    def reading_ledger(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Lend a read-only connection to the ledger, which is created if missing."""
-        return self._reading("ledger")
-
-    def reading_month(self, month: str) -> AbstractContextManager[sqlite3.Connection]:
-        """Lend a read-only connection to the rows of a month (``YYYY-MM``)."""
-        return self._reading(month)
-
-    def writing_ledger(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Open the ledger inside a write transaction: commit at the end, or roll back.
-
-        It is also the lock between writers of all processes: a second writer waits for ten seconds
-        and then fails with ``sqlite3.OperationalError``.
-        """
-        return self._writing("ledger")
-
-    def writing_month(self, month: str) -> AbstractContextManager[sqlite3.Connection]:
-        """Open a month's rows inside a write transaction, within that of the ledger."""
-        return self._writing(month)
-
-    def close(self) -> None:
-        """Close the idle connections; one in use closes when it is returned."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, OrderedDict()
-        for _, connection in idle.values():
-            connection.close()
-
     @contextmanager
-    def _writing(self, name: str) -> Iterator[sqlite3.Connection]:
-        with (
-            naming(self._path(name)),
-            closing(self._open_for_writing(name)) as connection,
-            transaction(connection),
-        ):
-            yield connection
-
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[sqlite3.Connection]:
+    def reading(self, name: str) -> Iterator[sqlite3.Connection]:
+        """Lend a read-only connection to ``ledger`` or a month (``YYYY-MM``), made if missing."""
         with naming(self._path(name)):
             connection, lasts = self._take(name), True
             if connection is None:
@@ -106,6 +70,29 @@ class PartnerStore:
         if lasts:
             self._give_back(name, connection)
         else:
+            connection.close()
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[sqlite3.Connection]:
+        """Open ``ledger`` or a month inside a write transaction: commit at the end, or roll back.
+
+        The ledger's transaction goes around those of the months. It is also the lock between
+        writers of all processes: a second writer waits for ten seconds and then fails with
+        ``sqlite3.OperationalError``.
+        """
+        with (
+            naming(self._path(name)),
+            closing(self._open_for_writing(name)) as connection,
+            transaction(connection),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close the idle connections; one in use closes when it is returned."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, OrderedDict()
+        for _, connection in idle.values():
             connection.close()
 
     def _take(self, name: str) -> sqlite3.Connection | None:

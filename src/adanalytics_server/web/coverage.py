@@ -79,7 +79,7 @@ class Coverage:
 def read_coverage(store: PartnerStore, year: int) -> Coverage:
     """Read the coverage of a calendar year, which has at most 8,784 hours."""
     spans = read_spans(store, DayRange(date(year, 1, 1), date(year, 12, 31)))
-    with store.reading_ledger() as ledger:
+    with store.reading("ledger") as ledger:
         first, last = ledger.execute(
             "SELECT MIN(hour), MAX(hour) FROM hours WHERE n > 0"
         ).fetchone()

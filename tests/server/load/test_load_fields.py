@@ -161,7 +161,7 @@ def test_the_report_counts_times_without_a_zone(load: Load, stored: Stored) -> N
 
 def test_what_is_stored_is_canonical(load: Load, store: PartnerStore) -> None:
     load("a.jsonl", msgspec.json.encode(FULL).decode())
-    with store.reading_month("2019-11") as connection:
+    with store.reading("2019-11") as connection:
         (body,) = connection.execute("SELECT texts FROM chunks").fetchone()
     assert encode_event(decode_event(body)) == body
 
