@@ -226,7 +226,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
 
     def _sharing(self, session: Session) -> Self:
         shared = copy.copy(self)
-        shared.connection = self.connection.with_session(session)
+        shared.connection = replace(self.connection, session=session)
         shared._shares = True  # noqa: SLF001  # of the same class
         return shared
 

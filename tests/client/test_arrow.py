@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from adanalytics_client import Client, Event, errors
-from adanalytics_client._json import RawRows
 from adanalytics_client._json.columns import EVENT_COLUMNS
+from adanalytics_client._json.raw import RawRows
 from adanalytics_client.tables import event_schema
 
 if TYPE_CHECKING:

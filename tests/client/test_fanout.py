@@ -9,6 +9,7 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client._events import (
     Cursor,
@@ -20,7 +21,6 @@ from adanalytics_client._events import (
     position_of,
     token_of,
 )
-from adanalytics_client._json import raw_rows
 
 DAY = date(2026, 1, 15)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client import Observer, PageDrift, SeenEvents
 from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Signals, make_plan
-from adanalytics_client._json import raw_rows
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_server.local import LocalServer, Sample
 

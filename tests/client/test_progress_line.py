@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client import (
     BytesReceived,
@@ -25,7 +26,6 @@ from adanalytics_client import (
 )
 from adanalytics_client._base.quantities import in_bytes, in_minutes
 from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Position, Signals, make_plan
-from adanalytics_client._json import raw_rows
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress, joined

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client import errors
-from adanalytics_client._json import raw_rows
 from adanalytics_client.tables import (
     event_batch,
     event_schema,

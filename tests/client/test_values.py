@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
+from tests.client.raw_events import raw_rows
 
 from adanalytics_client._events import Typed, each_row
-from adanalytics_client._json import PART, parse_text, raw_rows
+from adanalytics_client._json.exact import parse_text
+from adanalytics_client._json.raw import PART
 from adanalytics_client.models import Event, Summary
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What a client hands to the objects that stand on it: queries, exports, datasets and Spark."""
 
-from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from adanalytics_client._call.session import Session
 
@@ -19,11 +19,3 @@ class Connection(Generic[D]):
 
     session: Session
     driver: D
-
-    def with_session(self, session: Session) -> Self:
-        """Return the same driver with another session."""
-        return replace(self, session=session)
-
-    def with_driver(self, driver: D) -> Self:
-        """Return the same session with another driver, such as a branch of this one."""
-        return replace(self, driver=driver)

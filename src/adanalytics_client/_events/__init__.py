@@ -10,7 +10,15 @@ from adanalytics_client._events.drift import OnDrift
 from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
 from adanalytics_client._events.page import FetchedPage, Page, TextPage
 from adanalytics_client._events.paging import Cursor, Signals
-from adanalytics_client._events.plan import LARGEST_PAGE, DateRange, Plan, Slice, Split, make_plan
+from adanalytics_client._events.plan import (
+    LARGEST_PAGE,
+    DateRange,
+    Plan,
+    Slice,
+    Split,
+    make_plan,
+    runs_of,
+)
 from adanalytics_client._events.query import (
     EventRequest,
     Pull,
@@ -56,5 +64,6 @@ __all__ = [
     "plan_pull",
     "position_of",
     "requests_of",
+    "runs_of",
     "token_of",
 ]

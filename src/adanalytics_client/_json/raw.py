@@ -6,7 +6,7 @@ inside strings, so that is checked first, and it keeps the last of several membe
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import compress
@@ -127,16 +127,6 @@ class RawRows:
                 remedy="Write jsonl without columns=, which keeps it.",
             )
         )
-
-
-def raw_rows(texts: Iterable[bytes]) -> RawRows:
-    """Return events from the texts of valid objects without line breaks.
-
-    Examples:
-        >>> raw_rows([b'{"id":1}', b'{"id":2}']).jsonl()
-        b'{"id":1}\\n{"id":2}\\n'
-    """
-    return RawRows([*map(msgspec.Raw, texts)])
 
 
 def read_page(body: bytes | bytearray, levels: int = LEVELS) -> Json:

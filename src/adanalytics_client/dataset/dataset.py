@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, get_args
 
@@ -202,7 +202,7 @@ class Dataset:
         _check_place(opened)
         store: Store = DryStore(opened) if dry else opened
         # A separate view, so that the end of this sync leaves the caller's client open.
-        branch = connection.with_driver(connection.driver.branch())
+        branch = replace(connection, driver=connection.driver.branch())
         with store.lock():
             identity = self._identity(client, store, moved_from)
             contents = Contents(store, identity.form)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from adanalytics_client._events import runs_of
 from adanalytics_client.dataset.layout import REPORTS, Hour
 
 if TYPE_CHECKING:
@@ -180,10 +181,4 @@ class VerifyReport:
 
 def runs_of_days(days: set[date]) -> list[tuple[date, date]]:
     """Join days into runs without gaps, each with its first and last day."""
-    runs: list[tuple[date, date]] = []
-    for day in sorted(days):
-        if runs and (day - runs[-1][1]).days == 1:
-            runs[-1] = (runs[-1][0], day)
-        else:
-            runs.append((day, day))
-    return runs
+    return [(run[0], run[-1]) for run in runs_of(sorted(days))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ class Bench:
 
     def __init__(self, client: Client, folder: Path) -> None:
         connection = client.connection
-        connection = connection.with_driver(connection.driver.branch())
+        connection = replace(connection, driver=connection.driver.branch())
         self.service = ServiceDays(connection, None, ())
         self.store = open_store(str(folder / "dataset"))
         (folder / "scratch").mkdir()

@@ -1,0 +1,12 @@
+"""Events as the client holds them, for tests of what it does with them."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from adanalytics_client._json.raw import RawRows
+
+
+def raw_rows(texts: Iterable[bytes]) -> RawRows:
+    """Return events from the texts of valid objects without line breaks."""
+    return RawRows([*map(msgspec.Raw, texts)])
