@@ -48,11 +48,7 @@ def cpu(work: Callable[[], object]) -> float:
 
 
 def compare(
-    what: str,
-    ours: Callable[[], object],
-    peer: Callable[[], object],
-    goal: str,
-    pairs: int = PAIRS,
+    what: str, ours: Callable[[], object], peer: Callable[[], object], goal: str, pairs: int = PAIRS
 ) -> None:
     """Run both in turn and print the median ratio of their CPU times; the first pair warms up."""
     ratios = [cpu(ours) / cpu(peer) for _ in range(pairs + 1)]

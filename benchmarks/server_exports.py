@@ -77,10 +77,7 @@ def make_peer(folder: Path, store: PartnerStore) -> Path:
 
 
 def plain_csv(database: Path, target: Path) -> None:
-    with (
-        closing(sqlite3.connect(database)) as connection,
-        target.open("w", newline="") as out,
-    ):
+    with closing(sqlite3.connect(database)) as connection, target.open("w", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(EVENT_FIELDS)
         writer.writerows(connection.execute("SELECT * FROM events"))

@@ -56,9 +56,7 @@ def server() -> Iterator[LocalServer]:
 
 
 @pytest.mark.parametrize(
-    "page",
-    [page for page in pages_with(tests=False) if page not in SPARK_PAGES],
-    ids=name_of,
+    "page", [page for page in pages_with(tests=False) if page not in SPARK_PAGES], ids=name_of
 )
 def test_a_page_runs_from_top_to_bottom(
     page: Path, server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,148 +13,73 @@ from typing import TYPE_CHECKING
 from adanalytics_client._version import __version__
 
 if TYPE_CHECKING:
-    from adanalytics_client._base.clock import Clock
-    from adanalytics_client._base.dates import Period
-    from adanalytics_client._base.observer import (
-        BytesReceived,
-        BytesWritten,
-        HoursVerified,
-        Observer,
-        PageDrift,
-        PageReceived,
-        PartialAnswer,
-        PullPlanned,
-        RequestDue,
-        RequestSent,
-        RetryPlanned,
-        WaitStarted,
-    )
-    from adanalytics_client._call.config import OnLimit
-    from adanalytics_client._call.operations import GroupBy
-    from adanalytics_client._call.retry import RetryPolicy
-    from adanalytics_client._events import (
-        DateRange,
-        OnDrift,
-        Page,
-        Plan,
-        SeenEvents,
-        Slice,
-        Split,
-        TextPage,
-    )
-    from adanalytics_client._exports.status import (
-        ExportFile,
-        ExportOrder,
-        ExportPhase,
-        ExportStatus,
-    )
-    from adanalytics_client._outputs.open import Format
-    from adanalytics_client._quota.window import QuotaState
-    from adanalytics_client.aclient import AsyncClient
-    from adanalytics_client.aevents import AsyncEventQuery
-    from adanalytics_client.ajobs import AsyncExportJob
-    from adanalytics_client.client import Client
-    from adanalytics_client.errors import (
-        AdAnalyticsError,
-        AuthenticationError,
-        ChecksumMismatch,
-        ConfigurationError,
-        DatasetDamaged,
-        DatasetError,
-        DatasetInUse,
-        DownloadError,
-        ExportError,
-        ExportExpired,
-        ExportFailed,
-        ExportTimeout,
-        FieldError,
-        InvalidRequest,
-        NotFound,
-        PermissionDenied,
-        ProtocolError,
-        QueryError,
-        QuotaExceeded,
-        RateLimited,
-        RequestLimitReached,
-        RequestTimeout,
-        ServerError,
-        StatusError,
-        TransportError,
-        UnsuitablePlace,
-    )
-    from adanalytics_client.events import EventQuery
-    from adanalytics_client.jobs import ExportJob
-    from adanalytics_client.models import Event, Summary, SummaryRow
+    from adanalytics_client._base.clock import Clock as Clock
+    from adanalytics_client._base.dates import Period as Period
+    from adanalytics_client._base.observer import BytesReceived as BytesReceived
+    from adanalytics_client._base.observer import BytesWritten as BytesWritten
+    from adanalytics_client._base.observer import HoursVerified as HoursVerified
+    from adanalytics_client._base.observer import Observer as Observer
+    from adanalytics_client._base.observer import PageDrift as PageDrift
+    from adanalytics_client._base.observer import PageReceived as PageReceived
+    from adanalytics_client._base.observer import PartialAnswer as PartialAnswer
+    from adanalytics_client._base.observer import PullPlanned as PullPlanned
+    from adanalytics_client._base.observer import RequestDue as RequestDue
+    from adanalytics_client._base.observer import RequestSent as RequestSent
+    from adanalytics_client._base.observer import RetryPlanned as RetryPlanned
+    from adanalytics_client._base.observer import WaitStarted as WaitStarted
+    from adanalytics_client._call.config import OnLimit as OnLimit
+    from adanalytics_client._call.operations import GroupBy as GroupBy
+    from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
+    from adanalytics_client._events import DateRange as DateRange
+    from adanalytics_client._events import OnDrift as OnDrift
+    from adanalytics_client._events import Page as Page
+    from adanalytics_client._events import Plan as Plan
+    from adanalytics_client._events import SeenEvents as SeenEvents
+    from adanalytics_client._events import Slice as Slice
+    from adanalytics_client._events import Split as Split
+    from adanalytics_client._events import TextPage as TextPage
+    from adanalytics_client._exports.status import ExportFile as ExportFile
+    from adanalytics_client._exports.status import ExportOrder as ExportOrder
+    from adanalytics_client._exports.status import ExportPhase as ExportPhase
+    from adanalytics_client._exports.status import ExportStatus as ExportStatus
+    from adanalytics_client._outputs.open import Format as Format
+    from adanalytics_client._quota.window import QuotaState as QuotaState
+    from adanalytics_client.aclient import AsyncClient as AsyncClient
+    from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
+    from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
+    from adanalytics_client.client import Client as Client
+    from adanalytics_client.errors import AdAnalyticsError as AdAnalyticsError
+    from adanalytics_client.errors import AuthenticationError as AuthenticationError
+    from adanalytics_client.errors import ChecksumMismatch as ChecksumMismatch
+    from adanalytics_client.errors import ConfigurationError as ConfigurationError
+    from adanalytics_client.errors import DatasetDamaged as DatasetDamaged
+    from adanalytics_client.errors import DatasetError as DatasetError
+    from adanalytics_client.errors import DatasetInUse as DatasetInUse
+    from adanalytics_client.errors import DownloadError as DownloadError
+    from adanalytics_client.errors import ExportError as ExportError
+    from adanalytics_client.errors import ExportExpired as ExportExpired
+    from adanalytics_client.errors import ExportFailed as ExportFailed
+    from adanalytics_client.errors import ExportTimeout as ExportTimeout
+    from adanalytics_client.errors import FieldError as FieldError
+    from adanalytics_client.errors import InvalidRequest as InvalidRequest
+    from adanalytics_client.errors import NotFound as NotFound
+    from adanalytics_client.errors import PermissionDenied as PermissionDenied
+    from adanalytics_client.errors import ProtocolError as ProtocolError
+    from adanalytics_client.errors import QueryError as QueryError
+    from adanalytics_client.errors import QuotaExceeded as QuotaExceeded
+    from adanalytics_client.errors import RateLimited as RateLimited
+    from adanalytics_client.errors import RequestLimitReached as RequestLimitReached
+    from adanalytics_client.errors import RequestTimeout as RequestTimeout
+    from adanalytics_client.errors import ServerError as ServerError
+    from adanalytics_client.errors import StatusError as StatusError
+    from adanalytics_client.errors import TransportError as TransportError
+    from adanalytics_client.errors import UnsuitablePlace as UnsuitablePlace
+    from adanalytics_client.events import EventQuery as EventQuery
+    from adanalytics_client.jobs import ExportJob as ExportJob
+    from adanalytics_client.models import Event as Event
+    from adanalytics_client.models import Summary as Summary
+    from adanalytics_client.models import SummaryRow as SummaryRow
 
-__all__ = [
-    "AdAnalyticsError",
-    "AsyncClient",
-    "AsyncEventQuery",
-    "AsyncExportJob",
-    "AuthenticationError",
-    "BytesReceived",
-    "BytesWritten",
-    "ChecksumMismatch",
-    "Client",
-    "Clock",
-    "ConfigurationError",
-    "DatasetDamaged",
-    "DatasetError",
-    "DatasetInUse",
-    "DateRange",
-    "DownloadError",
-    "Event",
-    "EventQuery",
-    "ExportError",
-    "ExportExpired",
-    "ExportFailed",
-    "ExportFile",
-    "ExportJob",
-    "ExportOrder",
-    "ExportPhase",
-    "ExportStatus",
-    "ExportTimeout",
-    "FieldError",
-    "Format",
-    "GroupBy",
-    "HoursVerified",
-    "InvalidRequest",
-    "NotFound",
-    "Observer",
-    "OnDrift",
-    "OnLimit",
-    "Page",
-    "PageDrift",
-    "PageReceived",
-    "PartialAnswer",
-    "Period",
-    "PermissionDenied",
-    "Plan",
-    "ProtocolError",
-    "PullPlanned",
-    "QueryError",
-    "QuotaExceeded",
-    "QuotaState",
-    "RateLimited",
-    "RequestDue",
-    "RequestLimitReached",
-    "RequestSent",
-    "RequestTimeout",
-    "RetryPlanned",
-    "RetryPolicy",
-    "SeenEvents",
-    "ServerError",
-    "Slice",
-    "Split",
-    "StatusError",
-    "Summary",
-    "SummaryRow",
-    "TextPage",
-    "TransportError",
-    "UnsuitablePlace",
-    "WaitStarted",
-    "__version__",
-]
 
 # A name is imported when it is first used: pydantic and httpx take 200 ms, which a program that
 # only prints its version does not need. Names that are not in this table are errors.
@@ -165,6 +90,14 @@ _HOMES = {
     "aevents": ("AsyncEventQuery",),
     "jobs": ("ExportJob",),
     "ajobs": ("AsyncExportJob",),
+    "errors": (
+        *("AdAnalyticsError", "AuthenticationError", "ChecksumMismatch", "ConfigurationError"),
+        *("DatasetDamaged", "DatasetError", "DatasetInUse", "DownloadError", "ExportError"),
+        *("ExportExpired", "ExportFailed", "ExportTimeout", "FieldError", "InvalidRequest"),
+        *("NotFound", "PermissionDenied", "ProtocolError", "QueryError", "QuotaExceeded"),
+        *("RateLimited", "RequestLimitReached", "RequestTimeout", "ServerError", "StatusError"),
+        *("TransportError", "UnsuitablePlace"),
+    ),
     "models": ("Event", "Summary", "SummaryRow"),
     "_base.clock": ("Clock",),
     "_base.dates": ("Period",),
@@ -185,12 +118,13 @@ _HOMES = {
     "_quota.window": ("QuotaState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["__version__", *_HOME_OF]  # noqa: PLE0604  # all of them are strings
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'errors')}"), name)
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

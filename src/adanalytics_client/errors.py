@@ -112,36 +112,6 @@ class AdAnalyticsError(Exception):
         return self
 
 
-__all__ = [
-    "AdAnalyticsError",
-    "AuthenticationError",
-    "ChecksumMismatch",
-    "ConfigurationError",
-    "DatasetDamaged",
-    "DatasetError",
-    "DatasetInUse",
-    "DownloadError",
-    "ExportError",
-    "ExportExpired",
-    "ExportFailed",
-    "ExportTimeout",
-    "FieldError",
-    "InvalidRequest",
-    "NotFound",
-    "PermissionDenied",
-    "ProtocolError",
-    "QueryError",
-    "QuotaExceeded",
-    "RateLimited",
-    "RequestLimitReached",
-    "RequestTimeout",
-    "ServerError",
-    "StatusError",
-    "TransportError",
-    "UnsuitablePlace",
-]
-
-
 class ConfigurationError(AdAnalyticsError):
     """An argument, setting or environment variable is missing or wrong; nothing was sent."""
 
@@ -326,5 +296,7 @@ class UnsuitablePlace(DatasetError):
     """A place that cannot hold a dataset: a file, or a folder with other files in it."""
 
 
-for _each in __all__:
-    globals()[_each].__module__ = "adanalytics_client"
+_OWN = [each for each in vars().values() if getattr(each, "__module__", "") == __name__]
+__all__ = [each.__name__ for each in _OWN]
+for _each in _OWN:
+    _each.__module__ = "adanalytics_client"

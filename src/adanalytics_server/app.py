@@ -97,10 +97,7 @@ def create_app(
         app.state.controls = controls
         app.include_router(control_router)
         app.add_middleware(
-            FaultLayer,
-            faults=controls.faults,
-            journal=controls.journal,
-            answers=settings.dialect,
+            FaultLayer, faults=controls.faults, journal=controls.journal, answers=settings.dialect
         )
     app.add_middleware(HostCheck, any_host=settings.any_host)
     app.add_middleware(RequestLayer, clock=clock)

@@ -162,8 +162,7 @@ def test_login_with_a_password(
 ) -> None:
     monkeypatch.delenv("ADANALYTICS_API_KEY")
     result = run(
-        "dates",
-        env={"ADANALYTICS_EMAIL": service.email, "ADANALYTICS_PASSWORD": service.password},
+        "dates", env={"ADANALYTICS_EMAIL": service.email, "ADANALYTICS_PASSWORD": service.password}
     )
     assert result.exit_code == 0
 

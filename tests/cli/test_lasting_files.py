@@ -67,11 +67,7 @@ class Disk:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_power_cut_loses_nothing_that_was_reported(
-    run: Run,
-    service: LocalServer,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
+    run: Run, service: LocalServer, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(folder)
     disk = Disk(monkeypatch)

@@ -85,10 +85,7 @@ def test_columns_tell_the_number_format(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "problem"),
-    [
-        (Decimal("1234567.123456789"), "has 15 digits"),
-        ("x" * 32_768, "32,768 characters"),
-    ],
+    [(Decimal("1234567.123456789"), "has 15 digits"), ("x" * 32_768, "32,768 characters")],
 )
 def test_what_no_cell_holds_leaves_the_earlier_file(
     tmp_path: Path, value: object, problem: str

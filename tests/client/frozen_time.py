@@ -45,11 +45,7 @@ class Worker:
         """Start one; its errors are those of this process."""
         return cls(
             subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment,
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
             )
         )
 

@@ -20,10 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "_progress": {"_base", "_call", "_events"},
 }
 # Programs on top of the client: nothing of the client imports them.
-ON_TOP: dict[str, set[str]] = {
-    "dataset": set(ARROWS),
-    "spark": {"dataset", *ARROWS},
-}
+ON_TOP: dict[str, set[str]] = {"dataset": set(ARROWS), "spark": {"dataset", *ARROWS}}
 FOUND = list(imports_of(PACKAGE))
 
 

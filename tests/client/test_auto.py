@@ -205,12 +205,7 @@ def test_what_auto_costs(dialect: str) -> None:
         (Service([20] * 24, says="nothing", counts="foreign"), 1, 49, {"summary": 1}),
         (Service([20] * 24, says="nothing"), 1, 1 + 72, {"summary": 1}),
         # Days without data between large ones are worth asking `dates`.
-        (
-            Service(([20] * 24 + [0] * 24) * 3),
-            6,
-            1 + 3 * 48,
-            {"summary": 1, "dates": 1},
-        ),
+        (Service(([20] * 24 + [0] * 24) * 3), 6, 1 + 3 * 48, {"summary": 1, "dates": 1}),
     ],
 )
 def test_what_auto_asks(service: Service, days: int, requests: int, also: dict[str, int]) -> None:

@@ -20,8 +20,7 @@ def dated(seconds: float) -> Say:
 
 
 @pytest.mark.parametrize(
-    ("away", "message"),
-    [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")],
+    ("away", "message"), [(YEAR, "365 days, 0:00:00 behind"), (-YEAR, "365 days, 0:00:00 ahead of")]
 )
 def test_a_clock_a_year_off_is_a_warning_once(
     world: World,

@@ -153,8 +153,7 @@ def test_a_user_in_a_redirect_is_not_used(
     at_home = stand_in.url.replace("//", f"//{user}") + "/back?a=%7e@b"
     away = other_origin.url.replace("http://", f"//{user}") + "/x@y"
     stand_in.says(
-        say(status=302, headers={"Location": at_home}),
-        say(status=302, headers={"Location": away}),
+        say(status=302, headers={"Location": at_home}), say(status=302, headers={"Location": away})
     )
     other_origin.says(say(DATES))
     assert len(world.call("dates")) == 1
@@ -215,12 +214,7 @@ def test_a_redirect_to_nowhere_is_an_error(
     ],
 )
 def test_addresses_are_joined_and_quoted(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    suffix: str,
-    partner: str,
-    path: str,
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], suffix: str, partner: str, path: str
 ) -> None:
     stand_in.says(say(DATES))
     open_world(stand_in.url + suffix, partner=partner).call("dates")

@@ -163,11 +163,7 @@ def test_what_is_sent_in_time_has_a_second(
     ("own", "budget", "told"),
     [
         (None, 20.0, "within RetryPolicy(budget=20). Try later, or allow more time."),
-        (
-            9.0,
-            9.5,
-            "within timeout=9. RetryPolicy(budget=9.5) leaves no",
-        ),
+        (9.0, 9.5, "within timeout=9. RetryPolicy(budget=9.5) leaves no"),
     ],
 )
 def test_the_setting_that_ended_it_is_told(

@@ -126,8 +126,7 @@ def test_a_gzip_file_without_its_end_is_found(
 ) -> None:
     packed = gzip.compress(FILE) + gzip.compress(FILE)
     stand_in.says_by_name(
-        bulk_export=[Say({"download_url": "/f.gz"})],
-        f_gz=[Say(packed[:-3]), Say(packed)],
+        bulk_export=[Say({"download_url": "/f.gz"})], f_gz=[Say(packed[:-3]), Say(packed)]
     )
     assert fetch(world, tmp_path / "out.csv.gz").read_bytes() == packed
 

@@ -46,10 +46,7 @@ def test_a_request_id_that_echoes_it(
 
 
 def test_a_redirect_that_echoes_it_in_its_path(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    caplog: pytest.LogCaptureFixture,
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
     moved = say(status=307, headers={"Location": f"/{KEY}/dates"})

@@ -247,8 +247,7 @@ def test_a_page_that_stays_is_raised_at_the_end_of_the_wait(
     world: World, stand_in: StandIn, clock: MovedClock
 ) -> None:
     stand_in.says_by_name(
-        bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)],
-        st=[Say(**HTML)],
+        bulk_export=[Say({"status": "running", "status_url": "/st"}, status=202)], st=[Say(**HTML)]
     )
     job = world.call("start_export", "2026-01-01")
     started = clock.now

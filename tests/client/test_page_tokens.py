@@ -95,11 +95,7 @@ def test_max_events_counts_over_all_runs(
     ],
 )
 def test_a_token_of_another_query_is_refused(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    other: dict[str, Any],
-    words: str,
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], other: dict[str, Any], words: str
 ) -> None:
     stand_in.script = lambda asked: hours(asked, say)
     world = open_world()

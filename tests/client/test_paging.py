@@ -236,11 +236,7 @@ class Pages(Observer):
     ],
 )
 def test_an_observer_is_told_how_many_pages_a_slice_has(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    signs: Signs,
-    pages: list[int | None],
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], signs: Signs, pages: list[int | None]
 ) -> None:
     serve(stand_in, say, signs)
     seen = Pages()
@@ -314,11 +310,7 @@ def test_a_last_page_that_says_that_others_follow_is_reported(
     ],
 )
 def test_an_end_beside_another_page_is_an_error(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    beside: dict[str, Any],
-    words: str,
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], beside: dict[str, Any], words: str
 ) -> None:
     drifts = Drifts()
     world = open_world(observer=drifts)

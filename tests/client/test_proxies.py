@@ -61,10 +61,7 @@ def test_a_request_past_the_proxies_tells_of_none(
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_asks_for_a_login(
-    open_world: OpenWorld,
-    wire: Callable[..., Wire],
-    monkeypatch: pytest.MonkeyPatch,
-    scheme: str,
+    open_world: OpenWorld, wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     proxy = wire([REFUSING], [REFUSING])
     monkeypatch.setenv("ALL_PROXY", proxy.url)

@@ -76,12 +76,7 @@ def test_a_saved_job_goes_on_with_its_download(
 @pytest.mark.parametrize("honours_if_range", [True, False])
 @pytest.mark.parametrize("new", [FILE.upper(), FILE.upper() * 2, b"x"])
 def test_two_versions_are_never_glued(
-    open_world: OpenWorld,
-    store: Store,
-    tmp_path: Path,
-    new: bytes,
-    *,
-    honours_if_range: bool,
+    open_world: OpenWorld, store: Store, tmp_path: Path, new: bytes, *, honours_if_range: bool
 ) -> None:
     """Also when the service overlooks If-Range, and the new version is as long as the old one."""
     break_off(open_world(retry=ONCE), store, tmp_path / "out.csv")
@@ -133,10 +128,7 @@ def test_a_service_may_send_less_of_the_rest_than_was_asked_for(
     assert (tmp_path / "out.csv").read_bytes() == FILE
 
 
-DATED = {
-    "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT",
-    "Date": "Thu, 01 Jan 2026 00:00:01 GMT",
-}
+DATED = {"Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", "Date": "Thu, 01 Jan 2026 00:00:01 GMT"}
 
 
 @pytest.mark.parametrize(

@@ -195,11 +195,7 @@ def test_an_expired_address_is_asked_for_anew(
 
 
 @pytest.mark.parametrize(
-    "refusal",
-    [
-        {"status": 401, "body": {"error": "link expired"}},
-        {"status": 404},
-    ],
+    "refusal", [{"status": 401, "body": {"error": "link expired"}}, {"status": 404}]
 )
 def test_an_address_that_expired_under_another_status_is_asked_for_anew(
     world: World, stand_in: StandIn, tmp_path: Path, refusal: dict[str, Any]

@@ -160,11 +160,7 @@ def test_ids_that_are_numbers(world: World, stand_in: StandIn, say: type[Say]) -
 
 @pytest.mark.parametrize("row", [{"eventId": "a", "os": "x"}, {"event_id": 1.5, "os": "x"}])
 def test_pages_without_any_id_are_logged_once(
-    world: World,
-    stand_in: StandIn,
-    say: type[Say],
-    row: Any,
-    caplog: pytest.LogCaptureFixture,
+    world: World, stand_in: StandIn, say: type[Say], row: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     stand_in.script = lambda asked: say(
         {"events": [{**row, "page": asked.query["page"]}], "has_more": asked.query["page"] != "3"}

@@ -59,10 +59,7 @@ def test_a_path_names_a_list_at_any_depth(world: World, stand_in: StandIn, say: 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (
-            DEEP,
-            "Name it with rows_key=, such as 'response.body.events'.",
-        ),
+        (DEEP, "Name it with rows_key=, such as 'response.body.events'."),
         ({"data": {"data": {"events": ROWS}}}, "such as 'data.data.events'."),
         ({"events": [ROWS[0], None]}, "events is a list with null in it, not a list of objects"),
         ({"events": None, "total": 0}, "events is null, not a list of objects. Keys"),

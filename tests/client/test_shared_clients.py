@@ -149,11 +149,7 @@ def test_a_keyword_wins_over_the_environment(kind: type[Client]) -> None:
     ],
 )
 def test_which_credential_counts(
-    stand_in: StandIn,
-    say: type[Say],
-    environment: dict[str, str],
-    given: dict[str, Any],
-    sent: str,
+    stand_in: StandIn, say: type[Say], environment: dict[str, str], given: dict[str, Any], sent: str
 ) -> None:
     stand_in.script = lambda asked: say({"token": asked.body.decode(), "dates": []})
     with Client.from_env({**ENVIRONMENT, **environment}, base_url=stand_in.url, **given) as client:

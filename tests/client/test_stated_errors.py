@@ -62,10 +62,7 @@ def test_an_error_beside_no_data_is_not_taken_for_no_data(
 
 @pytest.mark.parametrize("room", NO_SIGNS)
 def test_room_for_an_error_is_none(
-    open_world: OpenWorld,
-    stand_in: StandIn,
-    say: type[Say],
-    room: dict[str, Any],
+    open_world: OpenWorld, stand_in: StandIn, say: type[Say], room: dict[str, Any]
 ) -> None:
     told = Told()
     world = open_world(observer=told)

@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
 from adanalytics_client import errors
-from adanalytics_client.tables import (
-    event_batch,
-    event_schema,
-    jsonl_batch,
-    summary_table,
-)
+from adanalytics_client.tables import event_batch, event_schema, jsonl_batch, summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

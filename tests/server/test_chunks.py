@@ -100,10 +100,7 @@ def test_a_chunk_that_is_gone_is_noticed(
     ],
 )
 def test_texts_that_are_no_events_are_noticed(
-    store: PartnerStore,
-    make_record: MakeRecord,
-    damage: Callable[[bytes], bytes],
-    reason: str,
+    store: PartnerStore, make_record: MakeRecord, damage: Callable[[bytes], bytes], reason: str
 ) -> None:
     fill(store, make_record)
     key = first_key(START // HOUR, 0)

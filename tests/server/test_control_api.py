@@ -171,9 +171,7 @@ def test_snapshots_over_http(adanalytics: LocalServer) -> None:
     assert "broken" in names
 
 
-def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(
-    adanalytics: LocalServer,
-) -> None:
+def test_the_journal_tells_what_was_asked_and_keeps_secrets_out(adanalytics: LocalServer) -> None:
     login = {"email": adanalytics.email, "password": adanalytics.password}
     token = httpx.post(f"{adanalytics.url}/api/auth/login", json=login).json()["token"]
     headers = {"Authorization": f"Bearer {adanalytics.api_key}", "Range": "bytes=1-"}

@@ -13,11 +13,7 @@ import pytest
 from adanalytics_server import answers
 from adanalytics_server.answers import Answers
 from adanalytics_server.clock import Clock
-from adanalytics_server.faults.dialects import (
-    DIALECTS,
-    DialectError,
-    dialect_of,
-)
+from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"
@@ -165,11 +161,7 @@ def test_every_set_of_words_tells_the_states_apart() -> None:
         ),
         (
             "rate-delta",
-            {
-                "x-ratelimit-limit": "5",
-                "x-ratelimit-remaining": "4",
-                "x-ratelimit-reset": "3600",
-            },
+            {"x-ratelimit-limit": "5", "x-ratelimit-remaining": "4", "x-ratelimit-reset": "3600"},
             "3600",
         ),
         (

@@ -163,10 +163,7 @@ def test_a_failure_nobody_thought_of_does_not_end_the_worker(folder: Path, key: 
     def broken(*_values: object, **_options: object) -> ExportedFile:
         raise ZeroDivisionError
 
-    with (
-        LocalServer(data=folder, export_inline_max=0) as server,
-        client(server.url, key) as http,
-    ):
+    with LocalServer(data=folder, export_inline_max=0) as server, client(server.url, key) as http:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("adanalytics_server.exports.jobs.write_export", broken)
             job = http.post(f"{API}/bulk-export", json=order("csv")).json()

@@ -150,10 +150,7 @@ def test_pandas_is_not_imported_for_a_parquet_file(make_record: MakeRecord) -> N
 
 
 def test_rows_are_held_up_to_a_row_group(
-    store: PartnerStore,
-    make_record: MakeRecord,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    store: PartnerStore, make_record: MakeRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adanalytics_server.exports.parquet.ROWS_PER_GROUP", PART_ROWS)
     ingest(store, [make_record(START + n, n) for n in range(2 * PART_ROWS + 1)])

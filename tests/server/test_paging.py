@@ -45,10 +45,7 @@ def all_pages(store: PartnerStore, days: DayRange, per_page: int) -> list[bytes]
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    counts=st.lists(st.integers(0, 9), min_size=1, max_size=6),
-    per_page=st.integers(1, 60),
-)
+@given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), per_page=st.integers(1, 60))
 def test_pages_joined_are_the_events(
     make_record: MakeRecord, counts: list[int], per_page: int
 ) -> None:

@@ -68,10 +68,7 @@ def test_the_window_outlives_a_restart(tmp_path: Path, clock: Clock) -> None:
 
 
 def test_two_processes_on_one_folder_share_the_window(tmp_path: Path, clock: Clock) -> None:
-    with (
-        closing(RateLimiter(tmp_path, clock)) as one,
-        closing(RateLimiter(tmp_path, clock)) as two,
-    ):
+    with closing(RateLimiter(tmp_path, clock)) as one, closing(RateLimiter(tmp_path, clock)) as two:
         passes = [each.take("key:1", limit=3).passes for each in (one, two, one, two, one)]
     assert passes == [True, True, True, False, False]
 

@@ -95,8 +95,7 @@ def summary_of(store: PartnerStore, group_by: str | None) -> dict[str, Any]:
     )
 )
 def test_every_grouping_equals_the_arithmetic_over_events(
-    make_record: MakeRecord,
-    rows: list[tuple[int, str, int | None, int, int | None, bool]],
+    make_record: MakeRecord, rows: list[tuple[int, str, int | None, int, int | None, bool]]
 ) -> None:
     records = sorted(
         make_record(

@@ -13,10 +13,7 @@ from adanalytics_client import ProtocolError
 from adanalytics_client.spark import AdAnalyticsDataSource
 
 HEADER = "event_id,event_date,event_hour,os,revenue,key_values\n"
-ROWS = (
-    'a,2026-01-15,3,ios,0.000000001,"{""k"":""v""}"\n',
-    "b,2026-01-15,4,,-1.500000000,{}\n",
-)
+ROWS = ('a,2026-01-15,3,ios,0.000000001,"{""k"":""v""}"\n', "b,2026-01-15,4,,-1.500000000,{}\n")
 
 Read = Callable[..., pa.Table]
 

@@ -61,11 +61,7 @@ def orders_of(service: LocalServer) -> int:
     ids=["one failed", "all failed", "slow", "an outage"],
 )
 def test_a_plan_repeats_only_the_orders_that_failed(
-    service: LocalServer,
-    fault: str,
-    options: dict[str, object],
-    error: type[Exception],
-    anew: int,
+    service: LocalServer, fault: str, options: dict[str, object], error: type[Exception], anew: int
 ) -> None:
     service.faults.add(fault)
     with pytest.raises(error) as caught:

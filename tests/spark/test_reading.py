@@ -72,9 +72,7 @@ def test_only_the_hour_of_the_option_is_taken_from_an_export(server: LocalServer
     assert hours_of(read(reader_of(**DAYS, hour=3))) == {(FIRST, 3), (SECOND, 3)}
 
 
-def test_a_plan_counts_in_the_quota_of_this_machine(
-    server: LocalServer,
-) -> None:
+def test_a_plan_counts_in_the_quota_of_this_machine(server: LocalServer) -> None:
     reader = reader_of(start=FIRST, end="2026-01-31")
     with Client.from_env() as client:
         before = client.quota.remaining or 0

@@ -70,10 +70,7 @@ def written_to(*folders: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_no_text_of_spark_holds_a_secret(
-    cluster: SparkSession,
-    server: LocalServer,
-    spark_folder: Path,
-    event_log: Path,
+    cluster: SparkSession, server: LocalServer, spark_folder: Path, event_log: Path
 ) -> None:
     events = load(cluster)
     with redirect_stdout(StringIO()) as plan:

@@ -43,9 +43,7 @@ Where = Literal["keyring", "file"]
     "login",
     params=[
         click.Option(
-            ["--email"],
-            metavar="E",
-            help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]",
+            ["--email"], metavar="E", help="Sign in with this e-mail.  [env: ADANALYTICS_EMAIL]"
         ),
         flag("--password-stdin", "Read the password from stdin."),
         flag("--api-key-stdin", "Read an API key from stdin."),

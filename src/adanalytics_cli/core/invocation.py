@@ -43,11 +43,7 @@ class Invocation:
 
     def command_line(self, *words: str) -> str:
         """Return the command line that runs `words` for the same service and partner."""
-        given = {
-            "--profile": self.profile,
-            "--base-url": self.base_url,
-            "--partner": self.partner,
-        }
+        given = {"--profile": self.profile, "--base-url": self.base_url, "--partner": self.partner}
         options = (word for name, of in given.items() if of for word in (name, of))
         return shlex.join(["adanalytics", *options, *words])
 

@@ -67,10 +67,7 @@ from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
         ),
     ],
     details=f"Without --data it uses ./{DEFAULT_DATA}. Ctrl-C stops it.",
-    examples=[
-        "adanalytics serve --demo",
-        "adanalytics serve --data adanalytics-data --port 8080",
-    ],
+    examples=["adanalytics serve --demo", "adanalytics serve --data adanalytics-data --port 8080"],
 )
 def serve(
     invocation: Invocation,

@@ -20,12 +20,7 @@ from adanalytics_client._base.observer import RetryPlanned, WaitStarted, notify
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import without_user
 from adanalytics_client._call.config import Login
-from adanalytics_client._call.credentials import (
-    Credentials,
-    LogIn,
-    login_request,
-    token_of,
-)
+from adanalytics_client._call.credentials import Credentials, LogIn, login_request, token_of
 from adanalytics_client._call.exchange import SILENT_WAIT, Exchange, announce, exchange, moment_in
 from adanalytics_client._call.failures import (
     Setback,

@@ -7,7 +7,7 @@ from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, requests_o
 from adanalytics_client._events.counts import day_counts
 from adanalytics_client._events.dedupe import SeenEvents
 from adanalytics_client._events.drift import OnDrift
-from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPage
+from adanalytics_client._events.fanout import Job, PageFanout, ReadyPage
 from adanalytics_client._events.page import FetchedPage, Page, TextPage
 from adanalytics_client._events.paging import Cursor, Signals
 from adanalytics_client._events.plan import (
@@ -21,7 +21,6 @@ from adanalytics_client._events.plan import (
 )
 from adanalytics_client._events.query import (
     EventRequest,
-    Pull,
     PullRun,
     QueryBase,
     convert_events,
@@ -37,7 +36,6 @@ __all__ = [
     "Cursor",
     "DateRange",
     "EventRequest",
-    "Fetched",
     "FetchedPage",
     "Job",
     "M",
@@ -46,7 +44,6 @@ __all__ = [
     "PageFanout",
     "Plan",
     "Position",
-    "Pull",
     "PullRun",
     "QueryBase",
     "ReadyPage",

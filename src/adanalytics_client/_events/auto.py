@@ -70,11 +70,7 @@ def _groups(days: Iterable[date], counts: DayCounts, most: int) -> Iterator[list
 
 
 def requests_of(
-    ranges: Iterable[DateRange],
-    counts: DayCounts,
-    *,
-    size: int,
-    hour: int | None = None,
+    ranges: Iterable[DateRange], counts: DayCounts, *, size: int, hour: int | None = None
 ) -> int:
     """Count the pages of a layout, assuming that the hours of a day share its events evenly.
 

@@ -8,12 +8,7 @@ from adanalytics_client._base.effects import Operation
 from adanalytics_client._call.operations import summary
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.columns import count_events
-from adanalytics_client.errors import (
-    AuthenticationError,
-    ProtocolError,
-    RateLimited,
-    StatusError,
-)
+from adanalytics_client.errors import AuthenticationError, ProtocolError, RateLimited, StatusError
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary

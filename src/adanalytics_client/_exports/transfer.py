@@ -10,13 +10,7 @@ from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
-from adanalytics_client._exports.checks import (
-    Decoding,
-    check_gzip,
-    encoding_of,
-    is_answer,
-    is_like,
-)
+from adanalytics_client._exports.checks import Decoding, check_gzip, encoding_of, is_answer, is_like
 from adanalytics_client._exports.part import Note, Part, is_etag
 from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ChecksumMismatch, DownloadError

@@ -14,14 +14,7 @@ from urllib.request import Request as UrllibRequest
 import httpx
 
 from adanalytics_client._base.clock import Clock
-from adanalytics_client._base.effects import (
-    Failure,
-    FailureKind,
-    Request,
-    ResponseHead,
-    Send,
-    Sink,
-)
+from adanalytics_client._base.effects import Failure, FailureKind, Request, ResponseHead, Send, Sink
 from adanalytics_client._base.urls import BaseUrl, redact_url
 from adanalytics_client._io.body import ACCEPT_ENCODING, Receiver
 from adanalytics_client._io.logs import Redact

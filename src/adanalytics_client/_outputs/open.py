@@ -38,9 +38,7 @@ class Output(Protocol):
 
 
 def open_output(
-    to: str | os.PathLike[str] | BinaryIO,
-    wanted: str | None,
-    columns: Sequence[str] | None = None,
+    to: str | os.PathLike[str] | BinaryIO, wanted: str | None, columns: Sequence[str] | None = None
 ) -> Output:
     """Return an output for a path or a binary stream; by default the suffix decides the format.
 

@@ -33,14 +33,5 @@ __all__ = [
     "Via",
 ]
 
-for _each in (
-    Dataset,
-    FailedQuery,
-    Holdings,
-    Hour,
-    Problem,
-    SyncPlan,
-    SyncReport,
-    VerifyReport,
-):
+for _each in (Dataset, FailedQuery, Holdings, Hour, Problem, SyncPlan, SyncReport, VerifyReport):
     _each.__module__ = __name__

@@ -35,11 +35,7 @@ TAGS = [
 ]
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 _PARTNER_PATHS = "/api/partners/"
-_BEARER = {
-    "type": "http",
-    "scheme": "bearer",
-    "description": "A login token or an API key.",
-}
+_BEARER = {"type": "http", "scheme": "bearer", "description": "A login token or an API key."}
 
 
 class DocumentedApp(FastAPI):
@@ -197,7 +193,7 @@ EXPORT_STATUS: Responses = {
 _VERSION = {
     "ETag": _header(
         "SHA-256 of the file, in hex and quotes.", required=True, pattern='^"[0-9a-f]{64}"$'
-    ),
+    )
 }
 _CACHING = {"Cache-Control": _header("Who may cache the file.", required=True)}
 _FILE = {

@@ -116,10 +116,7 @@ async def login(request: Request, context: ContextDep, _query: NoQuery) -> Respo
         raise unauthorized()
     token = context.tokens.issue(user.number)
     return json_response(
-        {
-            "token": token,
-            "user": {"id": str(user.number), "email": user.email, "role": user.role},
-        }
+        {"token": token, "user": {"id": str(user.number), "email": user.email, "role": user.role}}
     )
 
 
@@ -135,11 +132,7 @@ def events(
     per_page = answers.rows_per_page(query.per_page)
     store = context.stores.of(partner.number)
     found = read_page(
-        store,
-        query.days(query.hour),
-        page=query.page,
-        per_page=per_page,
-        shift=answers.moved_rows,
+        store, query.days(query.hour), page=query.page, per_page=per_page, shift=answers.moved_rows
     )
     total = found.total + answers.moved_rows
     total_pages = math.ceil(total / per_page)
@@ -326,11 +319,7 @@ class _PartsResponse(Response):
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Send the head and then the parts."""
         await send(
-            {
-                "type": "http.response.start",
-                "status": self.status_code,
-                "headers": self.raw_headers,
-            }
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
         last = len(self._parts) - 1
         for number, part in enumerate(self._parts):

@@ -149,12 +149,7 @@ class Controls:
     async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
         """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
         context = self._context
-        changing: list[InMemory] = [
-            self.clock,
-            self.faults,
-            self.journal,
-            context.sign_ins,
-        ]
+        changing: list[InMemory] = [self.clock, self.faults, self.journal, context.sign_ins]
         memory = [(part, part.capture()) for part in changing]
         sends = await asyncio.to_thread(context.limiter.capture)
         tables: Tables = {}

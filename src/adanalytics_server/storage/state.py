@@ -113,10 +113,7 @@ def _prepare(path: Path) -> None:
             path.chmod(0o600)
     finally:
         os.close(file)
-    with (
-        room_for(path),
-        closing(sqlite3.connect(path, isolation_level=None)) as connection,
-    ):
+    with room_for(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, STATE)
 
 

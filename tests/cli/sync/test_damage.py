@@ -147,11 +147,7 @@ def test_a_whole_dataset_is_told_to_be_so(shop: Shop, dataset: Path) -> None:
     ],
 )
 def test_verify_names_a_broken_part_and_mends_it(
-    shop: Shop,
-    dataset: Path,
-    held: Held,
-    harm: Callable[[Path], None],
-    message: str,
+    shop: Shop, dataset: Path, held: Held, harm: Callable[[Path], None], message: str
 ) -> None:
     harm(dataset / PART)
     result = shop.run("verify", dataset)
@@ -271,10 +267,7 @@ def test_verify_expects_only_hours_that_are_over(shop: Shop, folder: Path) -> No
     result = shop.run("verify", folder)
     assert (result.exit_code, result.stdout.splitlines()) == (
         3,
-        [
-            "2026-01-16  1 of 12 hours is missing",
-            "2026-01-16  2 of 12 hours were open when pulled",
-        ],
+        ["2026-01-16  1 of 12 hours is missing", "2026-01-16  2 of 12 hours were open when pulled"],
     )
 
 

@@ -80,11 +80,7 @@ def pages_safe(folder: Path) -> set[tuple[str, int, int]]:
 
 
 def test_a_kill_costs_only_what_was_under_way(
-    shop: Shop,
-    readers: Readers,
-    held: Callable[[Path], list[Row]],
-    folder: Path,
-    tmp_path: Path,
+    shop: Shop, readers: Readers, held: Callable[[Path], list[Row]], folder: Path, tmp_path: Path
 ) -> None:
     whole = tmp_path / "whole"
     assert start(whole).wait(TIMEOUT) == 0
@@ -128,10 +124,7 @@ def test_a_kill_costs_only_what_was_under_way(
 
 
 def check_readable(
-    folder: Path,
-    readers: Readers,
-    service: dict[str, Row],
-    held: Callable[[Path], list[Row]],
+    folder: Path, readers: Readers, service: dict[str, Row], held: Callable[[Path], list[Row]]
 ) -> None:
     """Every library sees the same events, and they are the service's, hours as a whole."""
     if not [*folder.glob("data/*/*/*")]:

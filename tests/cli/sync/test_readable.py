@@ -61,9 +61,5 @@ def answer(operation: str, body: str) -> Any:
     """Every answer of an operation is this one."""
     fault = import_module("adanalytics_server.faults").Fault
     return fault(
-        effect="status",
-        operation=operation,
-        status=200,
-        body=body,
-        content_type="application/json",
+        effect="status", operation=operation, status=200, body=body, content_type="application/json"
     )

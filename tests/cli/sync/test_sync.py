@@ -320,12 +320,7 @@ def test_one_bad_hour_leaves_the_others_alone(shop: Shop, held: Held, folder: Pa
     ],
 )
 def test_a_service_that_fails_is_6_until_it_is_known_what_is_missing(
-    shop: Shop,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    operation: str,
-    code: int,
-    said: str,
+    shop: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch, operation: str, code: int, said: str
 ) -> None:
     monkeypatch.setattr(SystemClock, "sleeping", lambda _self, _seconds: 0.0)
     shop.server.faults.add(f"500 always on {operation}")

@@ -74,13 +74,7 @@ def test_a_failed_query_is_in_the_report(
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"via": "pigeon"},
-        {"repull": -1},
-        {"end": "2026-01-15"},
-        {"start": "2026-13"},
-    ],
+    "wrong", [{"via": "pigeon"}, {"repull": -1}, {"end": "2026-01-15"}, {"start": "2026-13"}]
 )
 def test_wrong_arguments_touch_nothing(
     client: Client, tmp_path: Path, wrong: dict[str, Any]

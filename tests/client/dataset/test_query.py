@@ -17,12 +17,7 @@ import pytest
 from adanalytics_client import Client
 from adanalytics_client.dataset import Dataset, PartFormat
 from adanalytics_client.dataset.query import run_query
-from adanalytics_client.errors import (
-    ConfigurationError,
-    DatasetDamaged,
-    DatasetError,
-    QueryError,
-)
+from adanalytics_client.errors import ConfigurationError, DatasetDamaged, DatasetError, QueryError
 from adanalytics_client.tables import event_schema
 
 FIRST = "data/date=2026-01-15/hour=13/part-0.parquet"

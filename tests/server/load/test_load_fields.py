@@ -20,8 +20,7 @@ def test_a_row_with_only_what_is_required_gets_every_other_field(
     load: Load, stored: Stored
 ) -> None:
     load(
-        "day.csv",
-        "event_time,event_type,supply_tag_id\n2019-11-24T00:03:13.442536Z,impression,7\n",
+        "day.csv", "event_time,event_type,supply_tag_id\n2019-11-24T00:03:13.442536Z,impression,7\n"
     )
     (event,) = stored()
     # The derivation is spelt out: another one would load old files a second time.
