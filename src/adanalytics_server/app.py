@@ -3,9 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from adanalytics_server.accounts.api_keys import ApiKeys
 from adanalytics_server.accounts.auth import Authenticator, SignIns
@@ -16,7 +17,7 @@ from adanalytics_server.api.openapi import DocumentedApp
 from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.api.routes import partner_router, router
 from adanalytics_server.clock import Clock
-from adanalytics_server.context import Context
+from adanalytics_server.context import Context, ContextDep
 from adanalytics_server.control.api import control_router
 from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import ApiError, answer_api_error
@@ -24,13 +25,28 @@ from adanalytics_server.exports.download import Signer
 from adanalytics_server.exports.jobs import Exports
 from adanalytics_server.faults import FaultLayer
 from adanalytics_server.serving.middleware import HostCheck, RequestLayer
-from adanalytics_server.serving.monitoring import monitoring_router
 from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import folder_lock, open_state
 from adanalytics_server.storage.store import Stores
 from adanalytics_server.web import routes as web
 from adanalytics_server.web.requests import answer_unrouted
 from adanalytics_server.web.session import Sessions
+
+# For supervisors, without partners, users or credentials.
+monitoring_router = APIRouter(include_in_schema=False)
+
+
+@monitoring_router.get("/livez")
+async def live() -> JSONResponse:
+    """Answer while the process is alive."""
+    return JSONResponse({"status": "ok"})
+
+
+@monitoring_router.get("/readyz")
+async def ready(context: ContextDep) -> JSONResponse:
+    """Answer if the account database is readable."""
+    partners = await context.accounts.partners()
+    return JSONResponse({"status": "ok", "partners": len(partners)})
 
 
 def create_app(

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from adanalytics_cli.console.table_view import Column, count, percent, thousands
 from adanalytics_cli.core.command import near_or_known
-from adanalytics_cli.core.currencies import digits_of
 from adanalytics_cli.core.periods import span
 from adanalytics_cli.output.formats import Format
 from adanalytics_client import SummaryRow
@@ -50,6 +49,15 @@ MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
 PARTNER = [Column("partner", "partner"), Column("currency", "currency")]
 """The first columns of several partners, whose money is never added."""
 
+# The decimal digits of a currency, where they are not two. ISO 4217, list one of 2026-01-01:
+# https://www.six-group.com/en/products-services/financial-information/data-standards.html
+_DIGITS = {
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+    **dict.fromkeys(("CLF", "UYW"), 4),
+    **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF"), 0),
+    **dict.fromkeys(("UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF"), 0),
+}
+
 _FACTS = ("currency", "start_date", "end_date")
 Row = Mapping[str, object]
 T = TypeVar("T")
@@ -75,8 +83,9 @@ class Answer:
 
     def rounded(self, amount: Decimal) -> Decimal:
         """Round half to even to the digits of the currency; -0.00 is 0.00."""
+        digits = _DIGITS.get(self.summary.currency or "", 2)
         # Not quantize, which has no more digits than the context.
-        return Decimal(format(amount, f"z.{digits_of(self.summary.currency)}f"))
+        return Decimal(format(amount, f"z.{digits}f"))
 
 
 @dataclass(frozen=True, slots=True)

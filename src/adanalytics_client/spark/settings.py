@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.validation import check_seconds
@@ -76,11 +76,9 @@ class Settings:
 
 
 def _on_limit(text: str) -> OnLimit:
-    for each in get_args(OnLimit):
-        if each == text:
-            chosen: OnLimit = each
-            return chosen
-    raise ConfigurationError(f"onLimit={text!r}: choose {' or '.join(get_args(OnLimit))}.")
+    if text not in get_args(OnLimit):
+        raise ConfigurationError(f"onLimit={text!r}: choose {' or '.join(get_args(OnLimit))}.")
+    return cast("OnLimit", text)
 
 
 def _hour(text: str) -> int:
