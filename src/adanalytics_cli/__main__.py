@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command line with `sys.argv` and leave the process with its exit code."""
     try:
         # Importing click takes half of the start-up time, and printing a version does without.
-        if sys.argv[1:] in (["--version"], ["-V"]):
+        if sys.argv[1:] in (["--version"], ["-V"], ["version"]):
             sys.exit(_show_version())
         # pyarrow imports numpy, which would start threads that stay idle.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -62,6 +62,10 @@ def test_a_period_without_data(run: Run, service: LocalServer) -> None:
     service.journal.clear()
     result = run("plan", "2025-01", "-f", "table")
     assert "No day of the period has data." in result.stdout
+    assert "Recommended" not in result.stdout
+    assert json.loads(run("plan", "2025-01", "-f", "json").stdout)["recommended"] is None
+    service.journal.clear()
+    assert run("plan", "2025-01", "-f", "table").exit_code == 0
     assert operations(service) in (["summary"], ["summary", "dates"])
 
 

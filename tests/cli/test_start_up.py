@@ -47,7 +47,7 @@ def modules_after(*words: str) -> set[str]:
     return set(told["modules"])
 
 
-@pytest.mark.parametrize("word", ["-V", "--version"])
+@pytest.mark.parametrize("word", ["-V", "--version", "version"])
 def test_version_imports_nothing_but_itself(word: str) -> None:
     loaded = modules_after(word)
     ours = {

@@ -11,16 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client._events import (
-    Cursor,
-    FetchedPage,
-    PageFanout,
-    Position,
-    Signals,
-    make_plan,
-    position_of,
-    token_of,
-)
+from adanalytics_client._events.fanout import PageFanout
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.plan import make_plan
+from adanalytics_client._events.resume import Position, position_of, token_of
 
 DAY = date(2026, 1, 15)
 

@@ -16,7 +16,10 @@ from hypothesis import strategies as st
 from tests.client.raw_events import raw_rows
 
 from adanalytics_client import Observer, PageDrift, SeenEvents
-from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Signals, make_plan
+from adanalytics_client._events.fanout import PageFanout
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.plan import make_plan
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 from adanalytics_server.local import LocalServer, Sample
 

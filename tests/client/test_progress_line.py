@@ -25,7 +25,11 @@ from adanalytics_client import (
     WaitStarted,
 )
 from adanalytics_client._base.quantities import in_bytes, in_minutes
-from adanalytics_client._events import Cursor, FetchedPage, PageFanout, Position, Signals, make_plan
+from adanalytics_client._events.fanout import PageFanout
+from adanalytics_client._events.page import FetchedPage
+from adanalytics_client._events.paging import Cursor, Signals
+from adanalytics_client._events.plan import make_plan
+from adanalytics_client._events.resume import Position
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Drawing, Line
 from adanalytics_client._progress.progress import Progress, joined

@@ -27,7 +27,7 @@ from adanalytics_client import (
     TransportError,
     WaitStarted,
 )
-from adanalytics_client._events import Job, PageFanout
+from adanalytics_client._events.fanout import Job, PageFanout
 from adanalytics_client._io import Stop
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def plan_record(estimate: Estimate, quota: QuotaState, spent: int) -> Record:
         "spent_requests": spent,
         "quota": {"remaining": quota.remaining},
         "prices": [*entries.values()],
-        "recommended": entries[choice.way],
+        "recommended": None if estimate.events == 0 else entries[choice.way],
         "why": choice.why,
     }
 
@@ -44,8 +44,9 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("waits_seconds", "waiting", _waiting, to_the_right=True),
     ]
     write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
-    best = record["recommended"]
     click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
+    if (best := record["recommended"]) is None:
+        return
     choice = f"--split {best['split']}" if best["split"] else "an export"
     click.echo(f"Recommended: {choice}, {record['why']}.\n  {best['command']}")
 
