@@ -75,6 +75,17 @@ def test_only_the_columns_of_the_schema_are_read(
     assert table["os"].null_count == len(table["os"]) == 200_001
 
 
+def test_a_file_that_is_not_there_yet_is_awaited(read: Read, httpserver: HTTPServer) -> None:
+    """Its status was polled, so that address has answered; the file's has not."""
+    answer = {"status": "processing", "status_url": httpserver.url_for("/status")}
+    done = {"status": "completed", "download_url": httpserver.url_for("/day")}
+    order = "/api/partners/acme/ad-analytics/bulk-export"
+    httpserver.expect_oneshot_request(order).respond_with_json(answer)
+    httpserver.expect_request("/status").respond_with_json(done)
+    httpserver.expect_oneshot_request("/day").respond_with_data("not found", status=404)
+    assert read("".join((HEADER, *ROWS)).encode())["event_id"].to_pylist() == ["a", "b"]
+
+
 def test_a_file_without_a_known_column_is_refused_for_any_schema(read: Read) -> None:
     schema = StructType([StructField("os", StringType())])
     with pytest.raises(ProtocolError, match="none of the documented columns"):

@@ -144,6 +144,8 @@ def _files_of(day: date, job: ExportJob) -> Iterator[FileOfDay]:
     alone = replace(
         status,
         row_count=status.row_count if len(status.files) == 1 else None,
+        # Where the status was polled, its address has answered before, and not the file's.
+        address_exists=status.address_exists and status.poll_url is None,
         poll_url=None,
         order_is_idempotent=False,
         answer={},

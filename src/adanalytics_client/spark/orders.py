@@ -134,10 +134,10 @@ class Orders:
                 put_in_place(file, beside, path)
 
     def _kept(self, day: date) -> ExportJob | None:
-        with suppress(OSError, AdAnalyticsError):
+        with suppress(OSError, ValueError, AdAnalyticsError):
             path = self._path(day)
             if time.time() - path.stat().st_mtime < self._timeout + ONE_HOUR:
-                return ExportJob.from_json(self._client, path.read_text())
+                return ExportJob.from_json(self._client, path.read_text("utf-8"))
         return None
 
     def _forget(self, day: date) -> None:

@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import gettempdir, mkdtemp
+from tempfile import TemporaryDirectory, gettempdir, mkdtemp
 
-from adanalytics_client._base.locks import take_lock
+from adanalytics_client._base.locks import POSIX, take_lock
 
 _PREFIX = "adanalytics-task-"
 
@@ -17,8 +17,12 @@ def scratch_folder() -> Iterator[Path]:
     """Make a folder, locked until the block ends, and remove those that killed tasks left.
 
     The operating system unlocks the folder of a process that ends, however it ends. In a file
-    system without locks, nothing that others left is removed.
+    system without locks, and on Windows, nothing that others left is removed.
     """
+    if not POSIX:
+        with TemporaryDirectory(prefix=_PREFIX) as temporary:
+            yield Path(temporary)
+        return
     for left in Path(gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_abandoned(left)
     folder, opened = _make_locked()
