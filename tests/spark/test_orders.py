@@ -50,6 +50,17 @@ def orders_of(service: LocalServer) -> int:
     return orders
 
 
+def test_a_damaged_order_is_ordered_anew(service: LocalServer, tmp_path: Path) -> None:
+    with pytest.raises(ExportTimeout):
+        plan(timeout=0)
+    kept = list((tmp_path / "adanalytics/orders").iterdir())
+    assert len(kept) == orders_of(service) == 2
+    for each in kept:
+        each.write_bytes(b"\xff\xfe")
+    assert plan() == 2
+    assert orders_of(service) == 2
+
+
 @pytest.mark.parametrize(
     ("fault", "options", "error", "anew"),
     [
