@@ -120,7 +120,7 @@ def test_tokens_and_rate_windows_follow_the_clock() -> None:
         ("clock", {"advance": 1e18}, "advance", "years 1970 to 9998"),
         ("clock", {"now": None}, "body", "needs now, advance or freeze"),
         ("faults", {"faults": []}, "faults", "at least 1"),
-        ("faults", {"faults": ["503", "503 onec"]}, "faults.1", "unknown clause 'onec'"),
+        ("faults", {"faults": ["503", "503 onec"]}, "faults.1", "cannot read 'onec'"),
         ("faults", {"faults": [{"effect": "status"}]}, "faults.0", "from 200 to 599"),
         ("faults", {"faults": [{"effect": "reset", "often": 1}]}, "faults.0.often", "unexpected"),
         ("faults", {"faults": [7]}, "faults.0", "object"),

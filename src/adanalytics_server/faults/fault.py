@@ -21,7 +21,7 @@ A fault without "once", "twice" or "times" always strikes.
 """
 
 import re
-from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal, get_args
@@ -199,130 +199,89 @@ def parse_fault(text: str) -> Fault:
     """Read a fault from its short form; the grammar is at the top of this module.
 
     Raises:
-        FaultError: the text does not follow the grammar; the message names the word.
+        FaultError: the text does not follow the grammar; the message shows what cannot be read.
 
     Examples:
         >>> parse_fault("503 once per hour").per
         'hour'
     """
-    words = _Words(text)
-    values = _effect(words)
+    rest = " ".join(text.split())
+    effect, found = _first(_EFFECTS, rest)
+    if found is None:
+        known = ", ".join(sorted(set(EFFECTS) - {"status"})).replace("_", " ")
+        raise FaultError(
+            f"fault {text!r}: it must begin with a status such as 503, or with: {known};"
+            " latency and slow body need a time such as 200ms or 1.5s"
+        )
+    values: dict[str, Any] = {"effect": effect, **_values(found)}
     clauses = set()
-    while words.left:
-        clause, found = _clause(words)
+    while rest := rest[found.end() :].lstrip():
+        clause, found = _first(_CLAUSES, rest)
+        if found is None:
+            raise FaultError(f"fault {text!r}: cannot read {rest!r}; a fault may say: {_FORMS}")
         if clause in clauses:
-            raise words.wrong(f"the clause {clause!r} occurs twice")
+            raise FaultError(f"fault {text!r}: the clause {clause!r} occurs twice")
         clauses.add(clause)
-        values |= found
+        values |= _values(found)
     try:
         return Fault(**values)
     except FaultError as error:
-        raise words.wrong(str(error)) from error
+        raise FaultError(f"fault {text!r}: {error}") from error
 
 
-class _Words:
-    """The words of one fault, from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.left = deque(text.split())
-        self._text = text
-
-    def wrong(self, problem: str) -> FaultError:
-        """Return the error that names the whole text."""
-        return FaultError(f"fault {self._text!r}: {problem}")
-
-    def next_match(self, *patterns: str) -> bool:
-        """Return whether the next words match these patterns, case-insensitively."""
-        return len(self.left) >= len(patterns) and all(
-            re.fullmatch(pattern, word, re.IGNORECASE)
-            for pattern, word in zip(patterns, self.left, strict=False)
-        )
-
-    def skip(self, *patterns: str) -> bool:
-        """Take the next words if they match."""
-        found = self.next_match(*patterns)
-        if found:
-            for _ in patterns:
-                self.left.popleft()
-        return found
-
-    def take(self, pattern: str, expected: str) -> str:
-        """Take the next word, which must match."""
-        if not self.next_match(pattern):
-            found = f", not {self.left[0]!r}" if self.left else " at the end"
-            raise self.wrong(f"expected {expected}{found}")
-        return self.left.popleft()
+def _seconds(text: str) -> float:
+    return float(text.lower().rstrip("ms")) / (1000 if text.lower().endswith("ms") else 1)
 
 
-def _effect(words: _Words) -> dict[str, Any]:
-    if words.next_match("[2-5][0-9]{2}"):
-        values: dict[str, Any] = {"effect": "status", "status": int(words.left.popleft())}
-        if words.skip("retry-after"):
-            values["retry_after"] = words.take(_NUMBER, "the seconds of Retry-After")
-        return values
-    named = {effect: effect.split("_") for effect in EFFECTS if effect != "status"}
-    effect = next((effect for effect, parts in named.items() if words.skip(*parts)), None)
-    if effect is None:
-        known = ", ".join(map(" ".join, named.values()))
-        raise words.wrong(f"it must begin with a status such as 503, or with: {known}")
-    if "seconds" in _PARAMETERS.get(effect, ()):
-        time = words.take(_TIME, "a time such as 200ms or 1.5s").lower()
-        seconds = float(time.rstrip("ms")) / (1000 if time.endswith("ms") else 1)
-        return {"effect": effect, "seconds": seconds}
+def _times(text: str) -> int | None:
+    words = {"once": 1, "twice": 2, "always": None}
+    return words[text.lower()] if text.lower() in words else int(text.split(maxsplit=1)[0])
+
+
+_METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
+_OPERATIONS = "|".join(OPERATIONS)
+# The name of each group is a field of the fault.
+_EFFECTS: dict[str, str] = {
+    **{effect: effect.replace("_", " ") for effect in EFFECTS},
+    "status": f"(?P<status>[2-5][0-9]{{2}})( retry-after (?P<retry_after>{_NUMBER}))?",
+    "latency": f"latency (?P<seconds>{_TIME})",
+    "slow_body": f"slow body (?P<seconds>{_TIME})",
     # A number before "times" counts the strikes, not the rows.
-    if (
-        effect == "page_drift"
-        and words.next_match(_NUMBER)
-        and not words.next_match(_NUMBER, "times")
-    ):
-        return {"effect": effect, "rows": int(words.left.popleft())}
-    return {"effect": effect}
+    "page_drift": f"page drift( (?P<rows>{_NUMBER})(?! times))?",
+}
+_CLAUSES = {
+    "on": rf"on(?= (({_METHODS}|{_OPERATIONS})( |$)|/))( (?P<method>{_METHODS})(?= |$))?"
+    rf"( (?P<path>/\S*)| (?P<operation>{_OPERATIONS})(?= |$))?",
+    "for key": r"for key (?P<key>\S+)",
+    "after": f"after (?P<after>{_NUMBER})",
+    "with probability": f"with probability (?P<probability>{_FRACTION})"
+    "( seed (?P<seed>-?[0-9]{1,18}))?",
+    "times": f"(?P<times>once|twice|always|{_NUMBER} times)( per (?P<per>hour|request))?",
+}
+_FORMS = (
+    "retry-after SECONDS (right after a status); on METHOD, a /path or one of"
+    f" {', '.join(OPERATIONS)}; for key FOUR (its last four characters); after N;"
+    " once, twice, N times or always, then per hour or per request;"
+    " with probability P (a number from 0 to 1), then seed N"
+)
+_TYPES: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("status", "rows", "after", "seed"), int),
+    **dict.fromkeys(("operation", "per"), str.lower),
+    "method": str.upper,
+    "probability": float,
+    "seconds": _seconds,
+    "times": _times,
+}
 
 
-def _clause(words: _Words) -> tuple[str, dict[str, Any]]:
-    if words.skip("on"):
-        return "on", _target(words)
-    if words.skip("for"):
-        words.take("key", "'key'")
-        return "for", {"key": words.take(".+", "the last four characters of a key")}
-    if words.skip("after"):
-        return "after", {"after": int(words.take(_NUMBER, "a number"))}
-    if words.skip("with"):
-        words.take("probability", "'probability'")
-        dice = {"probability": float(words.take(_FRACTION, "a number from 0 to 1"))}
-        if words.skip("seed"):
-            dice["seed"] = int(words.take("-?[0-9]{1,18}", "a whole number"))
-        return "with", dice
-    if words.next_match(f"once|twice|always|{_NUMBER}"):
-        return "times", _times(words)
-    raise words.wrong(
-        f"unknown clause {words.left[0]!r}; known clauses: on, for key, after, once, twice,"
-        " N times, always, with probability"
-    )
+def _first(forms: Mapping[str, str], text: str) -> tuple[str, re.Match[str] | None]:
+    """Return the first form that the text begins with."""
+    for name, pattern in forms.items():
+        if found := re.match(f"(?:{pattern})(?= |$)", text, re.IGNORECASE):
+            return name, found
+    return "", None
 
 
-def _target(words: _Words) -> dict[str, Any]:
-    target = {}
-    if words.next_match("GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"):
-        target["method"] = words.left.popleft().upper()
-    if words.next_match("/.*"):
-        target["path"] = words.left.popleft()
-    elif words.next_match("|".join(OPERATIONS)):
-        target["operation"] = words.left.popleft().lower()
-    elif not target:
-        found = next(iter(words.left), "nothing")
-        known = ", ".join(OPERATIONS)
-        raise words.wrong(f"'on' takes a method, a path or one of {known}, not {found}")
-    return target
-
-
-def _times(words: _Words) -> dict[str, Any]:
-    count = words.left.popleft().lower()
-    if count.isdecimal():
-        words.take("times", "'times'")
-        times: dict[str, Any] = {"times": int(count)}
-    else:
-        times = {"times": {"once": 1, "twice": 2, "always": None}[count]}
-    if words.skip("per"):
-        times["per"] = words.take("hour|request", "'hour' or 'request'").lower()
-    return times
+def _values(found: re.Match[str]) -> dict[str, object]:
+    given = found.groupdict().items()
+    return {name: _TYPES.get(name, str)(text) for name, text in given if text is not None}
