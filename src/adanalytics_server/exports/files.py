@@ -18,12 +18,11 @@ from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.durable import make_folder, rename
 from adanalytics_server.storage.events import EVENT_FIELDS, LogEvent
-from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts, read_spans
+from adanalytics_server.storage.pages import Span, read_in_parts, read_spans
 from adanalytics_server.storage.store import PartnerStore
 
 # Rows held in memory at a time; a multiple of the rows of a chunk.
 PART_ROWS = 1_024
-_ATTEMPTS = 3
 _CSV_HEADER = ",".join(EVENT_FIELDS).encode() + b"\r\n"
 
 _decode = msgspec.json.Decoder(list[LogEvent]).decode
@@ -80,36 +79,18 @@ def write_export(
     Raises:
         OSError: the disk is full or not writable; no file is left behind.
         ExportStopped: ``stopping`` returned true; no file is left behind.
+        HourReplaced: an hour was replaced during the read; no file is left behind.
     """
     make_folder(target.parent)
     part = target.with_name(target.name + ".part")
     try:
-        finished = _write_with_retries(store, days, part, form, compression, stopping)
+        spans = read_spans(store, days)
+        parts = _until(stopping, read_in_parts(store, spans, rows=PART_ROWS))
+        finished = _write(parts, spans, part, form=form, compression=compression)
         rename(part, target)
     finally:
         part.unlink(missing_ok=True)
     return finished
-
-
-def _write_with_retries(
-    store: PartnerStore,
-    days: DayRange,
-    part: Path,
-    form: str,
-    compression: str,
-    stopping: Callable[[], bool],
-) -> ExportedFile:
-    """Write a file, and start again if an hour was replaced during the read."""
-    attempts = 0
-    while True:
-        spans = read_spans(store, days)
-        parts = _until(stopping, read_in_parts(store, spans, rows=PART_ROWS))
-        try:
-            return _write(parts, spans, part, form=form, compression=compression)
-        except HourReplaced:
-            attempts += 1
-            if attempts == _ATTEMPTS:
-                raise
 
 
 def _write(
