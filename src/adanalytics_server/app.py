@@ -13,6 +13,7 @@ from adanalytics_server.accounts.auth import Authenticator, SignIns
 from adanalytics_server.accounts.credentials import Tokens
 from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.accounts.ratelimit import RateLimiter
+from adanalytics_server.accounts.sessions import Sessions
 from adanalytics_server.api.openapi import DocumentedApp
 from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.api.routes import partner_router, router
@@ -29,8 +30,8 @@ from adanalytics_server.settings import Settings
 from adanalytics_server.storage.state import folder_lock, open_state
 from adanalytics_server.storage.store import Stores
 from adanalytics_server.web import routes as web
+from adanalytics_server.web.pages import Static
 from adanalytics_server.web.requests import answer_unrouted
-from adanalytics_server.web.session import Sessions
 
 # For supervisors, without partners, users or credentials.
 monitoring_router = APIRouter(include_in_schema=False)
@@ -88,9 +89,9 @@ def create_app(
                 stores=stores,
                 exports=exports,
                 signer=Signer(await state.secret("download")),
+                sessions=Sessions(state, clock),
             )
             app.state.context = context
-            app.state.sessions = Sessions(state, clock)
             if controls is not None:
                 await stack.enter_async_context(controls.at_work(context, state))
             await stack.enter_async_context(exports.working())
@@ -108,7 +109,8 @@ def create_app(
     app.include_router(router)
     app.include_router(partner_router)
     app.include_router(monitoring_router)
-    app.include_router(web.router)
+    app.include_router(web.pages)
+    app.mount("/static", Static(packages=[("adanalytics_server.web", "static")]))
     if controls is not None:
         app.state.controls = controls
         app.include_router(control_router)

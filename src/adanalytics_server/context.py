@@ -11,6 +11,7 @@ from adanalytics_server.accounts.auth import Authenticator, SignIns
 from adanalytics_server.accounts.credentials import Tokens
 from adanalytics_server.accounts.people import Accounts
 from adanalytics_server.accounts.ratelimit import RateLimiter
+from adanalytics_server.accounts.sessions import Sessions
 from adanalytics_server.clock import Clock
 from adanalytics_server.exports.download import Signer
 from adanalytics_server.exports.jobs import Exports
@@ -33,6 +34,7 @@ class Context:
     stores: Stores
     exports: Exports
     signer: Signer
+    sessions: Sessions
 
 
 def context_of(request: Request) -> Context:

@@ -70,12 +70,11 @@ class Authenticator:
             ApiError: 404 for an admin if it does not exist; 403 for others if they are not linked
                 to it, whether it exists or not.
         """
-        row = await self._state.row("SELECT * FROM partners WHERE id = ?", partner_id)
-        if row is None and caller.user.role == "admin":
-            raise ApiError(404, "Not Found")
-        if row is None or not await self._accounts.may_read(caller.user, row["number"]):
-            raise ApiError(403, "Forbidden")
-        return Partner(*row)
+        for partner in await self._accounts.partners_of(caller.user):
+            if partner.id == partner_id:
+                return partner
+        is_admin = caller.user.role == "admin"
+        raise ApiError(404, "Not Found") if is_admin else ApiError(403, "Forbidden")
 
     async def _by_key(self, key: str) -> Caller:
         row = await self._state.row(

@@ -186,15 +186,6 @@ class Accounts:
             return None
         return User(row["number"], row["email"], row["role"])
 
-    async def may_read(self, user: User, partner: int) -> bool:
-        """Return whether a user may read the partner with this number."""
-        if user.role == "admin":
-            return True
-        row = await self._state.row(
-            "SELECT 1 FROM user_partners WHERE user = ? AND partner = ?", user.number, partner
-        )
-        return row is not None
-
 
 def check_name(name: str) -> None:
     """Raise ``AccountError`` if a name is not printable text."""

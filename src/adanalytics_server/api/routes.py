@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from itertools import groupby
 from typing import Annotated
 
@@ -10,9 +10,8 @@ import msgspec
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.routing import APIRoute
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
-from starlette.types import Receive, Scope, Send
 
 from adanalytics_server.accounts.auth import TooManyAttempts
 from adanalytics_server.accounts.people import Partner
@@ -147,7 +146,9 @@ def events(
     # The events are JSON already: put them between the brackets of the empty list.
     before, after = msgspec.json.encode(body).split(b"[]")
     events = [part for piece in found.pieces for part in (b",", piece)]
-    return _PartsResponse([before + b"[", *events[1:], b"]" + after], headers=headers)
+    parts = [before + b"[", *events[1:], b"]" + after]
+    headers["content-length"] = str(sum(map(len, parts)))
+    return StreamingResponse(_joined(parts), headers=headers, media_type="application/json")
 
 
 @partner_router.get("/summary", tags=["data"], responses=SUMMARY)
@@ -306,29 +307,11 @@ def json_response(
     )
 
 
-class _PartsResponse(Response):
-    """JSON in parts, sent without joining the large ones, with one ``Content-Length``."""
-
-    media_type = "application/json"
-
-    def __init__(self, parts: list[bytes], *, headers: dict[str, str]) -> None:
-        self._parts = list(_with_small_ones_joined(parts))
-        length = sum(map(len, parts))
-        super().__init__(headers={**headers, "content-length": str(length)})
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Send the head and then the parts."""
-        await send(
-            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        )
-        last = len(self._parts) - 1
-        for number, part in enumerate(self._parts):
-            await send({"type": "http.response.body", "body": part, "more_body": number < last})
-
-
-def _with_small_ones_joined(parts: list[bytes]) -> Iterator[bytes]:
+async def _joined(parts: list[bytes]) -> AsyncIterator[bytes]:
+    """Yield parts, the small ones joined; the large ones are sent as they are."""
     for is_small, group in groupby(parts, key=lambda part: len(part) <= _MOST_JOINED_BYTES):
         if is_small:
             yield b"".join(group)
         else:
-            yield from group
+            for part in group:
+                yield part

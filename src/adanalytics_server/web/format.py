@@ -6,7 +6,6 @@ from decimal import Decimal
 from adanalytics_server.clock import rfc3339
 
 _UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
-_SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def count(number: int) -> str:
@@ -65,18 +64,6 @@ def instant(milliseconds: int) -> str:
     '2023-11-14 22:13 UTC'
     """
     return f"{rfc3339(milliseconds)[:16].replace('T', ' ')} UTC"
-
-
-def file_size(size: int) -> str:
-    """Write a number of bytes in units of 1,000.
-
-    >>> file_size(999), file_size(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    unit, name = next((unit, name) for unit, name in _SIZES if size >= unit)
-    return f"{Decimal(size) / unit:,.1f} {name}"
 
 
 def duration(seconds: int) -> str:

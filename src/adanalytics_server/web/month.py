@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from adanalytics_server.api.summaries import read_dates, read_summary
+from adanalytics_server.errors import ApiError
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.money import nanos_from_canonical
 from adanalytics_server.storage.store import PartnerStore
@@ -23,7 +24,6 @@ from adanalytics_server.web.drawings import (
     year_grid,
 )
 from adanalytics_server.web.format import amount, compact, counted
-from adanalytics_server.web.pages import PageError
 
 # The figures of a day that the summary does not list.
 _NOTHING = {"impressions": 0, "clicks": 0, "revenue": "0.000000000", "ecpm": None}
@@ -86,13 +86,13 @@ def parse_month(text: str | None) -> date | None:
     """Read ``YYYY-MM`` as the month's first day; an empty text is ``None``.
 
     Raises:
-        PageError: 400 for another form, or a year before 1.
+        ApiError: 400 for another form, or a year before 1.
     """
     if not text:
         return None
     found = _MONTH.fullmatch(text)
     if not found or found[1] == "0000":
-        raise PageError(400, "Write the month as YYYY-MM, such as 2026-01.")
+        raise ApiError(400, "Write the month as YYYY-MM, such as 2026-01.")
     return date(int(found[1]), int(found[2]), 1)
 
 

@@ -11,19 +11,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
 from adanalytics_server.accounts.people import User
 from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
+from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
 from adanalytics_server.serving.middleware import is_cross_origin, log_failure
-from adanalytics_server.web.pages import PAGE_HEADERS, PageError, error_page
-from adanalytics_server.web.session import COOKIE, sessions_of
+from adanalytics_server.web.pages import PAGE_HEADERS, error_page
 
+COOKIE = "adanalytics_session"
 FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 # Programs read these, so they get JSON even in a browser.
 _API = ("/api/", "/exports/", "/_control/")
-_ELSEWHERE = PageError(403, "Another site sent this form, so the server ignored it.")
+_ELSEWHERE = ApiError(403, "Another site sent this form, so the server ignored it.")
 
 
 class PageRoute(APIRoute):
@@ -40,14 +42,12 @@ class PageRoute(APIRoute):
                 if is_cross_origin(request):
                     return error_page(_ELSEWHERE, request.state.user)
                 return await endpoint(request)
-            except PageError as error:
-                failure = error
             except ApiError as error:
-                failure = PageError(error.status, f"{error.message}.", headers=error.headers)
+                failure = error
             except Exception as error:  # noqa: BLE001  # the last resort: log it and show a page
                 log_failure(request, error)
                 text = f"The server failed. Look for {request_id_of(request)} in its log."
-                failure = PageError(500, text)
+                failure = ApiError(500, text)
             return error_page(failure, request.state.user)
 
         return answer
@@ -61,12 +61,12 @@ async def answer_unrouted(request: Request, error: Exception) -> Response:
     text = "This page does not accept this kind of request."
     if error.status_code == HTTPStatus.NOT_FOUND:
         text = "There is no page at this address."
-    failure = PageError(error.status_code, text, headers=headers_of(request, error))
+    failure = ApiError(error.status_code, text, headers=headers_of(request, error))
     return error_page(failure, await _user_of(request))
 
 
 async def _user_of(request: Request) -> User | None:
-    user = await sessions_of(request).user_of(request.cookies.get(COOKIE))
+    user = await context_of(request).sessions.user_of(request.cookies.get(COOKIE))
     if user is not None:
         note_credential(request, f"user:{user.number}")
     return user
@@ -85,9 +85,9 @@ async def _admin(request: Request, user: Visitor) -> User:
     if user is None:
         # Quoted, because the path arrives decoded and could contain a line end.
         login = {"Location": f"/login?next={quote(request.url.path)}"}
-        raise PageError(303, "Sign in first.", headers=login)
+        raise ApiError(303, "Sign in first.", headers=login)
     if user.role != "admin":
-        raise PageError(403, "Only admins can manage API keys. Ask an admin for the key you need.")
+        raise ApiError(403, "Only admins can manage API keys. Ask an admin for the key you need.")
     return user
 
 
@@ -99,20 +99,34 @@ def redirect(address: str) -> Response:
     return RedirectResponse(address, 303, headers=dict(PAGE_HEADERS))
 
 
+def set_cookie(
+    response: Response, request: Request, token: str, *, max_age: int = TOKEN_LIFETIME
+) -> None:
+    """Set the session cookie, hidden from scripts and other sites; age 0 removes it."""
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=max_age,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
 async def read_form(request: Request, *fields: str) -> Mapping[str, str]:
     """Return the named fields of a form; a missing one is empty, others are ignored.
 
     Raises:
-        PageError: 415 if it is not a form, 400 if it is unreadable.
-        ApiError: 413 above 1 MiB.
+        ApiError: 415 if it is not a form, 413 above 1 MiB, 400 if it is unreadable.
     """
     sent_as = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent_as != FORM_TYPE:
-        raise PageError(415, "This address accepts only the form on its page.")
+        raise ApiError(415, "This address accepts only the form on its page.")
     body = await read_bytes(request)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise PageError(400, "Unreadable form. Go back and send it again.") from error
+        raise ApiError(400, "Unreadable form. Go back and send it again.") from error
     sent = dict(pairs)
     return {field: sent.get(field, "") for field in fields}

@@ -13,12 +13,20 @@ from adanalytics_server.accounts.auth import TooManyAttempts
 from adanalytics_server.accounts.people import AccountError, Partner, User
 from adanalytics_server.accounts.ratelimit import Allowance
 from adanalytics_server.context import Context, ContextDep
+from adanalytics_server.errors import ApiError
 from adanalytics_server.exports.table import ExportJob
 from adanalytics_server.web.format import duration
 from adanalytics_server.web.month import parse_month, read_month
-from adanalytics_server.web.pages import PageError, page, static
-from adanalytics_server.web.requests import Admin, PageRoute, Visitor, read_form, redirect
-from adanalytics_server.web.session import COOKIE, SessionsDep, set_cookie
+from adanalytics_server.web.pages import page
+from adanalytics_server.web.requests import (
+    COOKIE,
+    Admin,
+    PageRoute,
+    Visitor,
+    read_form,
+    redirect,
+    set_cookie,
+)
 
 KEYS = "/settings/api-keys"
 MOST_EXPORTS = 20
@@ -36,7 +44,7 @@ async def show_login(request: Request, user: Visitor) -> Response:
 
 
 @pages.post("/login")
-async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) -> Response:
+async def sign_in(request: Request, context: ContextDep) -> Response:
     """Check e-mail and password, start a session and redirect to the requested page."""
     form = await read_form(request, "email", "password", "next")
     target = _own_path(form["next"])
@@ -51,16 +59,16 @@ async def sign_in(request: Request, context: ContextDep, sessions: SessionsDep) 
     if user is None:
         text = "Wrong e-mail address or password."
         return _login_page(target, email=email, problem=text, status=403)
-    await sessions.end(request.cookies.get(COOKIE))
+    await context.sessions.end(request.cookies.get(COOKIE))
     response = redirect(target)
-    set_cookie(response, request, await sessions.begin(user))
+    set_cookie(response, request, await context.sessions.begin(user))
     return response
 
 
 @pages.post("/logout")
-async def sign_out(request: Request, sessions: SessionsDep) -> Response:
+async def sign_out(request: Request, context: ContextDep) -> Response:
     """End the session for everyone who has its cookie."""
-    await sessions.end(request.cookies.get(COOKIE))
+    await context.sessions.end(request.cookies.get(COOKIE))
     response = redirect("/")
     set_cookie(response, request, "", max_age=0)
     return response
@@ -113,7 +121,7 @@ def _chosen(partners: list[Partner], wanted: str | None) -> Partner | None:
         if partner.id == wanted:
             return partner
     # The same text, whether the partner exists or not.
-    raise PageError(404, "This partner does not exist, or you may not see it.")
+    raise ApiError(404, "This partner does not exist, or you may not see it.")
 
 
 async def _exports(
@@ -154,25 +162,23 @@ async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
 
 
 @pages.post(KEYS)
-async def create_key(
-    request: Request, user: Admin, context: ContextDep, sessions: SessionsDep
-) -> Response:
+async def create_key(request: Request, user: Admin, context: ContextDep) -> Response:
     """Create a key and redirect to the page that shows it once."""
     name = (await read_form(request, "name"))["name"].strip()
     try:
         key = await context.api_keys.create(user.email, name=name)
     except AccountError as error:
         return await _keys_page(context, user, name=name, problem=str(error), status=400)
-    return redirect(f"{KEYS}/created/{sessions.keep_new_key(user, name, key)}")
+    return redirect(f"{KEYS}/created/{context.sessions.keep_new_key(user, name, key)}")
 
 
 @pages.get(KEYS + "/created/{ticket}")
-async def show_key(user: Admin, sessions: SessionsDep, ticket: str) -> Response:
+async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
     """Show a new key once: it is in this response only, never in a URL."""
-    new = sessions.take_new_key(user, ticket)
+    new = context.sessions.take_new_key(user, ticket)
     if new is None:
         text = "A new key is shown only once. If you did not copy it, delete it and create another."
-        raise PageError(410, text)
+        raise ApiError(410, text)
     return page("key_created.html", user, {"new": new}, section="keys")
 
 
@@ -194,7 +200,7 @@ async def _key(context: Context, number: str) -> ApiKey:
     for key in await context.api_keys.all():
         if str(key.number) == number:
             return key
-    raise PageError(404, "This key does not exist, or it was deleted.")
+    raise ApiError(404, "This key does not exist, or it was deleted.")
 
 
 async def _keys_page(
@@ -214,8 +220,3 @@ async def _keys_page(
         "problem": problem,
     }
     return page("keys.html", user, values, section="keys", status=status)
-
-
-router = APIRouter(include_in_schema=False)
-router.include_router(pages)
-router.add_api_route("/static/{name}", static)

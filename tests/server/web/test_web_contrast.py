@@ -5,12 +5,13 @@ that carry meaning need 3 to 1 (1.4.11).
 """
 
 import re
+from pathlib import Path
 
 import pytest
 
-from adanalytics_server.web.pages import STYLESHEET
+import adanalytics_server.web
 
-CSS = STYLESHEET.content.decode()
+CSS = (Path(adanalytics_server.web.__path__[0]) / "static" / "web.css").read_text()
 TEXT = [
     (text, surface)
     for surface in ("canvas", "surface", "sunken")

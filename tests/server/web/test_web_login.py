@@ -8,9 +8,10 @@ import httpx
 import pytest
 
 from adanalytics_server import admin
+from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
 from adanalytics_server.clock import Clock
 from adanalytics_server.local import LocalServer
-from adanalytics_server.web.session import COOKIE, LIFETIME
+from adanalytics_server.web.requests import COOKIE
 
 Browser = Callable[[], httpx.Client]
 SignIn = Callable[..., httpx.Client]
@@ -47,7 +48,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(
         assert cookie["samesite"] == "strict"
         assert cookie["path"] == "/"
         assert cookie["domain"] == ""
-        assert cookie["max-age"] == str(LIFETIME)
+        assert cookie["max-age"] == str(TOKEN_LIFETIME)
     assert [cookie["secure"] for cookie in cookies] == ["", True]
     assert cookies[0].value != cookies[1].value
 
@@ -63,7 +64,7 @@ def test_the_store_holds_no_cookie_that_could_be_used(
 def test_a_session_ends_after_its_time_by_the_clock_of_the_server(
     web: httpx.Client, clock: Clock
 ) -> None:
-    clock.advance(seconds=LIFETIME - 1)
+    clock.advance(seconds=TOKEN_LIFETIME - 1)
     assert not is_login(web.get("/"))
     clock.advance(seconds=1)
     assert is_login(web.get("/"))

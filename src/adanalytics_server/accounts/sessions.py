@@ -8,19 +8,12 @@ API, it ends after seven days, or when its user is deleted.
 import hashlib
 import secrets
 from dataclasses import dataclass, field
-from typing import Annotated, cast
-
-from fastapi import Depends
-from starlette.requests import Request
-from starlette.responses import Response
 
 from adanalytics_server.accounts.credentials import TOKEN_LIFETIME
 from adanalytics_server.accounts.people import User
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
 
-COOKIE = "adanalytics_session"
-LIFETIME = TOKEN_LIFETIME
 # New keys that were not shown yet; a further one replaces the oldest.
 MOST_NEW_KEYS = 100
 
@@ -50,7 +43,7 @@ class Sessions:
             await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
             await connection.execute(
                 "INSERT INTO web_sessions VALUES (?, ?, ?)",
-                (_digest(token), user.number, now + LIFETIME * 1000),
+                (_digest(token), user.number, now + TOKEN_LIFETIME * 1000),
             )
         return token
 
@@ -88,34 +81,6 @@ class Sessions:
         if new is None or new.user != user.number:
             return None
         return self._new_keys.pop(ticket)
-
-
-def sessions_of(request: Request) -> Sessions:
-    """Return the sessions of the server that received a request."""
-    return cast("Sessions", request.app.state.sessions)
-
-
-# A coroutine that never waits: FastAPI would run a plain function in a thread.
-async def _sessions(request: Request) -> Sessions:
-    return sessions_of(request)
-
-
-SessionsDep = Annotated[Sessions, Depends(_sessions)]
-
-
-def set_cookie(
-    response: Response, request: Request, token: str, *, max_age: int = LIFETIME
-) -> None:
-    """Set the session cookie, hidden from scripts and other sites; age 0 removes it."""
-    response.set_cookie(
-        COOKIE,
-        token,
-        max_age=max_age,
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
 
 
 def _digest(token: str) -> bytes:
