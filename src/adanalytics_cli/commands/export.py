@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
     from adanalytics_client import Client, ExportJob
     from adanalytics_client._progress.progress import Progress
 
-
+FORMATS = ("csv", "jsonl", "parquet")
+# Bytes; a saved export has a few kilobytes, mostly signed addresses.
 _LONGEST = 1 << 20
-"""Bytes; a saved export has a few kilobytes, mostly signed addresses."""
 
 
 def _as_path(
@@ -64,85 +63,63 @@ def read_job(path: Path | None) -> str | None:
         return file.read(_LONGEST).decode("utf-8", errors="replace") or None
 
 
-FORMATS = ("csv", "jsonl", "parquet")
+# The days, the format and whether it is gzip, as far as the command line says so.
+Wanted = tuple[tuple[date, date] | None, str | None, bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """The file that the command line asks for; None where it does not say."""
+def _read_file_options(
+    file_format: str | None, compression: str | None, output: Path | None
+) -> tuple[str | None, bool | None]:
+    """Take format and compression from the options, else from the file suffix.
 
-    days: tuple[date, date] | None
-    format: str | None
-    packed: bool | None
+    Raises click.UsageError when the two differ, and for compressed parquet.
+    """
+    suffix, gz = (format_of(output), is_packed(output)) if output else (None, False)
+    packed = compression == "gzip" if compression else gz or (False if suffix else None)
+    if output and suffix and file_format not in (None, suffix):
+        raise contradiction(f"-f {file_format}", output)
+    if output and suffix and packed != gz:
+        raise contradiction(f"--compression {compression}", output)
+    form = file_format or (suffix if suffix in FORMATS else None)
+    if form == "parquet" and packed:
+        raise click.UsageError("parquet is already compressed. Leave out .gz and --compression.")
+    return form, packed
 
-    @classmethod
-    def read(
-        cls,
-        days: tuple[date, date] | None,
-        file_format: str | None,
-        compression: str | None,
-        output: Path | None,
-    ) -> "ExportOptions":
-        """Take format and compression from the options, else from the file suffix.
 
-        Raises click.UsageError when the two differ, and for compressed parquet.
-        """
-        packed = compression == "gzip" if compression else None
-        if output:
-            suffix, gz = format_of(output), is_packed(output)
-            if file_format and suffix not in (None, file_format):
-                raise contradiction(f"-f {file_format}", output)
-            if compression and suffix and packed != gz:
-                raise contradiction(f"--compression {compression}", output)
-            file_format = file_format or (suffix if suffix in FORMATS else None)
-            if packed is None and (suffix or gz):
-                packed = gz
-        if file_format == "parquet" and packed:
-            raise click.UsageError(
-                "parquet is already compressed. Leave out .gz and --compression."
-            )
-        return cls(days, file_format, packed)
+def _order(wanted: Wanted, output: Path | None) -> "Callable[[Client], ExportJob]":
+    """Return a function that starts the export; raises click.UsageError when something is missing.
 
-    def order(self, output: Path | None) -> "Callable[[Client], ExportJob]":
-        """Return a function that starts the export.
-
-        It names a compression only when one is wanted, since the service documents none. Raises
-        click.UsageError when something is missing.
-        """
-        if self.days is None:
-            raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
-        if self.format is None and output is not None:
-            raise click.UsageError(
-                f"Unknown format: '{output.name}'. "
-                "End the name in .csv, .jsonl or .parquet, or give --format."
-            )
-        (first, last), form = self.days, self.format or "csv"
-        packing = "gzip" if self.packed else None
-        return lambda client: client.start_export(first, last, format=form, compression=packing)
-
-    def resume(self, saved: str, job: Path, client: "Client") -> "ExportJob":
-        """Return a saved export; raises click.UsageError if it is not the one that is asked for."""
-        from adanalytics_client import ConfigurationError, ExportJob
-
-        try:
-            export = ExportJob.from_json(client, saved)
-        except ConfigurationError as error:
-            raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
-        order = export.order
-        kept = ExportOptions((order.start, order.end), order.format, order.compression == "gzip")
-        wanted = replace(
-            self,
-            days=self.days or kept.days,
-            format=self.format or kept.format,
-            packed=kept.packed if self.packed is None else self.packed,
+    It names a compression only when one is wanted, since the service documents none.
+    """
+    days, form, packed = wanted
+    if days is None:
+        raise click.UsageError("No period. Give START, or the --job FILE of a running export.")
+    if form is None and output is not None:
+        raise click.UsageError(
+            f"Unknown format: '{output.name}'. "
+            "End the name in .csv, .jsonl or .parquet, or give --format."
         )
-        if wanted != kept:
-            packing = f", {order.compression}" if order.compression else ""
-            raise click.UsageError(
-                f"{job} holds another export: {order.start} to {order.end}, "
-                f"{order.format}{packing}. Ask for that one, or give another --job FILE."
-            )
-        return export
+    packing = "gzip" if packed else None
+    return lambda client: client.start_export(*days, format=form or "csv", compression=packing)
+
+
+def _resume(saved: str, job: Path, wanted: Wanted, client: "Client") -> "ExportJob":
+    """Return a saved export; raises click.UsageError if it is not the one that is asked for."""
+    from adanalytics_client import ConfigurationError, ExportJob
+
+    try:
+        export = ExportJob.from_json(client, saved)
+    except ConfigurationError as error:
+        raise click.UsageError(f"{job}: {error.message} Give another --job FILE.") from None
+    order = export.order
+    kept: Wanted = (order.start, order.end), order.format, order.compression == "gzip"
+    if any(each not in (None, of) for each, of in zip(wanted, kept, strict=True)):
+        packing = f", {order.compression}" if order.compression else ""
+        raise click.UsageError(
+            f"{job} holds another export: {order.start} to {order.end}, "
+            f"{order.format}{packing}. Ask for that one, or give another --job FILE."
+        )
+    return export
 
 
 @command(
@@ -201,7 +178,7 @@ def export(
 ) -> None:
     """Start or resume the export, wait for it, and fetch its complete file."""
     days = period(start, end) if start else None
-    options = ExportOptions.read(days, file_format, compression, output)
+    wanted = (days, *_read_file_options(file_format, compression, output))
     kept = read_job(job)
     if no_wait and (
         output
@@ -219,7 +196,7 @@ def export(
         raise click.UsageError(f"{job} already holds an export. To fetch it, leave out --no-wait.")
     if job and not kept and not days:
         raise click.UsageError(f"{job} holds no export yet. Give START to begin one.")
-    begin = partial(options.resume, kept, job) if kept and job else options.order(output)
+    begin = partial(_resume, kept, job, wanted) if kept and job else _order(wanted, output)
     with connect(invocation) as (client, progress), ExitStack() as stack:
         export = begin(client)
         if job and not kept:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -306,61 +307,40 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
     return completing([*names])(context, parameter, incomplete)
 
 
-def _run_option(
-    *names: str,
-    summary: str,
-    is_flag: bool = False,
-    metavar: str | None = None,
-    kind: "click.ParamType[Any] | None" = None,
-    complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None,
-) -> click.Option:
-    return click.Option(
-        names,
-        is_flag=is_flag,
-        default=None,
-        metavar=metavar,
-        type=kind,
-        shell_complete=complete,
-        help=summary,
-        expose_value=False,
-        is_eager=True,
-        callback=_gather,
-    )
-
-
+_run_option = partial(
+    click.Option, default=None, expose_value=False, is_eager=True, callback=_gather
+)
 CONNECTION_OPTIONS = (
     _run_option(
-        "--profile",
+        ["--profile"],
         metavar="P",
-        summary="Profile to use.  [env: ADANALYTICS_PROFILE]",
-        complete=_kept_names,
+        shell_complete=_kept_names,
+        help="Profile to use.  [env: ADANALYTICS_PROFILE]",
     ),
     _run_option(
-        "--base-url", metavar="URL", summary="Service address.  [env: ADANALYTICS_BASE_URL]"
+        ["--base-url"], metavar="URL", help="Service address.  [env: ADANALYTICS_BASE_URL]"
     ),
     _run_option(
-        "--partner",
+        ["--partner"],
         metavar="ID",
-        summary="Partner to read, or several as a,b.  [env: ADANALYTICS_PARTNER]",
-        complete=_kept_names,
+        shell_complete=_kept_names,
+        help="Partner to read, or several as a,b.  [env: ADANALYTICS_PARTNER]",
     ),
     _run_option(
-        "--max-wait",
+        ["--max-wait"],
         metavar="SECONDS",
-        kind=Number(min=0),
-        summary="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
+        type=Number(min=0),
+        help="Longest wait for quota, else exit status 5; default 7200, 0 never waits.",
     ),
 )
 OUTPUT_OPTIONS = (
-    _run_option("-q", "--quiet", is_flag=True, summary="Print no progress and no notices."),
-    _run_option("-v", "--verbose", is_flag=True, summary="Print a line on stderr for each step."),
+    _run_option(["-q", "--quiet"], is_flag=True, help="Print no progress and no notices."),
+    _run_option(["-v", "--verbose"], is_flag=True, help="Print a line on stderr for each step."),
+    _run_option(["--debug"], is_flag=True, help="Show the traceback of an error, without secrets."),
     _run_option(
-        "--debug", is_flag=True, summary="Show the traceback of an error, without secrets."
-    ),
-    _run_option(
-        "--color",
-        kind=click.Choice(["auto", "always", "never"]),
-        summary="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
+        ["--color"],
+        type=click.Choice(["auto", "always", "never"]),
+        help="When to use colours; auto obeys NO_COLOR and FORCE_COLOR.",
     ),
 )
 

@@ -3,7 +3,6 @@
 import csv
 import os
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from adanalytics_cli.console.progress import show_progress
 from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import DEFAULT_WIDTH, lines_of
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_cli.output.summary_output import Answer, View, list_rows
 from adanalytics_cli.server.demo_data import (
@@ -33,7 +33,6 @@ from adanalytics_client._progress.progress import Progress
 
 # Keeps a number and its unit on one line; printed as a plain space.
 NO_BREAK = "\u00a0"
-_WIDTH = 80
 _LABEL = 9
 
 
@@ -45,17 +44,13 @@ class Story:
 
     def step(self, label: str, text: str) -> None:
         """Print a label and what was done, wrapped beside it."""
-        lines = textwrap.wrap(text, _WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False)
-        self._print(f"{click.style(f'{label:<{_LABEL}}', bold=True)}{lines[0]}")
-        for line in lines[1:]:
-            self._print(f"{'':{_LABEL}}{line}")
+        title = f"{label:<{_LABEL}}"
+        lines = "\n".join(lines_of(text, DEFAULT_WIDTH, title, " " * _LABEL))
+        self._print(click.style(title, bold=True) + lines.removeprefix(title))
 
     def commands(self, label: str, lines: Sequence[str]) -> None:
         """Print lines to copy into a shell, never wrapped."""
-        self._print("")
-        self._print(click.style(label, bold=True))
-        for line in lines:
-            self._print(f"  {line}")
+        self._print("\n  ".join([f"\n{click.style(label, bold=True)}", *lines]))
 
     def _print(self, text: str) -> None:
         click.echo(text.replace(NO_BREAK, " "), color=self._color)
