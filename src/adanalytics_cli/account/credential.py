@@ -24,7 +24,6 @@ class Credential:
     until: datetime | None = None
 
     def of_kind(self, kind: str) -> str | None:
-        """Return the secret if it is of that kind."""
         return self.secret if self.kind == kind else None
 
 

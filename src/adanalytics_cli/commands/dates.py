@@ -59,7 +59,6 @@ def dates(
     bom: bool,
     chart: bool,
 ) -> None:
-    """Get the days and write those of the period."""
     form = pick_format(chosen_format, output, piped="csv", known=_FORMATS, bom=bom, chart=chart)
     asked = period(start, end) if start is not None else None
     now = invocation.clock()

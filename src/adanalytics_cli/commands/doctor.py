@@ -128,7 +128,6 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
     connects=True,
 )
 def doctor(invocation: Invocation, chosen_format: str | None) -> None:
-    """Print a line for each check; exit status 1 when one failed."""
     colored = look_at(sys.stdout, invocation.color, os.environ).color
     done = []
     for check in _checks(invocation):

@@ -21,7 +21,6 @@ def _topics(context: click.Context, _parameter: click.Parameter, incomplete: str
     examples=["adanalytics help", "adanalytics help events", "adanalytics help server key create"],
 )
 def help_command(invocation: Invocation, words: tuple[str, ...]) -> None:
-    """Run the named command with `--help`."""
     root = click.get_current_context().find_root()
     line = [*words, "--help"]
     with root.command.make_context(root.info_name, line, obj=invocation) as inner:

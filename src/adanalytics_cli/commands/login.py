@@ -293,7 +293,6 @@ def _expiry(token: str) -> int | None:
     connects=True,
 )
 def logout(invocation: Invocation) -> None:
-    """Remove the credential of the profile, if there is one."""
     settings = find_settings(invocation, os.environ, new_profile=True)
     profile = settings.profile.value
     removed = LoginStore(state_folder(os.environ)).remove(profile)

@@ -92,7 +92,6 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
 
 
 def _show(found: _Found, form: Format, now: datetime) -> None:
-    """Print a line for each thing, or one object."""
     if form == "json":
         click.echo(json_text(_record(found)))
         return

@@ -153,16 +153,20 @@ def summary(
         answers, *earlier = [_ask(clients, *days, group_by) for days in spans]
 
     from adanalytics_cli.output.comparison import VALUES, list_changes
-    from adanalytics_cli.output.summary_output import View, find_names, find_order, list_rows
+    from adanalytics_cli.output.summary_output import Order, View, find_names, list_rows
 
-    first, others = answers[0].summary, VALUES if compare else ()
-
+    first, order = answers[0].summary, None
+    if sort:
+        # A dash in front turns the order.
+        others = VALUES if compare else ()
+        (name,) = find_names(first, group_by, [sort.removeprefix("-")], others)
+        order = Order(name, sort.startswith("-"))
     # Programs that read a file or a pipe may calculate with the numbers.
     is_seen = (output is None and sys.stdout.isatty()) or (chart and is_picture(output))
     view = View(
         group_by,
         find_names(first, group_by, columns),
-        find_order(first, group_by, sort, others) if sort else None,
+        order,
         top,
         rounded=rounded or (form == "table" and is_seen and not exact),
         today=invocation.clock().date(),

@@ -167,7 +167,6 @@ class Budget(Observer):
         self._lock = threading.Lock()
 
     def due(self, _info: RequestDue) -> None:
-        """Count a request."""
         if self._until is not None and self._clock() >= self._until:
             raise UsedUp(f"Stopped: the {self._seconds:g} s deadline passed before the sync ended")
         with self._lock:
@@ -210,7 +209,6 @@ def _extent(report: "SyncReport | None") -> str:
 
 
 def _partly_done(report: "SyncReport", location: str, again: str) -> PartlyDone:
-    """Return the error of a run that could not do all hours."""
     first = report.failed[0]
     more = f", and {len(report.failed) - 1} more" if len(report.failed) > 1 else ""
     stopped = PartlyDone(

@@ -28,7 +28,6 @@ class Steps(Progress):
     """Progress that prints each step."""
 
     def request(self, info: RequestSent) -> None:
-        """Print the request and its outcome."""
         super().request(info)
         url = urlsplit(info.url)
         place = f"{url.path}?{url.query}" if url.query else url.path
@@ -36,17 +35,14 @@ class Steps(Progress):
         _print(f"{info.method} {place}: {status} after {info.seconds:.2f} s")
 
     def retry(self, info: RetryPlanned) -> None:
-        """Print when the request is repeated, and why."""
         super().retry(info)
         _print(f"trying again in {info.seconds:.1f} s: {info.reason}")
 
     def wait(self, info: WaitStarted) -> None:
-        """Print the reason and the end of a wait."""
         super().wait(info)
         _print(str(info))
 
     def page(self, info: PageReceived) -> None:
-        """Print the number of events."""
         super().page(info)
         _print(f"{info.slice}, page {info.number}: {counted(info.events, 'event')}")
 
@@ -108,8 +104,6 @@ def _open_display(terminal: Terminal) -> "Display":
 
 
 class _Warnings(logging.Handler):
-    """Prints only the message."""
-
     def emit(self, record: logging.LogRecord) -> None:
         _print(record.getMessage())
 

@@ -1,28 +1,22 @@
 """Tables for people: the columns that fit the terminal, numbers to the right."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import click
+from rich.cells import cell_len, set_cell_size
 
 from adanalytics_cli.console.terminal import Terminal
+from adanalytics_cli.core.prose import wrapped
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._json.encoding import csv_cells
 
 Row = Mapping[str, object]
-# One cell is the padding, the other the column line of the box, drawn as a space.
 _GAP = 2
 _NARROWEST_FIRST_COLUMN = 12
-# The characters that rich draws with, and their substitutes in a locale without them.
 _LINE, _CUT = "─", "…"
-_PLAIN = str.maketrans({_LINE: "-", _CUT: "~"})
 
 
 def plain(value: object) -> str:
@@ -71,10 +65,8 @@ def render_table(
     The line below names the columns that do not fit.
     """
     cells = [[visible(column.show(row.get(column.key))) for column in columns] for row in rows]
-    widths = [
-        max([cell_len(column.heading), *(cell_len(line[index]) for line in cells)])
-        for index, column in enumerate(columns)
-    ]
+    lines = [[column.heading for column in columns], *cells]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     shown = [*range(len(columns))]
     if terminal.interactive:
         shown = _fitting(columns, widths, terminal.width)
@@ -84,22 +76,29 @@ def render_table(
     left_out = ", ".join(each.key for index, each in enumerate(columns) if index not in shown)
     if left_out:
         note = " ".join([note, f"No room for: {left_out}."]).strip()
-    full_width = sum(widths) + _GAP * len(widths)
-    console = Console(
-        file=io.StringIO(),
-        width=terminal.width if terminal.interactive else max(full_width, terminal.width),
-        force_terminal=terminal.color,
-        color_system="standard" if terminal.color else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
+    cut = _CUT if terminal.can_show(_CUT) else "~"
+    heading, *drawn = (
+        (" " * _GAP).join(
+            in_cells(line[at], widths[at], cut, to_the_right=columns[at].to_the_right)
+            for at in shown
+        )
+        for line in lines
     )
-    with console.capture() as drawn:
-        console.print(_table(columns, shown, cells, widths))
-        if note:
-            console.print(Text(visible(note), style="dim"))
-    text = drawn.get()
-    return text if terminal.can_show(_LINE + _CUT) else text.translate(_PLAIN)
+    line = (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading)
+    note = visible(note)
+    notes = (wrapped(note, terminal.width) if terminal.interactive else note).splitlines()
+    if terminal.color:
+        heading = click.style(heading, bold=True)
+        notes = [click.style(each, dim=True) for each in notes]
+    return "".join(f"{each.rstrip()}\n" for each in (heading, line, *drawn, *notes))
+
+
+def in_cells(text: str, width: int, cut: str, *, to_the_right: bool = False) -> str:
+    """Return `text` in exactly `width` cells; what is too long ends in the mark `cut`."""
+    missing = width - cell_len(text)
+    if missing < 0:
+        return set_cell_size(text, width - 1) + cut
+    return " " * missing + text if to_the_right else text + " " * missing
 
 
 def _fitting(columns: Sequence[Column], widths: Sequence[int], available: int) -> list[int]:
@@ -109,24 +108,3 @@ def _fitting(columns: Sequence[Column], widths: Sequence[int], available: int) -
     while shown[1:] and first + sum(widths[index] + _GAP for index in shown[1:]) > available:
         shown.remove(max(shown[1:], key=lambda index: (columns[index].rank, index)))
     return shown
-
-
-def _table(
-    columns: Sequence[Column],
-    shown: Sequence[int],
-    cells: Sequence[Sequence[str]],
-    widths: Sequence[int],
-) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False, show_edge=False)
-    for index in shown:
-        column = columns[index]
-        table.add_column(
-            Text(column.heading),
-            justify="right" if column.to_the_right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            width=widths[index],
-        )
-    for line in cells:
-        table.add_row(*(Text(line[index]) for index in shown))
-    return table

@@ -117,7 +117,6 @@ class ExampleCommand(click.Command):
         return super().shell_complete(ctx, incomplete) + shared
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write usage, summary, examples, details, options."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
@@ -224,23 +223,19 @@ class CommandGroup(click.Group):
         self.details = details
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Return the names in the order of the help."""
         return list(self.entries)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name, or None."""
         entry = self.entries.get(cmd_name)
         return entry.load() if entry else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options before the command."""
         with suggesting_near_options():
             return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest a similar one."""
         word = args[0]
         if word in self.entries or word.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -259,7 +254,6 @@ class CommandGroup(click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write usage, summary, examples, commands by section, options, epilog."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_examples(formatter, self.examples, self.details)
@@ -346,12 +340,10 @@ OUTPUT_OPTIONS = (
 
 
 def _hidden(option: click.Option) -> click.Option:
-    """Return a copy that the help leaves out."""
     hidden = copy(option)
     hidden.hidden = True
     return hidden
 
 
 def flag(name: str, summary: str) -> click.Option:
-    """Make an option without a value."""
     return click.Option([name], is_flag=True, help=summary)

@@ -55,5 +55,4 @@ class Number(click.FloatRange):
 def number_option(
     name: str, kind: WholeNumber | Number, metavar: str, summary: str, default: int | None = None
 ) -> click.Option:
-    """Make an option that takes a number."""
     return click.Option([name], type=kind, metavar=metavar, default=default, help=summary)

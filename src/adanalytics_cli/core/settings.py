@@ -108,19 +108,15 @@ def _read_profile(table: object, where: str) -> Profile:
             raise SettingsError(
                 f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(known)}."
             )
-        if key == "max_wait":
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SettingsError(
-                    f"{where}: max_wait is not a number.", remedy="Write it in seconds."
-                )
-        elif (
-            key == "partner"
-            and isinstance(value, list)
-            and all(isinstance(each, str) for each in value)
-        ):
+        kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
+        several = key == "partner" and isinstance(value, list)
+        if any(type(each) not in kinds for each in (value if several else [value])):
+            what, remedy = "a string", "Put it in quotes."
+            if key == "max_wait":
+                what, remedy = "a number", "Write it in seconds."
+            raise SettingsError(f"{where}: {key} is not {what}.", remedy=remedy)
+        if several:
             table = {**table, key: ",".join(value)}
-        elif not isinstance(value, str):
-            raise SettingsError(f"{where}: {key} is not a string.", remedy="Put it in quotes.")
     return Profile(**table)
 
 

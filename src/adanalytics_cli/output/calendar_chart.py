@@ -46,7 +46,6 @@ class Coverage:
     by_hour: bool = False
 
     def days(self) -> Iterator[date]:
-        """Yield every day of the period."""
         return (self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1))
 
 
@@ -96,7 +95,6 @@ def legend(coverage: Coverage, marks: str) -> list[str]:
 
 
 def _gaps(coverage: Coverage) -> list[str]:
-    """Return the runs of days without data."""
     gaps = []
     for missing, run in groupby(coverage.days(), key=lambda day: coverage.hours.get(day, 0) <= 0):
         days = list(run)

@@ -105,7 +105,6 @@ def format_of(path: Path) -> Format | None:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether the name asks for gzip."""
     return path.suffix.lower() == ".gz"
 
 
@@ -168,7 +167,6 @@ def _check_chart(chosen: str | None, path: Path | None) -> None:
 
 
 def is_picture(path: Path | None) -> bool:
-    """Return whether a chart with this name becomes a picture."""
     return path is not None and path.suffix.lower() in _PICTURES
 
 

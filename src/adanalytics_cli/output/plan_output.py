@@ -1,6 +1,6 @@
 """The prices of a period as one record for programs and as a table for people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -39,9 +39,9 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("via", "via"),
         Column("split", "split"),
         Column("requests", "requests", count, to_the_right=True),
-        Column("bytes", "size", lambda size: _or_dash(size, in_bytes), to_the_right=True),
-        Column("seconds", "time", lambda time: _or_dash(time, in_minutes), to_the_right=True),
-        Column("waits_seconds", "waiting", _waiting, to_the_right=True),
+        Column("bytes", "size", _bytes, to_the_right=True),
+        Column("seconds", "time", _minutes, to_the_right=True),
+        Column("waits_seconds", "waiting", _minutes, to_the_right=True),
     ]
     write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
     click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
@@ -103,9 +103,9 @@ def _assumptions(record: Record) -> str:
     )
 
 
-def _or_dash(value: object, shown: Callable[[int], str]) -> str:
-    return shown(value) if isinstance(value, int) else "-"
+def _bytes(size: object) -> str:
+    return in_bytes(size) if isinstance(size, int) else "-"
 
 
-def _waiting(seconds: object) -> str:
+def _minutes(seconds: object) -> str:
     return in_minutes(seconds) if isinstance(seconds, int) and seconds else "-"

@@ -130,7 +130,6 @@ def _rows(result: QueryResult, *, as_text: bool = True) -> Iterator[Row]:
 
 
 def _values(column: pa.Array, *, as_text: bool) -> Iterator[object]:
-    """Yield the values of a column as plain Python."""
     read = _reader(column.type, as_text=as_text)
     if pa.types.is_timestamp(column.type) and column.type.tz:
         # In microseconds. pyarrow would import pandas for its own datetimes.

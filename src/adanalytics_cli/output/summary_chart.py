@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import click
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from adanalytics_cli.console.table_view import Column
+from adanalytics_cli.console.table_view import Column, in_cells
 from adanalytics_cli.console.terminal import Terminal
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.prose import wrapped
@@ -66,16 +66,10 @@ def draw_bars(bars: Sequence[Bar], ink: Ink, *, width: int, color: bool = False)
     lines = []
     for bar in bars:
         drawn = _bar(bar.value, largest, length, ink)
-        padding = " " * (length - len(drawn) + 1 + values - cell_len(bar.shown))
+        rest = in_cells(bar.shown, length - len(drawn) + 1 + values, ink.cut, to_the_right=True)
         drawn = click.style(drawn, fg="blue") if color and drawn else drawn
-        lines.append(f"{_name(bar.name, names, ink)} {drawn}{padding}{bar.shown}")
+        lines.append(f"{in_cells(bar.name, names, ink.cut)} {drawn}{rest}")
     return lines
-
-
-def _name(name: str, size: int, ink: Ink) -> str:
-    if cell_len(name) <= size:
-        return set_cell_size(name, size)
-    return set_cell_size(name, size - 1) + ink.cut
 
 
 def _bar(value: Decimal | int | None, largest: Decimal | int, length: int, ink: Ink) -> str:

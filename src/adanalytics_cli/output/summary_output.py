@@ -218,14 +218,6 @@ def find_names(
     return found
 
 
-def find_order(
-    summary: "Summary", group_by: str | None, word: str, others: Iterable[str] = ()
-) -> Order:
-    """Return the order that `--sort` names; a dash in front turns it. Raises as `find_names`."""
-    (name,) = find_names(summary, group_by, [word.removeprefix("-")], others)
-    return Order(name, word.startswith("-"))
-
-
 def fill_gaps(summary: "Summary", last: date) -> "Summary":
     """Add to a summary by day an empty row for each day without data after the first with data.
 

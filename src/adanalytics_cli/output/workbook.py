@@ -98,7 +98,6 @@ class _Sheet:
             self._sheet.write_string(0, index, name, bold)
 
     def add(self, values: Sequence[object]) -> None:
-        """Write the next row."""
         self.rows += 1
         if self.rows > SHEET_ROWS:
             raise CommandError(
@@ -110,7 +109,6 @@ class _Sheet:
                 self._put(index, value)
 
     def finish(self) -> None:
-        """Set the widths of the columns."""
         for index, width in enumerate(self._widths):
             self._sheet.set_column(index, index, width)
 

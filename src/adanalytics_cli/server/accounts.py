@@ -34,7 +34,6 @@ _LIST_FORMAT = "Output format; a pipe gets CSV by default."
 def partner_add(
     invocation: Invocation, partner_id: str, name: str | None, currency: str, data: Path
 ) -> None:
-    """Add one partner."""
     from adanalytics_server.admin import add_partner
 
     added = add_partner(data, partner_id, name=name or partner_id, currency=currency)
@@ -47,7 +46,6 @@ def partner_add(
     examples=["adanalytics server partner list"],
 )
 def partner_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    """List the partners."""
     from adanalytics_server.admin import list_partners
 
     rows = [(each.id, each.name, each.currency) for each in list_partners(data)]
@@ -112,7 +110,6 @@ def user_add(
     examples=["adanalytics server user list"],
 )
 def user_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    """List the users."""
     from adanalytics_server.admin import list_users
 
     rows = [(each.email, each.role) for each in list_users(data)]
@@ -125,7 +122,6 @@ def user_list(invocation: Invocation, chosen_format: str | None, data: Path) -> 
     examples=["adanalytics server user delete bo@acme.example"],
 )
 def user_delete(invocation: Invocation, email: str, data: Path) -> None:
-    """Delete one user and the keys it made."""
     from adanalytics_server.admin import delete_user
 
     delete_user(data, email)
@@ -193,7 +189,6 @@ def key_create(invocation: Invocation, email: str, name: str, data: Path) -> Non
     examples=["adanalytics server key list"],
 )
 def key_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    """List the keys without their secrets."""
     from adanalytics_server.admin import list_keys
 
     rows = [
@@ -216,7 +211,6 @@ def key_list(invocation: Invocation, chosen_format: str | None, data: Path) -> N
     examples=["adanalytics server key delete nightly"],
 )
 def key_delete(invocation: Invocation, id_or_name: str, data: Path) -> None:
-    """Delete one key."""
     from adanalytics_server.admin import delete_key
 
     delete_key(data, id_or_name)

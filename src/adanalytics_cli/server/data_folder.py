@@ -27,7 +27,6 @@ class ServerCommand(ExampleCommand):
     """A command that imports the server; raises MissingExtra when it is not installed."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
