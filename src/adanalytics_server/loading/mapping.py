@@ -58,7 +58,6 @@ class Mapping:
         return all(text_of(row.get(column)) == value for column, value in self.where)
 
     def fields_by_column(self) -> dict[str, list[tuple[str, Rule]]]:
-        """List the fields to read from each column, with their rules."""
         found: dict[str, list[tuple[str, Rule]]] = {}
         for field, rule in FIELDS.items():
             if field not in self.constants:
@@ -84,6 +83,7 @@ def _constant(field: str, text: str) -> object:
     if not text:
         return None
     try:
+        text.encode()
         return FIELDS[field].parse(text)
     except ValueError as error:
         raise MappingError(f"--set {field}: {error}") from error

@@ -10,8 +10,6 @@ from collections.abc import Mapping as Row
 from typing import Any
 from uuid import UUID, uuid5
 
-import msgspec
-
 from adanalytics_server.clock import MILLISECONDS_PER_HOUR, rfc3339
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.values import NAME_FIELDS, REQUIRED_FIELDS
@@ -102,7 +100,7 @@ def _build_record(given: Row[str, Any], *, partner_id: str, currency: str) -> Re
         "cost": None if cost is None else text_from_nanos(cost),
     }
     event = LogEvent(**fields)
-    return record_of(event, _encoded(event), time=time)
+    return record_of(event, encode_event(event), time=time)
 
 
 def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:
@@ -114,23 +112,6 @@ def _check_together(given: Row[str, Any], fixed: Row[str, Any]) -> None:
         raise FieldError("app_bundle", "an event has a domain or an app_bundle, not both")
     if "error_code" in given and given["event_type"] != "error":
         raise FieldError("error_code", f"only error events have one, not {given['event_type']}")
-
-
-def _encoded(event: LogEvent) -> bytes:
-    try:
-        return encode_event(event)
-    except UnicodeEncodeError as error:
-        # An unpaired surrogate, which JSON can write as \ud800 and UTF-8 cannot encode.
-        lone = error.object[error.start]
-        values = msgspec.structs.asdict(event)
-        field = next(name for name, value in values.items() if lone in _all_text(value))
-        raise FieldError(field, f"{lone!r} is an unpaired surrogate, not a character") from error
-
-
-def _all_text(value: object) -> str:
-    if isinstance(value, dict):
-        return "".join((*value.keys(), *value.values()))
-    return value if isinstance(value, str) else ""
 
 
 _DIMENSIONS = {"campaign_id": CAMPAIGN, "demand_tag_id": DEMAND_TAG}

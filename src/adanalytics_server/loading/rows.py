@@ -93,11 +93,9 @@ class _TextFile:
                 raise self._error(f"the line is not UTF-8 text ({error.reason})") from error
 
     def fraction_read(self) -> float:
-        """Return how much of the file on disk has been read, 0.0 to 1.0."""
         return self._raw.tell() / self._size if self._size else 1.0
 
     def close(self) -> None:
-        """Close the file."""
         self._stack.close()
 
     def _error(self, message: str) -> LoadError:
@@ -136,7 +134,6 @@ class CsvRows(_TextFile):
             raise
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Yield each row with the line that it starts on; a quoted cell may contain line ends."""
         columns = self.columns
         width = len(columns)
         for line, cells in self._numbered_cells():
@@ -189,7 +186,6 @@ class JsonlRows(_TextFile):
         self.columns: dict[str, None] = {}
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Yield each object with its line."""
         empty = True
         for text in self._text_lines():
             if text.isspace():
@@ -207,19 +203,10 @@ class JsonlRows(_TextFile):
         if not isinstance(row, dict):
             raise self._error(f"expected a JSON object, not {kind_of(row)}")
         if not row.keys() <= self.columns.keys():
-            self._check_keys(row)
             self.columns.update(dict.fromkeys(row))
             if len(self.columns) > MOST_COLUMNS:
                 raise self._error(f"the file has more than {MOST_COLUMNS} different keys")
         return row
-
-    def _check_keys(self, row: dict[str, object]) -> None:
-        try:
-            "".join(row).encode()
-        except UnicodeEncodeError as error:
-            # An unpaired surrogate, which no report of the columns could show.
-            lone = error.object[error.start]
-            raise self._error(f"a key contains the unpaired surrogate {lone!r}") from error
 
 
 # Rows held as Python objects at a time.
@@ -254,18 +241,15 @@ class ParquetRows:
         self._done = 0
 
     def rows(self) -> Iterator[NumberedRow]:
-        """Yield each row with its number, from 1."""
         for columns in self._columns_of_batches():
             for values in zip(*self._plain(columns), strict=True):
                 self._done += 1
                 yield NumberedRow(self._done, dict(zip(self.columns, values, strict=True)))
 
     def fraction_read(self) -> float:
-        """Return how much of the file has been read, 0.0 to 1.0."""
         return self._done / self._total if self._total else 1.0
 
     def close(self) -> None:
-        """Close the file."""
         self._stack.close()
 
     def _columns_of_batches(self) -> Iterator[list[Any]]:

@@ -31,11 +31,19 @@ def decode_json(text: str) -> object:
         ValueError: the JSON is invalid, repeats a key in an object, or is nested too deeply.
     """
     try:
-        return _DECODER.decode(text)
+        found = _DECODER.decode(text)
+        if "\\u" in text:
+            _encode(found).encode()
+    except UnicodeEncodeError as error:
+        # JSON can write half a character as \ud800, and UTF-8 cannot encode it.
+        lone = error.object[error.start]
+        raise ValueError(f"{lone!r} is an unpaired surrogate, not a character") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON ({error.msg} at character {error.colno})") from error
     except RecursionError as error:
         raise ValueError("invalid JSON (nested too deeply)") from error
+    else:
+        return found
 
 
 def text_of(value: object) -> str:
@@ -247,15 +255,6 @@ def _uuid(text: str) -> str:
     return text.lower()
 
 
-def _name(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        lone = text[error.start]
-        raise ValueError(f"{lone!r} is an unpaired surrogate, not a character") from error
-    return _text(text)
-
-
 def _lower_case(text: str) -> str:
     if text != text.lower():
         raise ValueError(f"{_shown(text)} is not lower case")
@@ -323,6 +322,6 @@ NAME_FIELDS = {"campaign_name": "campaign_id", "demand_tag_name": "demand_tag_id
 # The fields that a row may have: those of an event, and the names.
 FIELDS = {
     **{name: _RULES[field.kind] for name, field in EVENT_TABLE.items()},
-    **{name: Rule(_name, "a string") for name in NAME_FIELDS},
+    **{name: Rule(_text, "a string") for name in NAME_FIELDS},
 }
 REQUIRED_FIELDS = ("event_time", "event_type", "supply_tag_id")
