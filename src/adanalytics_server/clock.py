@@ -79,12 +79,6 @@ class Clock:
         with self._lock:
             self._offset, self._frozen = captured
 
-    def reset(self) -> None:
-        """Run on the machine's own time again."""
-        with self._lock:
-            self._offset = 0
-            self._frozen = None
-
     def _now(self) -> int:
         if self._frozen is not None:
             return self._frozen

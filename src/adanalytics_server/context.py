@@ -38,7 +38,6 @@ class Context:
 
 
 def context_of(request: Request) -> Context:
-    """Return the parts of the server that received a request."""
     return cast("Context", request.app.state.context)
 
 

@@ -64,7 +64,6 @@ def error_response(error: ApiError) -> Response:
 
 
 async def answer_api_error(_request: Request, error: Exception) -> Response:
-    """Answer an ``ApiError`` of an endpoint."""
     if not isinstance(error, ApiError):
         raise error
     return error_response(error)

@@ -32,7 +32,6 @@ class TextFormatter(logging.Formatter):
     """One line per record: UTC time, level, message, request id; tracebacks are indented."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record, escaping the control characters of its message."""
         line = f"{_instant(record)} {record.levelname} {_one_line(record.getMessage())}"
         if request_id := _fields(record).get("request_id"):
             line += f" {request_id}"
@@ -46,7 +45,6 @@ class JsonFormatter(logging.Formatter):
     """One JSON object per line: time, level, logger, message, fields of the request, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record."""
         entry: dict[str, object] = {
             "time": _instant(record),
             "level": record.levelname.lower(),

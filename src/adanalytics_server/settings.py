@@ -38,7 +38,6 @@ class Settings:
     dialect: Answers = REFERENCE
 
     def __post_init__(self) -> None:
-        """Refuse negative numbers."""
         for name in ("rate_limit", "login_rate_limit", "export_inline_max", "export_lifetime"):
             if (number := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={number}: pass a whole number, 0 or more")

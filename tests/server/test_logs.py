@@ -11,9 +11,9 @@ from contextlib import closing
 import httpx
 import pytest
 
+from adanalytics_server.accounts import sessions
 from adanalytics_server.local import LocalServer
 from adanalytics_server.logs import JsonFormatter, TextFormatter, set_up_logs
-from adanalytics_server.web import session
 
 API = "/api/partners/acme/ad-analytics"
 RANGE = {"start_date": "2026-01-31", "end_date": "2026-02-01"}
@@ -155,7 +155,7 @@ def test_a_full_disk_is_one_line(
     log: io.StringIO, server: LocalServer, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It is called in the middle of a transaction.
-    monkeypatch.setattr(session, "_digest", full)
+    monkeypatch.setattr(sessions, "_digest", full)
     form = {"email": server.email, "password": server.password}
     answer = http.post("/login", data=form)
     assert answer.status_code == 500

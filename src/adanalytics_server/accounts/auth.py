@@ -145,11 +145,9 @@ class SignIns:
                 self._attempts.pop(next(iter(self._attempts)))
 
     def capture(self) -> dict[bytes, tuple[int, ...]]:
-        """Return the current state for ``restore``."""
         return {account: tuple(attempts.wrong) for account, attempts in self._attempts.items()}
 
     def restore(self, captured: dict[bytes, tuple[int, ...]]) -> None:
-        """Go back to a captured state."""
         self._attempts = {account: _Attempts(deque(wrong)) for account, wrong in captured.items()}
 
     async def _one_at_a_time(self, attempts: _Attempts, email: str, password: str) -> User | None:

@@ -50,7 +50,6 @@ def new_api_key() -> str:
 
 
 def api_key_digest(key: str) -> bytes:
-    """Return the digest under which a key is stored and looked up."""
     return hashlib.sha256(key.encode()).digest()
 
 

@@ -93,7 +93,6 @@ class Accounts:
         return Partner(*row)
 
     async def partners(self) -> list[Partner]:
-        """List the partners by id."""
         rows = await self._state.rows("SELECT * FROM partners ORDER BY id")
         return [Partner(*row) for row in rows]
 
@@ -169,7 +168,6 @@ class Accounts:
         return None if row is None else User(*row)
 
     async def users(self) -> list[User]:
-        """List the users by e-mail."""
         return [User(*row) for row in await self._state.rows(f"{_USERS} ORDER BY email")]
 
     async def delete_user(self, email: str) -> None:

@@ -82,7 +82,6 @@ class RateLimiter:
             return self._allowance(credential, self._clock.now(), limit)
 
     def capture(self) -> list[tuple[str, int]]:
-        """Return the current state for ``restore``."""
         with self._lock:
             return self._connection.execute("SELECT credential, at FROM sends").fetchall()
 
@@ -97,7 +96,6 @@ class RateLimiter:
             self._connection.executemany("INSERT INTO sends VALUES (?, ?)", captured)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._connection.close()
 

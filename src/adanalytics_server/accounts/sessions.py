@@ -36,7 +36,6 @@ class Sessions:
         self._new_keys: dict[str, NewKey] = {}
 
     async def begin(self, user: User) -> str:
-        """Start a session and return its cookie's value."""
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
         async with self._state.writing() as connection:
@@ -61,7 +60,6 @@ class Sessions:
         return None if row is None else User(*row)
 
     async def end(self, token: str | None) -> None:
-        """End a session if it exists."""
         if not token:
             return
         async with self._state.writing() as connection:

@@ -173,7 +173,6 @@ class ApiRoute(APIRoute):
     # ``scope["query_string"]`` only when it is called. The tests of a loose server check it.
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the endpoint and its dependencies."""
         answer = super().get_route_handler()
 
         async def answer_known(request: Request) -> Response:

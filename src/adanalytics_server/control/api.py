@@ -83,7 +83,6 @@ control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 @control_router.post("/reset")
 async def reset(controls: ItsControls) -> Response:
-    """Restore the state after the start."""
     try:
         await controls.reset()
     except CannotRestore as error:
@@ -93,13 +92,11 @@ async def reset(controls: ItsControls) -> Response:
 
 @control_router.get("/clock")
 async def clock(controls: ItsControls) -> Response:
-    """Return the server's time, and whether the clock is stopped."""
     return _clock(controls)
 
 
 @control_router.post("/clock")
 async def move_clock(request: Request, controls: ItsControls) -> Response:
-    """Set, move, stop or start the server's time."""
     order = await read_body(request, ClockOrder)
     moved = controls.clock
     at = moved.now() if order.now is None else _milliseconds(order.now)
@@ -117,13 +114,11 @@ async def move_clock(request: Request, controls: ItsControls) -> Response:
 
 @control_router.get("/faults")
 async def faults(controls: ItsControls) -> Response:
-    """List the armed faults and how often each matched and struck."""
     return _faults(controls)
 
 
 @control_router.post("/faults")
 async def arm_faults(request: Request, controls: ItsControls) -> Response:
-    """Arm faults after the armed ones."""
     order = await read_body(request, FaultsOrder)
     controls.faults.add(*order.faults)
     return _faults(controls)
@@ -131,33 +126,28 @@ async def arm_faults(request: Request, controls: ItsControls) -> Response:
 
 @control_router.delete("/faults")
 async def disarm_faults(controls: ItsControls) -> Response:
-    """Disarm all faults; the requests that they delay continue."""
     controls.faults.clear()
     return Response(status_code=204)
 
 
 @control_router.get("/requests")
 async def requests(controls: ItsControls) -> Response:
-    """List the latest requests."""
     return json_response({"requests": controls.journal.entries()})
 
 
 @control_router.delete("/requests")
 async def forget_requests(controls: ItsControls) -> Response:
-    """Empty the journal."""
     controls.journal.clear()
     return Response(status_code=204)
 
 
 @control_router.get("/snapshots")
 async def snapshots(controls: ItsControls) -> Response:
-    """List the names of the snapshots."""
     return json_response({"snapshots": controls.snapshots()})
 
 
 @control_router.post("/snapshots")
 async def take_snapshot(request: Request, controls: ItsControls) -> Response:
-    """Save the current state under a name."""
     order = await read_body(request, SnapshotOrder)
     try:
         await controls.snapshot(order.name)
@@ -168,7 +158,6 @@ async def take_snapshot(request: Request, controls: ItsControls) -> Response:
 
 @control_router.post("/snapshots/{name}/restore")
 async def restore_snapshot(name: str, controls: ItsControls) -> Response:
-    """Restore the state of a snapshot."""
     try:
         await controls.restore(name)
     except ControlError as error:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context
@@ -35,22 +35,11 @@ class ControlError(ValueError):
     """The controls cannot do this; the text says what to do instead."""
 
 
-class InMemory(Protocol):
-    """A part of the server whose state is saved and restored without waiting."""
-
-    def capture(self) -> Any:  # noqa: ANN401  # only the part knows the type
-        """Return the state."""
-
-    def restore(self, captured: Any, /) -> None:  # noqa: ANN401  # as above
-        """Go back to a captured state."""
-
-
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """The complete state of a server."""
+    """The complete state of a server; ``parts`` has objects with what their ``capture`` gave."""
 
-    memory: list[tuple[InMemory, Any]]
-    sends: list[tuple[str, int]]
+    parts: list[tuple[Any, Any]]
     tables: Tables
     files: Files
 
@@ -143,29 +132,27 @@ class Controls:
             await self._restore(self._snapshots[name])
 
     def snapshots(self) -> list[str]:
-        """List the names of the snapshots, oldest first."""
         return list(self._snapshots)
 
     async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
         """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
         context = self._context
-        changing: list[InMemory] = [self.clock, self.faults, self.journal, context.sign_ins]
-        memory = [(part, part.capture()) for part in changing]
-        sends = await asyncio.to_thread(context.limiter.capture)
+        changing: list[Any] = [self.clock, self.faults, self.journal]
+        changing += [context.sign_ins, context.limiter]
+        parts = [(part, await asyncio.to_thread(part.capture)) for part in changing]
         tables: Tables = {}
         for (name,) in await self._state.rows(_TABLES):
             rows = await self._state.rows(f'SELECT * FROM "{name}"')  # noqa: S608  # from the schema
             tables[name] = [tuple(row) for row in rows]
         into = self._folder / folder
         files = await asyncio.to_thread(self._files.capture, into, at_most=at_most)
-        return Captured(memory, sends, tables, files)
+        return Captured(parts, tables, files)
 
     async def _restore(self, captured: Captured) -> None:
         # Otherwise requests that a fault delays would act on the old state.
         self.faults.release()
-        for part, state in captured.memory:
-            part.restore(state)
-        await asyncio.to_thread(self._context.limiter.restore, captured.sends)
+        for part, state in captured.parts:
+            await asyncio.to_thread(part.restore, state)
         await self._restore_tables(captured.tables)
         await asyncio.to_thread(self._files.restore, captured.files)
         # Restart the exports that were waiting, now that the events are restored.

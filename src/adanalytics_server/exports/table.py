@@ -56,7 +56,6 @@ class ExportJob:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the export is in progress."""
         return self.status in {"pending", "processing"}
 
 
@@ -69,7 +68,6 @@ class ExportTable:
         self._lifetime = lifetime_seconds * 1000
 
     async def job(self, export_id: str) -> ExportJob | None:
-        """Return a job by its id, or ``None``."""
         row = await self._state.row("SELECT * FROM exports WHERE id = ?", export_id)
         return None if row is None else self._job(row)
 
@@ -108,7 +106,6 @@ class ExportTable:
         return [self._job(row) for row in rows]
 
     async def create(self, request: ExportRequest) -> ExportJob:
-        """Add a pending job."""
         export_id = str(uuid4())
         async with self._state.writing() as connection:
             await connection.execute(
@@ -122,11 +119,9 @@ class ExportTable:
         return job
 
     async def set_status(self, job: ExportJob, status: str) -> None:
-        """Store that a job is processing, or expired."""
         await self._update(job, "status = ?", status)
 
     async def complete(self, job: ExportJob, file: ExportedFile) -> None:
-        """Store that the file of a job is complete."""
         await self._update(
             job,
             "status = 'completed', finished_at = ?, row_count = ?, size_bytes = ?, sha256 = ?",
@@ -137,7 +132,6 @@ class ExportTable:
         )
 
     async def fail(self, job: ExportJob, reason: str) -> None:
-        """Store why a job has no file."""
         await self._update(
             job, "status = 'failed', finished_at = ?, error = ?", self._clock.now(), reason
         )

@@ -76,7 +76,6 @@ class Exchange:
 
 
 async def apply_fault(fault: Fault, exchange: Exchange) -> None:
-    """Serve one request with a fault."""
     send, answers = exchange.send, exchange.answers
     match fault.effect:
         case "status":

@@ -144,7 +144,6 @@ class Fault:
         return _ONLY_FOR.get(self.effect, ())
 
     def fits(self, request: Entry) -> bool:
-        """Return whether the fault matches a request."""
         return (
             self.method in (None, request.method)
             and (self.path is None or fnmatchcase(request.path, self.path))

@@ -59,7 +59,6 @@ class RequestLayer:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; other scopes pass through untouched."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -88,29 +87,18 @@ class RequestLayer:
             await answer(scope, receive, watched_send)
         finally:
             seconds = time.perf_counter() - begin
-            _write_line(scope, status, milliseconds=round(seconds * 1000, 1), sent_bytes=sent_bytes)
-
-
-def _write_line(scope: Scope, status: int | None, *, milliseconds: float, sent_bytes: int) -> None:
-    fields = {
-        "method": scope["method"],
-        "path": _target(scope),
-        "status": status,
-        "ms": milliseconds,
-        "bytes": sent_bytes,
-        "credential": scope.get(CREDENTIAL),
-        "request_id": request_id_of(Request(scope)),
-    }
-    _log.info(
-        "%s %s %s %s ms %s bytes %s",
-        fields["method"],
-        fields["path"],
-        status or "aborted",
-        milliseconds,
-        sent_bytes,
-        fields["credential"] or "-",
-        extra={"fields": fields},
-    )
+            fields = {
+                "method": scope["method"],
+                "path": _target(scope),
+                "status": status,
+                "ms": round(seconds * 1000, 1),
+                "bytes": sent_bytes,
+                "credential": scope.get(CREDENTIAL),
+                "request_id": headers["X-Request-Id"],
+            }
+            shown = {**fields, "status": status or "aborted", "by": fields["credential"] or "-"}
+            line = "%(method)s %(path)s %(status)s %(ms)s ms %(bytes)s bytes %(by)s"
+            _log.info(line, shown, extra={"fields": fields})
 
 
 def _target(scope: Scope) -> str:
@@ -138,7 +126,6 @@ class HostCheck:
         self._any_host = any_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; other scopes pass through untouched."""
         if scope["type"] == "http":
             hosts = Headers(scope=scope).getlist("host")
             problem = ""

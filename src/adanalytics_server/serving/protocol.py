@@ -22,19 +22,16 @@ class StrictProtocol(HttpToolsProtocol):
     _head_bytes: int | None = None
 
     def on_message_begin(self) -> None:
-        """Start counting the bytes of a head, and expose the transport."""
         super().on_message_begin()
         self._head_bytes = 0
         # ASGI's place for a server's own features.
         self.scope["extensions"] = {CONNECTION: {"transport": self.transport}}
 
     def on_headers_complete(self) -> None:
-        """Stop counting and start the application."""
         self._head_bytes = None
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head is too long."""
         before = self._head_bytes
         super().data_received(data)
         if before is not None and self._head_bytes is not None and not self.transport.is_closing():
@@ -43,7 +40,6 @@ class StrictProtocol(HttpToolsProtocol):
                 self._refuse(431, "Request Header Fields Too Large")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not a request."""
         self._refuse(400, msg)
 
     def _refuse(self, status: int, text: str) -> None:

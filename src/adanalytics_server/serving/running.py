@@ -57,7 +57,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Return the base URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -90,7 +89,6 @@ class Server(uvicorn.Server):
         self._stopping = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as usual, then call ``ready`` if the application came up."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
@@ -113,7 +111,6 @@ class Server(uvicorn.Server):
                 self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop as uvicorn does; an idle server stops at once."""
         _log.info("Stopping: requests in progress have %d s to finish", GRACE_SECONDS)
         if self.server_state.connections or self.server_state.tasks:
             await super().shutdown(sockets)

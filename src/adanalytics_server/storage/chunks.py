@@ -50,7 +50,6 @@ def some_rows(text: bytes, skip: int, take: int) -> bytes:
 
 
 def split_pieces(pieces: Iterable[bytes]) -> list[bytes]:
-    """Split several texts of joined rows, in order."""
     return [row for piece in pieces for row in split_rows(piece)]
 
 

@@ -59,7 +59,6 @@ def room_for(path: Path) -> Iterator[None]:
 
 
 def is_no_room(error: BaseException) -> bool:
-    """Return whether an error means that the disk or the user's quota is full."""
     if isinstance(error, OSError):
         return error.errno in {errno.ENOSPC, errno.EDQUOT}
     # The second code: the index of the write-ahead log, which readers need too, cannot grow.

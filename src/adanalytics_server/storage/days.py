@@ -28,7 +28,6 @@ def day_number(day: date) -> int:
 
 
 def day_of_number(number: int) -> date:
-    """Return the date that is ``number`` days after 1970-01-01."""
     return _EPOCH + timedelta(days=number)
 
 
@@ -42,10 +41,8 @@ class DayRange:
 
     @property
     def first_day(self) -> int:
-        """The first day as a number since 1970."""
         return day_number(self.start)
 
     @property
     def last_day(self) -> int:
-        """The last day as a number since 1970."""
         return day_number(self.end)

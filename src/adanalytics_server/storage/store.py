@@ -88,7 +88,6 @@ class PartnerStore:
             yield connection
 
     def close(self) -> None:
-        """Close the idle connections; one in use closes when it is returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, OrderedDict()
@@ -173,7 +172,6 @@ class Stores:
         self._open: dict[int, PartnerStore] = {}
 
     def of(self, partner: int) -> PartnerStore:
-        """Return the store of the partner with this number."""
         with self._lock:
             store = self._open.get(partner)
             if store is None:
@@ -188,7 +186,6 @@ class Stores:
             store.close()
 
     def close(self) -> None:
-        """Close all stores."""
         with self._lock:
             stores, self._open = list(self._open.values()), {}
         for store in stores:

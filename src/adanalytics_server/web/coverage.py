@@ -28,12 +28,10 @@ class DayCoverage:
 
     @property
     def events(self) -> int:
-        """Events of the whole day."""
         return sum(self.hours)
 
     @property
     def covered(self) -> int:
-        """Hours with at least one event."""
         return sum(1 for events in self.hours if events)
 
     @property
@@ -57,12 +55,10 @@ class Coverage:
     last: int
 
     def month(self, month: int) -> tuple[DayCoverage, ...]:
-        """Return the days of a month, 1 to 12."""
         days = monthrange(self.year, month)[1]
         return tuple(self._day(date(self.year, month, day)) for day in range(1, days + 1))
 
     def months(self) -> tuple[tuple[DayCoverage, ...], ...]:
-        """Return the twelve months."""
         return tuple(self.month(month) for month in range(1, 13))
 
     def _day(self, day: date) -> DayCoverage:

@@ -58,27 +58,22 @@ class MonthView:
 
     @property
     def before(self) -> date | None:
-        """The last month with data before this one."""
         return max((month for month in self.months if month < self.month), default=None)
 
     @property
     def after(self) -> date | None:
-        """The first month with data after this one."""
         return min((month for month in self.months if month > self.month), default=None)
 
     @property
     def events(self) -> int:
-        """Events of the month, filtered ones included."""
         return sum(day.coverage.events for day in self.days)
 
     @property
     def covered(self) -> int:
-        """Hours with data."""
         return sum(day.coverage.covered for day in self.days)
 
     @property
     def gaps(self) -> int:
-        """Missing hours."""
         return sum(len(day.coverage.gaps) for day in self.days)
 
 

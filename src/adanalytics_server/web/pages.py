@@ -65,7 +65,6 @@ def page(
 
 
 def error_page(error: ApiError, user: User | None) -> Response:
-    """Write an error as a page."""
     title = HTTPStatus(error.status).phrase
     values = {"title": title, "status": error.status, "text": error.message}
     return page("error.html", user, values, status=error.status, headers=error.headers)

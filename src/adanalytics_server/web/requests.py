@@ -32,7 +32,6 @@ class PageRoute(APIRoute):
     """A route that refuses other origins and shows every failure as a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the endpoint."""
         endpoint = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
@@ -95,7 +94,6 @@ Admin = Annotated[User, Depends(_admin)]
 
 
 def redirect(address: str) -> Response:
-    """Redirect the browser with a GET."""
     return RedirectResponse(address, 303, headers=dict(PAGE_HEADERS))
 
 

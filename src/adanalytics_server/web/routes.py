@@ -38,7 +38,6 @@ pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @pages.get("/login")
 async def show_login(request: Request, user: Visitor) -> Response:
-    """Show the login form, or redirect if the visitor is signed in."""
     target = _own_path(request.query_params.get("next", ""))
     return redirect(target) if user else _login_page(target)
 
@@ -92,7 +91,6 @@ def _own_path(text: str) -> str:
 
 @pages.get("/")
 async def overview(request: Request, user: Visitor, context: ContextDep) -> Response:
-    """Show a month of a partner, by default the newest with data."""
     if user is None:
         return _login_page("/")
     partners = await context.accounts.partners_of(user)
@@ -150,13 +148,11 @@ async def _quotas(context: Context, user: User) -> list[tuple[ApiKey, Allowance]
 
 @pages.get("/settings")
 async def settings(_user: Admin) -> Response:
-    """Redirect to the only page of the settings."""
     return redirect(KEYS)
 
 
 @pages.get(KEYS)
 async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
-    """List the keys, with a form to create another."""
     notice = "The key was deleted." if "deleted" in request.query_params else ""
     return await _keys_page(context, user, notice=notice)
 
@@ -184,7 +180,6 @@ async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
 
 @pages.get(KEYS + "/{number}/delete")
 async def ask_delete(user: Admin, context: ContextDep, number: str) -> Response:
-    """Ask for confirmation before a key is deleted."""
     return page("key_delete.html", user, {"key": await _key(context, number)}, section="keys")
 
 
