@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.operations import GroupBy as GroupBy
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
-    from adanalytics_client._events import DateRange as DateRange
-    from adanalytics_client._events import OnDrift as OnDrift
-    from adanalytics_client._events import Page as Page
-    from adanalytics_client._events import Plan as Plan
-    from adanalytics_client._events import SeenEvents as SeenEvents
-    from adanalytics_client._events import Slice as Slice
-    from adanalytics_client._events import Split as Split
-    from adanalytics_client._events import TextPage as TextPage
+    from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
+    from adanalytics_client._events.drift import OnDrift as OnDrift
+    from adanalytics_client._events.page import Page as Page
+    from adanalytics_client._events.page import TextPage as TextPage
+    from adanalytics_client._events.plan import DateRange as DateRange
+    from adanalytics_client._events.plan import Plan as Plan
+    from adanalytics_client._events.plan import Slice as Slice
+    from adanalytics_client._events.plan import Split as Split
     from adanalytics_client._exports.status import ExportFile as ExportFile
     from adanalytics_client._exports.status import ExportOrder as ExportOrder
     from adanalytics_client._exports.status import ExportPhase as ExportPhase

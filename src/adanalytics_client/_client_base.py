@@ -19,8 +19,9 @@ from adanalytics_client._call.config import Config, GivenCredential, OnLimit
 from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
-from adanalytics_client._io import Proxies
-from adanalytics_client._quota import QuotaLog, QuotaState, open_store
+from adanalytics_client._io.proxies import Proxies
+from adanalytics_client._quota.store import QuotaLog, open_store
+from adanalytics_client._quota.window import QuotaState
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")

@@ -9,12 +9,15 @@ from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._call import operations as _operations
 from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
-from adanalytics_client._io import AsyncHttpClient
 from adanalytics_client._io.async_driver import AsyncDriver
+from adanalytics_client._io.http import AsyncHttpClient
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._events import M, OnDrift, SeenEvents, Split
+    from adanalytics_client._events.dedupe import SeenEvents
+    from adanalytics_client._events.drift import OnDrift
+    from adanalytics_client._events.plan import Split
+    from adanalytics_client._events.typed import M
     from adanalytics_client.aevents import AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob
     from adanalytics_client.models import Summary
@@ -95,7 +98,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             >>> len(events)
             300
         """
-        from adanalytics_client._events import EventRequest, plan_pull
+        from adanalytics_client._events.query import EventRequest, plan_pull
         from adanalytics_client.aevents import AsyncEventQuery
 
         first, last = to_range(start, end, today=self.connection.session.today())

@@ -6,16 +6,10 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from adanalytics_client._events import (
-    M,
-    Page,
-    PullRun,
-    QueryBase,
-    ReadyPage,
-    TextPage,
-    convert_events,
-    each_row,
-)
+from adanalytics_client._events.fanout import ReadyPage
+from adanalytics_client._events.page import Page, TextPage
+from adanalytics_client._events.query import PullRun, QueryBase, convert_events, each_row
+from adanalytics_client._events.typed import M
 from adanalytics_client._io.async_driver import AsyncDriver, in_thread
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows

@@ -9,11 +9,15 @@ from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._call import operations as _operations
 from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
-from adanalytics_client._io import HttpClient, SyncDriver
+from adanalytics_client._io.http import HttpClient
+from adanalytics_client._io.sync_driver import SyncDriver
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
-    from adanalytics_client._events import M, OnDrift, SeenEvents, Split
+    from adanalytics_client._events.dedupe import SeenEvents
+    from adanalytics_client._events.drift import OnDrift
+    from adanalytics_client._events.plan import Split
+    from adanalytics_client._events.typed import M
     from adanalytics_client.events import EventQuery
     from adanalytics_client.jobs import ExportJob
     from adanalytics_client.models import Summary
@@ -185,7 +189,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.events("2026-01-01", "2026-01-31").plan.least_requests
             744
         """
-        from adanalytics_client._events import EventRequest, plan_pull
+        from adanalytics_client._events.query import EventRequest, plan_pull
         from adanalytics_client.events import EventQuery
 
         first, last = to_range(start, end, today=self.connection.session.today())

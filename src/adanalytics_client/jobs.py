@@ -8,7 +8,7 @@ from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedJob, read_saved
 from adanalytics_client._exports.status import ONE_HOUR, ExportStatus
 from adanalytics_client._exports.wait import ask_status, wait_for
-from adanalytics_client._io import SyncDriver
+from adanalytics_client._io.sync_driver import SyncDriver
 
 if TYPE_CHECKING:
     from adanalytics_client.client import Client

@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 from adanalytics_client._base.dates import days_between
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._events import (
-    LARGEST_PAGE,
-    MOST_FULL_PAGES,
-    DateRange,
-    day_counts,
-    lay_out,
-    requests_of,
-)
+from adanalytics_client._events.auto import MOST_FULL_PAGES, lay_out, requests_of
+from adanalytics_client._events.counts import day_counts
+from adanalytics_client._events.plan import LARGEST_PAGE, DateRange
 from adanalytics_client._exports.wait import polls_within
-from adanalytics_client._quota import QuotaState
+from adanalytics_client._quota.window import QuotaState
 
 if TYPE_CHECKING:
     from adanalytics_client.models import Summary

@@ -15,7 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "_io": {"_base"},
     "_call": {"_base", "_quota", "_json"},
     "_events": {"_base", "_call", "_json"},
-    "_exports": {"_base", "_call", "_json"},
+    "_exports": {"_base", "_quota", "_call", "_json"},
     "_outputs": {"_base", "_json"},
     "_progress": {"_base", "_call", "_events"},
 }

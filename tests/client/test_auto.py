@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client import AsyncClient, Client, DateRange, RetryPolicy
-from adanalytics_client._events import lay_out, requests_of
+from adanalytics_client._events.auto import lay_out, requests_of
 from adanalytics_client.errors import AuthenticationError, ConfigurationError
 from adanalytics_server.local import LocalServer, Sample
 

@@ -15,7 +15,7 @@ from adanalytics_client._events.fanout import PageFanout
 from adanalytics_client._events.page import FetchedPage
 from adanalytics_client._events.paging import Cursor, Signals
 from adanalytics_client._events.plan import make_plan
-from adanalytics_client._events.resume import Position, position_of, token_of
+from adanalytics_client._events.resume import Position, read_token, token_of
 
 DAY = date(2026, 1, 15)
 
@@ -138,7 +138,9 @@ def test_runs_that_stop_anywhere_are_one_pull(
                 flying.append(cursor)
             if (ready := fanout.ready()) is not None:
                 out += ids(ready.page)
-                position = position_of(token_of(ready.position, plan, "acme"), plan, "acme")
+                position = read_token(token_of(ready.position, plan, "acme")).position_in(
+                    plan, "acme"
+                )
                 handed += 1
             else:
                 cursor = flying.pop(chance.randrange(len(flying)))

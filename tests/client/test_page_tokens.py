@@ -110,7 +110,7 @@ def test_a_token_of_another_query_is_refused(
     assert stand_in.asked == []
 
 
-@pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-3.", "cut", "flipped", "earlier"])
+@pytest.mark.parametrize("damage", ["", "x", 5, "adanalytics-4.", "cut", "flipped", "earlier"])
 def test_a_damaged_token_is_refused(
     world: World, stand_in: StandIn, say: type[Say], damage: Any
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_damaged_token_is_refused(
     damaged = {
         "cut": token[:-1],
         "flipped": token[:40] + ("A" if token[40] != "A" else "B") + token[41:],
-        "earlier": token.replace("-3.", "-2."),
+        "earlier": token.replace("-4.", "-3."),
     }
     with pytest.raises(ConfigurationError, match="not a resume token of this version"):
         world.client.events("2026-01-15", per_page=2, resume=damaged.get(damage, damage))

@@ -15,7 +15,7 @@ from tests.client.wire import Wire, served_with, sized
 
 import adanalytics_client
 from adanalytics_client import errors
-from adanalytics_client._io import Proxies
+from adanalytics_client._io.proxies import Proxies
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, StandIn

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adanalytics_client._base.effects import ResponseHead
-from adanalytics_client._quota import Moment, Permit, Quota, QuotaStore, Wait
+from adanalytics_client._quota.store import QuotaStore
+from adanalytics_client._quota.window import Moment, Permit, Quota, Wait
 
 
 @dataclass

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from adanalytics_client._quota import Moment, Permit, Quota, Wait, open_store
+from adanalytics_client._quota.store import open_store
+from adanalytics_client._quota.window import Moment, Permit, Quota, Wait
 
 LIMIT = 400
 
 BEGIN = """
 import os, sys, time
 from pathlib import Path
-from adanalytics_client._quota import Moment, Quota, Permit, open_store
+from adanalytics_client._quota.window import Moment, Quota, Permit
+from adanalytics_client._quota.store import open_store
 
 def now():
     return Moment(time.time(), time.monotonic())

@@ -13,7 +13,7 @@ from adanalytics_client._base.dates import to_day, to_range
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import origin_of, redact_url
-from adanalytics_client._quota import rate_window, retry_after
+from adanalytics_client._quota.headers import rate_window, retry_after
 
 NOW = 1_800_000_000.0
 YEAR = 366 * 86_400.0

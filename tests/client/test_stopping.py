@@ -28,7 +28,7 @@ from adanalytics_client import (
     WaitStarted,
 )
 from adanalytics_client._events.fanout import Job, PageFanout
-from adanalytics_client._io import Stop
+from adanalytics_client._io.stop import Stop
 
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, Say, StandIn

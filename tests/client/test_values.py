@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from tests.client.raw_events import raw_rows
 
-from adanalytics_client._events import each_row
+from adanalytics_client._events.query import each_row
 from adanalytics_client._events.typed import Typed
 from adanalytics_client._json.exact import parse_text
 from adanalytics_client._json.raw import PART

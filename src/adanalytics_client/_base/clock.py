@@ -41,15 +41,12 @@ class SystemClock:
     """The machine's time; a wait takes as long as it says."""
 
     def time(self) -> float:
-        """Return seconds since 1970-01-01 UTC."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Return seconds that never go back."""
         return time.monotonic()
 
     def sleeping(self, seconds: float) -> float:
-        """Return how long a wait of `seconds` takes: `seconds`."""
         return seconds
 
 

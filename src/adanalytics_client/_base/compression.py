@@ -16,10 +16,6 @@ class DamagedBody(ValueError):
     """The encoding of a body is unknown, broken, or ends too early."""
 
 
-class OversizedBody(ValueError):
-    """A body is larger than the bound that its reader set."""
-
-
 class Gunzip:
     """Decompress gzip by pieces; several members in a row are one body (RFC 1952, section 2.2).
 
@@ -30,22 +26,8 @@ class Gunzip:
         self._member = zlib.decompressobj(_GZIP_WINDOW)
         self._fresh = True
 
-    def feed(self, piece: bytes, most: int = 0) -> bytes:
-        """Return the bytes that `piece` yields, at most about `most` unless it is 0.
-
-        Raises:
-            DamagedBody: when the bytes are not gzip.
-            OversizedBody: when there are more than `most`.
-        """
-        out: list[bytes] = []
-        for plain in self.pieces(piece, most):
-            out.append(plain)
-            if self._member.unconsumed_tail:
-                raise OversizedBody
-        return b"".join(out)
-
     def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
-        """Yield the same bytes in several pieces, each of at most `most` bytes unless it is 0.
+        """Yield the bytes that `packed` yields, in pieces of at most `most` bytes unless it is 0.
 
         Raises:
             DamagedBody: when the bytes are not gzip.

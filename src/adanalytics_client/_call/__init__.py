@@ -1,5 +1,1 @@
 """Send one request until it succeeds or cannot be retried."""
-
-from adanalytics_client._quota import retry_after
-
-__all__ = ["retry_after"]

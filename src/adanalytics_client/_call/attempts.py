@@ -31,7 +31,7 @@ from adanalytics_client._call.failures import (
 from adanalytics_client._call.retry import pause_before
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._quota import Wait
+from adanalytics_client._quota.window import Wait
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
 
 T = TypeVar("T")

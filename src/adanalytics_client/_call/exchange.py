@@ -31,7 +31,7 @@ from adanalytics_client._base.urls import (
     without_user,
 )
 from adanalytics_client._call.session import Session
-from adanalytics_client._quota import Permit, Wait
+from adanalytics_client._quota.window import Permit, Wait
 from adanalytics_client.errors import ProtocolError, QuotaExceeded, RequestTimeout
 
 _LOG = logging.getLogger("adanalytics_client")

@@ -9,7 +9,7 @@ from adanalytics_client._base.urls import host_of
 from adanalytics_client._call.credentials import Credentials
 from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
-from adanalytics_client._quota import retry_after
+from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AdAnalyticsError,
     AuthenticationError,

@@ -11,7 +11,8 @@ from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import redact_url
 from adanalytics_client._call.config import Config
 from adanalytics_client._call.credentials import Credentials
-from adanalytics_client._quota import Moment, Quota, QuotaStore
+from adanalytics_client._quota.store import QuotaStore
+from adanalytics_client._quota.window import Moment, Quota
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from adanalytics_client._events.fanout import Fetched, Job, PageFanout, ReadyPag
 from adanalytics_client._events.page import Page, TextPage
 from adanalytics_client._events.plan import Plan, Split, make_plan
 from adanalytics_client._events.reader import PageReader
-from adanalytics_client._events.resume import Position, page_size_of, position_of, token_of
+from adanalytics_client._events.resume import Position, read_token, token_of
 from adanalytics_client._events.typed import M, Typed
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
@@ -89,31 +89,6 @@ class Pull(Generic[M]):
     plan: Plan
     position: Position | None
     typed: Typed[M] | None
-
-    def only_days(self, days: Iterable[Day]) -> "Pull[M]":
-        """Return the same pull without queries for other days.
-
-        Raises:
-            ConfigurationError: for a value that is not a day, and for a resumed pull.
-        """
-        self._check_new("only_days")
-        return replace(self, plan=self.plan.only_days(days))
-
-    def only_before(self, moment: datetime) -> "Pull[M]":
-        """Return the same pull without queries for hours that begin after `moment`.
-
-        Raises:
-            ConfigurationError: for a moment without a time zone, and for a resumed pull.
-        """
-        self._check_new("only_before")
-        return replace(self, plan=self.plan.only_before(moment))
-
-    def _check_new(self, name: str) -> None:
-        if self.position:
-            raise ConfigurationError(
-                f"{name}: the token of resume= already holds the days of its pull.",
-                remedy=f"Leave {name} out.",
-            )
 
     def models(self) -> Callable[[RawRows], Iterator[M]]:
         """Return a function that makes models of a page's events."""
@@ -226,7 +201,7 @@ class QueryBase(Generic[D, M]):
             >>> month.only_days(["2026-01-15", "2026-01-16"]).plan.least_requests
             48
         """
-        return type(self)(self._pull.only_days(days), self._connection)
+        return self._planned("only_days", self.plan.only_days(days))
 
     def only_before(self, moment: datetime) -> Self:
         """Return the same pull without requests for days and hours that begin after `moment`.
@@ -242,7 +217,15 @@ class QueryBase(Generic[D, M]):
             >>> day.only_before(datetime(2026, 1, 15, 14, 20, tzinfo=UTC)).plan.least_requests
             15
         """
-        return type(self)(self._pull.only_before(moment), self._connection)
+        return self._planned("only_before", self.plan.only_before(moment))
+
+    def _planned(self, name: str, plan: Plan) -> Self:
+        if self._pull.position:
+            raise ConfigurationError(
+                f"{name}: the token of resume= already holds the days of its pull.",
+                remedy=f"Leave {name} out.",
+            )
+        return type(self)(replace(self._pull, plan=plan), self._connection)
 
     def _scrubbed(self, work: Callable[[], T]) -> T:
         """Return the result of `work` on events that may echo the credential; its errors do not."""
@@ -298,9 +281,10 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
     Raises:
         ConfigurationError: naming the argument that is wrong.
     """
-    per_page, resume = request.per_page, request.resume
-    if resume is not None and per_page is None:
-        per_page = page_size_of(resume)
+    per_page = request.per_page
+    token = None if request.resume is None else read_token(request.resume)
+    if token and per_page is None:
+        per_page = token.query.per_page
     plan = make_plan(
         request.start,
         request.end,
@@ -310,7 +294,7 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
         # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
     )
-    position = None if resume is None else position_of(resume, plan, partner)
+    position = token and token.position_in(plan, partner)
     if position:
         left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
         plan = replace(plan, slices=position.left(), ranges=position.ranges, max_events=left)

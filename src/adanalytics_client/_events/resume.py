@@ -3,17 +3,18 @@
 import base64
 import binascii
 import hashlib
-import json
-from dataclasses import astuple, dataclass, field
+import zlib
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+
+import msgspec
 
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._events.paging import Cursor
 from adanalytics_client._events.plan import DateRange, Plan, Slice, slices_of
 from adanalytics_client.errors import ConfigurationError
 
-_PREFIX = "adanalytics-3."
+_PREFIX = "adanalytics-4."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,81 +50,56 @@ class Position:
         return (*(each.slice for each in self.open), *self.slices[self.opened :])
 
 
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """The query that a token belongs to."""
+
+    partner: str | None
+    start: date
+    end: date
+    hour: int | None
+    split: str
+    per_page: int
+
+    @classmethod
+    def of(cls, plan: Plan, partner: str | None) -> "_Query":
+        return cls(partner, plan.start, plan.end, plan.hour, plan.split, plan.per_page)
+
+    def __str__(self) -> str:
+        days = Slice(self.start, self.end, self.hour)
+        return f"partner {self.partner}, {days}, {self.split}, {self.per_page} events per page"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The content of a resume token."""
+
+    query: _Query
+    position: Position
+
+    def position_in(self, plan: Plan, partner: str | None) -> Position:
+        """Return the position in a plan; refuse a token of another query."""
+        ours = _Query.of(plan, partner)
+        if self.query != ours:
+            raise ConfigurationError(
+                f"resume: this token belongs to {self.query}; this query is {ours}.",
+                remedy="Ask for the same days with the same split and page size.",
+            )
+        return replace(self.position, slices=slices_of(self.position.ranges, plan.hour))
+
+
 def token_of(position: Position, plan: Plan, partner: str | None) -> str:
     """Encode a position, and the query that it belongs to, as one word of ASCII."""
-    # With all days written out, a token stays valid if a later version divides the range
-    # differently.
-    content = {
-        "query": _query(plan, partner),
-        "ranges": [[str(x.start), str(x.end), x.cut, x.hours] for x in position.ranges],
-        "opened": position.opened,
-        "open": [_fields(cursor) for cursor in position.open],
-        "passed": position.passed,
-        "total": position.total,
-        "arrived": position.arrived,
-        "bodiless": position.bodiless,
-        "by_day": [[str(day), events] for day, events in position.by_day],
-    }
-    text = json.dumps(content, separators=(",", ":")).encode()
+    # The ranges have all days, so a token stays valid if a later version divides the range
+    # differently. A later run does not know earlier attempts.
+    cursors = tuple(replace(each, attempt=0) for each in position.open)
+    kept = replace(position, slices=(), open=cursors, planned=None)
+    text = zlib.compress(msgspec.json.encode(Token(_Query.of(plan, partner), kept)))
     return _PREFIX + base64.urlsafe_b64encode(_checksum(text) + text).rstrip(b"=").decode()
 
 
-def position_of(token: object, plan: Plan, partner: str | None) -> Position:
-    """Read a token for the query of `plan` and `partner`.
-
-    Raises:
-        ConfigurationError: for a text that is not a token, and for a token of another query.
-    """
-    content = _content(token)
-    theirs, ours = content["query"], _query(plan, partner)
-    if theirs != ours:
-        raise ConfigurationError(
-            f"resume: this token belongs to {_in_words(theirs)}; this query is {_in_words(ours)}.",
-            remedy="Ask for the same days with the same split and page size.",
-        )
-    ranges = tuple(
-        DateRange(date.fromisoformat(start), date.fromisoformat(end), *cut)
-        for start, end, *cut in content["ranges"]
-    )
-    return Position(
-        slices=slices_of(ranges, plan.hour),
-        ranges=ranges,
-        opened=content["opened"],
-        open=tuple(_to_cursor(each) for each in content["open"]),
-        passed=content["passed"],
-        total=content["total"],
-        arrived=content["arrived"],
-        bodiless=tuple(content["bodiless"]),
-        by_day=tuple((date.fromisoformat(day), events) for day, events in content["by_day"]),
-    )
-
-
-def page_size_of(token: object) -> int:
-    """Return the page size of the pull that a token belongs to.
-
-    Raises:
-        ConfigurationError: for a text that is not a token.
-    """
-    *_, size = _content(token)["query"]
-    return int(size)
-
-
-def _query(plan: Plan, partner: str | None) -> list[Any]:
-    return [partner, str(plan.start), str(plan.end), plan.hour, plan.split, plan.per_page]
-
-
-def _in_words(query: list[Any]) -> str:
-    partner, start, end, hour, split, per_page = query
-    hours = "" if hour is None else f" hour {hour}"
-    return f"partner {partner}, {start}..{end}{hours}, {split}, {per_page} events per page"
-
-
-def _checksum(text: bytes) -> bytes:
-    return hashlib.blake2b(text, digest_size=6).digest()
-
-
-def _content(token: object) -> dict[str, Any]:
-    """Decode a token and verify its checksum."""
+def read_token(token: object) -> Token:
+    """Decode a token and verify its checksum; refuse any other text."""
     if isinstance(token, str) and token.startswith(_PREFIX):
         packed = token.removeprefix(_PREFIX)
         try:
@@ -131,20 +107,12 @@ def _content(token: object) -> dict[str, Any]:
         except (binascii.Error, ValueError):
             raw = b""
         if raw and _checksum(raw[6:]) == raw[:6]:
-            content: dict[str, Any] = json.loads(raw[6:])
-            return content
+            return msgspec.json.decode(zlib.decompress(raw[6:]), type=Token)
     raise ConfigurationError(
         "resume: this is not a resume token of this version.",
         remedy="Pass the token of a Page unchanged, or leave resume= out to start over.",
     )
 
 
-def _fields(cursor: Cursor) -> list[Any]:
-    """List the fields of a cursor; a later run does not know earlier attempts."""
-    (start, end, hour), *others, _attempt = astuple(cursor)
-    return [str(start), str(end), hour, *others]
-
-
-def _to_cursor(fields: list[Any]) -> Cursor:
-    start, end, hour, *others = fields
-    return Cursor(Slice(date.fromisoformat(start), date.fromisoformat(end), hour), *others)
+def _checksum(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=6).digest()

@@ -19,7 +19,6 @@ from adanalytics_client._base.effects import (
 from adanalytics_client._base.locks import POSIX
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._base.validation import check_seconds, invalid
-from adanalytics_client._call import retry_after
 from adanalytics_client._call.attempts import Access, Rules, attempts
 from adanalytics_client._call.exchange import Exchange
 from adanalytics_client._call.failures import (
@@ -36,6 +35,7 @@ from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
 from adanalytics_client._exports.transfer import Expected, Transfer, incomplete
 from adanalytics_client._exports.wait import ask_address, described, is_signed, wait_for
+from adanalytics_client._quota.headers import retry_after
 from adanalytics_client.errors import (
     AuthenticationError,
     ChecksumMismatch,

@@ -6,9 +6,6 @@ import sys
 from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 
-RATE_HEADERS = ("ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset")
-"""The headers that `rate_window` reads."""
-
 _NUMBER = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 _PARAMETER = re.compile(r";\s*([rt])\s*=\s*(\d{1,10})", re.ASCII)
 

@@ -16,10 +16,10 @@ from typing import Any
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._call.connection import Connection
-from adanalytics_client._events import EventRequest, plan_pull
+from adanalytics_client._events.query import EventRequest, plan_pull
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import read_saved
-from adanalytics_client._io import SyncDriver
+from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.days import ServiceDays
 from adanalytics_client.dataset.layout import Hour, PartFormat
 from adanalytics_client.dataset.partition import HourPartition, HourUnknown

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from adanalytics_client._events import runs_of
+from adanalytics_client._events.plan import runs_of
 from adanalytics_client.dataset.layout import REPORTS, Hour
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from datetime import datetime
 from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import notify
 from adanalytics_client._call.connection import Connection
-from adanalytics_client._io import SyncDriver
+from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, started_hours
 from adanalytics_client.dataset.fetch import Fetcher, expected_counts, forecast

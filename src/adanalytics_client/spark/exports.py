@@ -24,8 +24,9 @@ from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.download import Delivery
 from adanalytics_client._exports.saved import SavedExport, read_saved
-from adanalytics_client._io import Proxies, SyncDriver
-from adanalytics_client._quota import open_store
+from adanalytics_client._io.proxies import Proxies
+from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client._quota.store import open_store
 from adanalytics_client.dataset.tables import HOUR_COLUMNS, EventTables, Table, hour_keys
 from adanalytics_client.errors import (
     AdAnalyticsError,
