@@ -48,32 +48,7 @@ if TYPE_CHECKING:
     from adanalytics_client.aevents import AsyncEventQuery as AsyncEventQuery
     from adanalytics_client.ajobs import AsyncExportJob as AsyncExportJob
     from adanalytics_client.client import Client as Client
-    from adanalytics_client.errors import AdAnalyticsError as AdAnalyticsError
-    from adanalytics_client.errors import AuthenticationError as AuthenticationError
-    from adanalytics_client.errors import ChecksumMismatch as ChecksumMismatch
-    from adanalytics_client.errors import ConfigurationError as ConfigurationError
-    from adanalytics_client.errors import DatasetDamaged as DatasetDamaged
-    from adanalytics_client.errors import DatasetError as DatasetError
-    from adanalytics_client.errors import DatasetInUse as DatasetInUse
-    from adanalytics_client.errors import DownloadError as DownloadError
-    from adanalytics_client.errors import ExportError as ExportError
-    from adanalytics_client.errors import ExportExpired as ExportExpired
-    from adanalytics_client.errors import ExportFailed as ExportFailed
-    from adanalytics_client.errors import ExportTimeout as ExportTimeout
-    from adanalytics_client.errors import FieldError as FieldError
-    from adanalytics_client.errors import InvalidRequest as InvalidRequest
-    from adanalytics_client.errors import NotFound as NotFound
-    from adanalytics_client.errors import PermissionDenied as PermissionDenied
-    from adanalytics_client.errors import ProtocolError as ProtocolError
-    from adanalytics_client.errors import QueryError as QueryError
-    from adanalytics_client.errors import QuotaExceeded as QuotaExceeded
-    from adanalytics_client.errors import RateLimited as RateLimited
-    from adanalytics_client.errors import RequestLimitReached as RequestLimitReached
-    from adanalytics_client.errors import RequestTimeout as RequestTimeout
-    from adanalytics_client.errors import ServerError as ServerError
-    from adanalytics_client.errors import StatusError as StatusError
-    from adanalytics_client.errors import TransportError as TransportError
-    from adanalytics_client.errors import UnsuitablePlace as UnsuitablePlace
+    from adanalytics_client.errors import *  # noqa: F403
     from adanalytics_client.events import EventQuery as EventQuery
     from adanalytics_client.jobs import ExportJob as ExportJob
     from adanalytics_client.models import Event as Event

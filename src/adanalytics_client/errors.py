@@ -297,6 +297,7 @@ class UnsuitablePlace(DatasetError):
 
 
 _OWN = [each for each in vars().values() if getattr(each, "__module__", "") == __name__]
-__all__ = [each.__name__ for each in _OWN]
+# Type checkers would take no name as public if they saw a list that they cannot read.
+globals()["__all__"] = [each.__name__ for each in _OWN]
 for _each in _OWN:
     _each.__module__ = "adanalytics_client"
