@@ -9,35 +9,27 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
-from adanalytics_client._call.connection import Connection
 from adanalytics_client._call.retry import RetryPolicy
-from adanalytics_client._call.session import Session
+from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._quota.store import QuotaLog, open_store
 from adanalytics_client._quota.window import QuotaState
 from adanalytics_client.errors import ConfigurationError
 
-T = TypeVar("T")
 Http = TypeVar("Http")
+Driving = TypeVar("Driving")
 Choice = TypeVar("Choice")
 
 # The defaults come first.
 _ON_LIMIT: tuple[OnLimit, ...] = ("wait", "raise")
 _QUOTA_LOG: tuple[QuotaLog, ...] = ("shared", "memory")
-
-
-class _Driver(Protocol):
-    def atomic(self, action: Callable[[], T]) -> T: ...
-
-
-Driving = TypeVar("Driving", bound=_Driver)
 
 
 def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Choice:
@@ -241,7 +233,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
     @property
     def quota(self) -> QuotaState:
         """The requests that may still be sent this hour; reading it sends none."""
-        return self.connection.driver.atomic(self.connection.session.quota.state)
+        return self.connection.session.quota.state()
 
     @abstractmethod
     def _drive(self, session: Session, http: Http | None) -> Driving:

@@ -280,11 +280,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             PosixPath('jan.csv')
         """
         from adanalytics_client._exports.download import Delivery, check_delivery
-        from adanalytics_client._exports.names import named_format
         from adanalytics_client._progress import displayed
 
-        check_delivery(to, timeout)
-        form, packing = named_format(Path(to), format, compression)
+        form, packing = check_delivery(to, timeout, format, compression)
         job = self.start_export(start, end, format=form, compression=packing)
         with displayed(self.connection.session, progress=progress) as session:
             delivery = Delivery(session, job.order, job.last_status)

@@ -57,6 +57,12 @@ class ResponseHead:
         return read_http_date(self.get("date"))
 
     @property
+    def encoding(self) -> str:
+        """The encoding of the body in lower case; "" if it is not encoded."""
+        name = (self.get("content-encoding") or "").strip().lower()
+        return "" if name == "identity" else name
+
+    @property
     def media_type(self) -> str:
         """The media type of the body without parameters, in lower case; "" if there is none."""
         return (self.get("content-type") or "").partition(";")[0].strip().lower()

@@ -10,6 +10,7 @@ from adanalytics_client.errors import ConfigurationError
 
 # Shorter secrets occur in ordinary words, where stars would reveal rather than hide them.
 _SHORTEST = 4
+_IN_HEADER = re.compile(r"[!-~]+")
 # The characters that no encoding changes.
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 
@@ -54,15 +55,18 @@ class Secret:
                 f"{name} is not a str but a {type(self._value).__name__}.", remedy="Pass a str."
             )
 
-    def trimmed(self) -> "Secret":
-        """Return the same secret without surrounding white space."""
-        return Secret(self._value.strip())
+    def for_header(self, name: str) -> "Secret":
+        """Return the secret without surrounding white space, if a header can hold it.
 
-    @property
-    def fits_header(self) -> bool:
-        """Return whether an Authorization header can hold it."""
-        value = self._value
-        return value.isascii() and value.isprintable() and " " not in value and value != ""
+        The error for any other does not repeat the text, as an HTTP library's own would.
+        """
+        trimmed = Secret(self._value.strip())
+        if not _IN_HEADER.fullmatch(trimmed.reveal()):
+            raise ConfigurationError(
+                f"{name} contains a space, line break or other illegal character.",
+                remedy="Copy it again.",
+            )
+        return trimmed
 
     def redact(self, text: str) -> str:
         """`text` without the secret, even where JSON or an address encodes it."""

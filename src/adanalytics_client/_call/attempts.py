@@ -135,13 +135,13 @@ class _Attempts:
         counted = self.deadline if rules.appears_by is None else None
         while True:
             started = session.clock.monotonic()
-            prepared, issued = request, None
+            prepared, issued_in = request, None
             try:
                 if self.authorized and base.owns(request.url):
-                    issued = yield from session.credentials.current(log_in)
+                    secret, issued_in = yield from session.credentials.current(log_in)
                     # httpx would replace the credential by a user in the address.
                     url = without_user(request.url)
-                    prepared = replace(request, url=url, credential=issued.secret)
+                    prepared = replace(request, url=url, credential=secret)
                 exchanged = yield from exchange(
                     session,
                     prepared,
@@ -163,8 +163,9 @@ class _Attempts:
             if self._changes_access(request.url, exchanged):
                 continue
             refused = exchanged.status == 401 and base.owns(exchanged.url)
-            if issued and refused and session.credentials.renewable and not self.login_renewed:
-                yield from session.credentials.renew(issued.round, log_in)
+            renewable = session.credentials.renewable and not self.login_renewed
+            if issued_in is not None and refused and renewable:
+                yield from session.credentials.renew(issued_in, log_in)
                 self.login_renewed = True
                 continue
             return replace(exchanged, signed=self.signed)

@@ -101,9 +101,9 @@ class GivenCredential:
                 remedy="Pass one of api_key=, token=, or email= with password=.",
             )
         if self.api_key:
-            return Bearer("api_key", bearer_secret(self.api_key, "api_key"))
+            return Bearer("api_key", self.api_key.for_header("api_key"))
         if self.token:
-            return Bearer("token", bearer_secret(self.token, "token"))
+            return Bearer("token", self.token.for_header("token"))
         if not self.email or not self.password:
             raise ConfigurationError(
                 "A login needs an e-mail and a password.", remedy="Pass both email= and password=."
@@ -113,20 +113,6 @@ class GivenCredential:
 
 def _hidden(value: str | None) -> Secret | None:
     return None if value is None else Secret(value)
-
-
-def bearer_secret(given: Secret, name: str) -> Secret:
-    """Return a secret that fits an Authorization header, without surrounding white space.
-
-    The error for any other does not repeat the text, as an HTTP library's own would.
-    """
-    secret = given.trimmed()
-    if not secret.fits_header:
-        raise ConfigurationError(
-            f"{name} contains a space, line break or other illegal character.",
-            remedy="Copy it again.",
-        )
-    return secret
 
 
 @dataclass(frozen=True, slots=True)

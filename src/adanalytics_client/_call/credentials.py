@@ -18,7 +18,7 @@ from adanalytics_client._base.effects import (
 )
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import BaseUrl, redact_queries, redact_url
-from adanalytics_client._call.config import Bearer, Credential, Login, bearer_secret
+from adanalytics_client._call.config import Bearer, Credential, Login
 from adanalytics_client._json.encoding import utf8
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import (
@@ -51,7 +51,7 @@ def token_of(content: Json) -> Secret:
     if issued is None:
         raise ProtocolError("The login answer has no token.", remedy="Check base_url.")
     try:
-        return bearer_secret(issued, "token")
+        return issued.for_header("token")
     except ConfigurationError:
         raise ProtocolError(
             "The login answer has a token with characters that a header cannot contain.",
@@ -76,14 +76,6 @@ class LogIn:
 
     operation: Callable[[Login], Operation[Secret]]
     latest: Deadline | None
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedSecret:
-    """A secret and the round in which it was issued, to recognise a 401 for an old one."""
-
-    secret: Secret
-    round: int
 
 
 class Credentials:
@@ -117,8 +109,11 @@ class Credentials:
             return "Log in again: a token is valid for 7 days."
         return "Check the API key, or have an admin create one in Settings > API Keys."
 
-    def current(self, log_in: LogIn) -> Operation[IssuedSecret]:
-        """Return the credential to send, after a login if there is none yet."""
+    def current(self, log_in: LogIn) -> Operation[tuple[Secret, int]]:
+        """Return the credential to send, after a login if there is none yet, and its round.
+
+        The round shows whether a later 401 is for an old credential.
+        """
         if self._source is None:
             raise ConfigurationError(
                 "The address needs a credential, but only signed addresses were expected here.",
@@ -126,7 +121,7 @@ class Credentials:
             )
         while self._secret is None:
             yield from self.renew(self._round, log_in)
-        return IssuedSecret(self._secret, self._round)
+        return self._secret, self._round
 
     def redact(self, text: str) -> str:
         """Return `text` without any secret of this client: a server may echo one.

@@ -76,8 +76,8 @@ def log_in(session: Session) -> Operation[str]:
         raise ConfigurationError(
             "Only an account can log in.", remedy="Make the client with email= and password=."
         )
-    issued = yield from session.credentials.current(log_in_of(session, session.deadline()))
-    return issued.secret.reveal()
+    secret, _ = yield from session.credentials.current(log_in_of(session, session.deadline()))
+    return secret.reveal()
 
 
 def get_json(url: str) -> Request:

@@ -1,8 +1,9 @@
-"""The state that all operations of one client share."""
+"""The state that all operations of one client share, and the driver that runs them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from typing import Generic, TypeVar
 
 from adanalytics_client._base.clock import Clock, ClockCheck
 from adanalytics_client._base.deadline import Deadline
@@ -13,6 +14,8 @@ from adanalytics_client._call.config import Config
 from adanalytics_client._call.credentials import Credentials
 from adanalytics_client._quota.store import QuotaStore
 from adanalytics_client._quota.window import Moment, Quota
+
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,11 @@ class Session:
     def shown(self, url: str) -> str:
         """Return an address that is safe to show: without a signature or an echoed secret."""
         return self.credentials.redact(redact_url(url))
+
+
+@dataclass(frozen=True, slots=True)
+class Connection(Generic[D]):
+    """What a client hands to the objects that stand on it: queries, exports, datasets and Spark."""
+
+    session: Session
+    driver: D

@@ -145,7 +145,6 @@ class PageFanout:
 
     @property
     def finished(self) -> bool:
-        """Return whether nothing is in flight, waiting, or left to start."""
         idle = not self._in_flight and not any(each.waiting or each.error for each in self._open)
         return idle and (self._full or not (self._open or self._may_open() or self._due))
 
@@ -175,7 +174,6 @@ class PageFanout:
         return None if self._open or self._in_flight else self._check_end()
 
     def settle(self, job: Job, outcome: Fetched | BaseException) -> None:
-        """Take the outcome of a job."""
         self._in_flight -= 1
         if isinstance(job, SummaryRequest):
             if isinstance(outcome, BaseException):

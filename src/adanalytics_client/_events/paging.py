@@ -8,7 +8,7 @@ The service documents no page metadata. The names are those of public APIs and l
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypeVar
@@ -118,20 +118,18 @@ def signals(found: Found, headers: Mapping[str, str]) -> Signals:
     ahead = [stated for more, stated in flags if more] + [key for key in links if key]
     return Signals(
         more=_first([*(more for more, _ in flags), True if any(links) else None]),
-        pages=_first([_at_least(1, value) for name, value in _page_counts(members, found)]),
+        # A `page_count` of the events on this page counts those.
+        pages=_first(
+            _at_least(1, value)
+            for name, _, value in members
+            if name in _PAGES and (name, value) != ("pagecount", len(found))
+        ),
         total=_first(totals),
         page=_first([_at_least(0, value) for name, _, value in members if name in _PAGE]),
         no_next=bool(links) and not any(links),
         end=next(iter(ends), ""),
         beyond=next(iter(ahead), ""),
     )
-
-
-def _page_counts(members: list[tuple[str, str, Json]], found: Found) -> Iterator[tuple[str, Json]]:
-    """Yield the numbers of pages; a `page_count` of the events on this page counts those."""
-    for name, _, value in members:
-        if name in _PAGES and not (name == "pagecount" and value == len(found)):
-            yield name, value
 
 
 def contradiction(cursor: Cursor, says: Signals) -> str:
@@ -219,5 +217,5 @@ def _at_least(least: int, value: Json) -> int | None:
     return value if value >= least else None
 
 
-def _first(values: list[T | None]) -> T | None:
+def _first(values: Iterable[T | None]) -> T | None:
     return next((value for value in values if value is not None), None)

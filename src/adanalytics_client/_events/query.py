@@ -10,8 +10,7 @@ from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
 from adanalytics_client._base.validation import check_text, invalid, is_whole
-from adanalytics_client._call.connection import Connection
-from adanalytics_client._call.session import Session
+from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
 from adanalytics_client._events.counts import request_counts
 from adanalytics_client._events.dedupe import Deduplicator, SeenEvents, check_seen
@@ -294,7 +293,7 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
         # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
     )
-    position = token and token.position_in(plan, partner)
+    position = None if token is None else token.position_in(plan, partner)
     if position:
         left = None if plan.max_events is None else max(0, plan.max_events - position.passed)
         plan = replace(plan, slices=position.left(), ranges=position.ranges, max_events=left)

@@ -104,9 +104,3 @@ class Decoding:
         """Return the last bytes of the file."""
         self._gunzip.finish()
         return self._packed if self._keep_compressed is None else b""
-
-
-def encoding_of(head: ResponseHead) -> str | None:
-    """Return the encoding of a response, or None when it is not encoded."""
-    name = (head.get("content-encoding") or "").strip().lower()
-    return None if name in {"", "identity"} else name

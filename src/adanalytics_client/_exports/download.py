@@ -29,7 +29,7 @@ from adanalytics_client._call.failures import (
 )
 from adanalytics_client._call.session import Session
 from adanalytics_client._exports.answer import status_from
-from adanalytics_client._exports.names import name_of, paths_in
+from adanalytics_client._exports.names import name_of, named_format, paths_in
 from adanalytics_client._exports.order import order_export
 from adanalytics_client._exports.part import check_arrival, source_of
 from adanalytics_client._exports.status import ExportFile, ExportOrder, ExportStatus
@@ -53,12 +53,15 @@ _AS_STORED = ("accept-encoding", "identity")
 _SHOWN_NAMES = 5
 
 
-def check_delivery(to: str | os.PathLike[str], timeout: float) -> None:
-    """Check that an exported file can be written to `to`, before anything is sent."""
+def check_delivery(
+    to: str | os.PathLike[str], timeout: float, file_format: str | None, compression: str | None
+) -> tuple[str, str | None]:
+    """Return what to order for a file, after a check that it can be written; nothing is sent."""
     check_seconds("timeout", timeout, zero=True)
     if not isinstance(to, str | os.PathLike):
         raise invalid("to", to, "Pass the path of the file to create.")
     check_arrival(Path(to))
+    return named_format(Path(to), file_format, compression)
 
 
 class Delivery:

@@ -10,7 +10,7 @@ from adanalytics_client._base.dates import read_http_date
 from adanalytics_client._base.effects import ResponseHead
 from adanalytics_client._base.files import check_target, real_path
 from adanalytics_client._base.observer import BytesReceived, Observer, notify
-from adanalytics_client._exports.checks import Decoding, check_gzip, encoding_of, is_answer, is_like
+from adanalytics_client._exports.checks import Decoding, check_gzip, is_answer, is_like
 from adanalytics_client._exports.part import Note, Part, is_etag
 from adanalytics_client._exports.status import ExportFile
 from adanalytics_client.errors import ChecksumMismatch, DownloadError
@@ -164,7 +164,7 @@ class Transfer:
         length = head.get("content-length") or ""
         self.total = int(length) if length.isdigit() else None
         self._max_bytes = self._expected.file.size_bytes
-        if (encoding := encoding_of(head)) is not None:
+        if encoding := head.encoding:
             if encoding not in {"gzip", "x-gzip"}:
                 raise DownloadError(
                     f"The file has the encoding {encoding!r}, which was not requested.",
@@ -186,7 +186,7 @@ class Transfer:
         first, last, total = map(int, found.groups()) if found else (-1, 0, 0)
         fits = self._note is not None and _is_version(head, self._note.validator)
         same_length = self.total in {None, total} and first <= last < total
-        if not (fits and same_length and first == self.received and encoding_of(head) is None):
+        if not (fits and same_length and first == self.received and not head.encoding):
             self.restart()
             return False
         self.total, self._max_bytes = total, last + 1

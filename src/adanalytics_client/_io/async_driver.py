@@ -113,14 +113,6 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         finally:
             self._calls.discard(call)
 
-    def atomic(self, action: Callable[[], T]) -> T:
-        """Run a short function on shared state.
-
-        It may wait for the lock of the quota's log, which other processes hold for microseconds: a
-        hop to a thread would take longer.
-        """
-        return action()
-
     async def stream(
         self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
     ) -> AsyncGenerator[Page, None]:
@@ -187,6 +179,8 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             await asyncio.sleep(self._clock.sleeping(effect.seconds))
             return None
         if isinstance(effect, Atomic):
+            # It may wait for the lock of the quota's log, which other processes hold for
+            # microseconds: a hop to a thread would take longer.
             return effect.action()
         if isinstance(effect, Exclusive):
             return await self._alone(effect)

@@ -39,14 +39,14 @@ class Receiver:
         self.unread = accepted is None
         if accepted is not False:
             return
-        encoding = head.get("content-encoding") or "identity"
-        if (name := encoding.strip().lower()) in {"identity", ""}:
+        if not head.encoding:
             self._content = bytearray(_stated_size(head))
-        elif name in {"gzip", "x-gzip"}:
+        elif head.encoding in {"gzip", "x-gzip"}:
             self._gunzip = Gunzip()
         else:
-            # Not decoded, so that a secret in it is found and redacted.
-            self._fail(FailureKind.UNREADABLE, f"content encoding '{encoding}' was not asked for")
+            # Not decoded, and named as sent, so that a secret in it is found and redacted.
+            detail = f"content encoding '{head.get('content-encoding')}' was not asked for"
+            self._fail(FailureKind.UNREADABLE, detail)
 
     def write(self, piece: bytes) -> bool:
         """Receive one raw piece; return whether more is wanted."""

@@ -90,7 +90,7 @@ class Proxies:
         if "*" in self._excepted():
             return {}
         through = {
-            f"{name}://": transport(httpx.Proxy(_with_scheme(proxy)))
+            f"{name}://": transport(httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}"))
             for name in _SCHEMES
             if (proxy := self.known.get(name))
         }
@@ -99,10 +99,6 @@ class Proxies:
     def _excepted(self) -> list[str]:
         hosts = (each.strip().lower() for each in self.known.get("no", "").split(","))
         return [each for each in hosts if each]
-
-
-def _with_scheme(proxy: str) -> str:
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _pattern_of(host: str) -> str:

@@ -105,11 +105,6 @@ class SyncDriver(BaseDriver[httpx.Client]):
         """Run an operation in the calling thread."""
         return self._run(operation, self._closed)
 
-    def atomic(self, action: Callable[[], T]) -> T:
-        """Run a short function on shared state, never two at the same time."""
-        with self._atomic:
-            return action()
-
     def stream(
         self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
     ) -> Generator[Page, None, None]:

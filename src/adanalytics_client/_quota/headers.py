@@ -24,8 +24,12 @@ def retry_after(head: ResponseHead, now: float) -> float | None:
     `X-RateLimit-Reset`.
     """
     text = (head.get("retry-after") or "").strip()
-    # By the service's clock, which may be ahead of this machine's.
-    seconds = float(text) if _NUMBER.fullmatch(text) else _seconds_until(text, head.sent_at or now)
+    seconds: float | None = None
+    if _NUMBER.fullmatch(text):
+        seconds = float(text)
+    elif (moment := read_http_date(text)) is not None:
+        # By the service's clock, which may be ahead of this machine's.
+        seconds = moment - (head.sent_at or now)
     if seconds is None:
         _, seconds = _rate(head, now)
     return None if seconds is None else min(max(0.0, seconds), _LONGEST)
@@ -51,8 +55,3 @@ def _rate(head: ResponseHead, now: float) -> tuple[int | None, float | None]:
         if seconds > _EPOCH_FROM:
             seconds = max(0.0, seconds - now)
     return int(float(left)) if _NUMBER.fullmatch(left) else None, seconds
-
-
-def _seconds_until(date: str, now: float) -> float | None:
-    moment = read_http_date(date)
-    return None if moment is None else moment - now

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adanalytics_client._base.dates import Period, days_between
 from adanalytics_client._call import operations
-from adanalytics_client._call.connection import Connection
+from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.layout import Hour, hours_of
 from adanalytics_client.dataset.totals import NOTHING, Figures, events_in, stated_figures

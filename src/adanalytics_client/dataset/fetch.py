@@ -15,7 +15,7 @@ from typing import Any
 
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._base.quantities import counted
-from adanalytics_client._call.connection import Connection
+from adanalytics_client._call.session import Connection
 from adanalytics_client._events.query import EventRequest, plan_pull
 from adanalytics_client._exports.order import start_export
 from adanalytics_client._exports.saved import read_saved

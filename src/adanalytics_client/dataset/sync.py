@@ -15,7 +15,7 @@ from datetime import datetime
 
 from adanalytics_client._base.dates import Period
 from adanalytics_client._base.observer import notify
-from adanalytics_client._call.connection import Connection
+from adanalytics_client._call.session import Connection
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import ServiceDays, started_hours
@@ -158,7 +158,7 @@ class Sync:
             for day in {hour.day for hour in rest}
             if all(hour in rest for hour in started_hours(service.state(day), now))
         }
-        quota = self.connection.driver.atomic(self.connection.session.quota.state)
+        quota = self.connection.session.quota.state()
         return started + plan_queries(
             rest, expected_counts(service, whole), via=self.via, quota=quota
         )
