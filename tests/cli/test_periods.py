@@ -51,7 +51,7 @@ def test_the_month_before_january() -> None:
         ("2026-02-30", "not in the calendar"),
         ("2026-13", "not in the calendar"),
         ("0000-01", "not in the calendar"),
-        ("20260115", "not a date"),
+        ("2026115", "not a date"),
         ("2026-1-5", "not a date"),
         ("2026-Q5", "not a date"),
         ("0000", "not in the calendar"),

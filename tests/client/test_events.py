@@ -266,7 +266,7 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"end": "9999-12-31"}, "would take 69898296 requests"),
         ({"end": "2026-01-14"}, "before start"),
         ({"end": "2026-02-30"}, "calendar"),
-        ({"end": "20260120"}, "YYYY-MM-DD"),
+        ({"end": "20260132"}, "YYYY-MM-DD"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_sent(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from adanalytics_client import ConfigurationError
@@ -24,6 +26,15 @@ PERIODS = [
     (("-1d",), ("2027-01-15", "2027-01-15")),
     (("-7d", "yesterday"), ("2027-01-08", "2027-01-14")),
     ((date(2026, 3, 1), "-300d"), ("2026-03-01", "2026-03-21")),
+    ((20260301, "20260302"), ("2026-03-01", "2026-03-02")),
+    (
+        (datetime(2026, 3, 1), datetime(2026, 3, 1, 23, tzinfo=timezone(-timedelta(hours=2)))),  # noqa: DTZ001
+        ("2026-03-01", "2026-03-02"),
+    ),
+    (
+        (pd.Timestamp("2026-03-01 23:59"), np.datetime64("2026-03-02T00", "ns")),
+        ("2026-03-01", "2026-03-02"),
+    ),
 ]
 
 
@@ -44,7 +55,9 @@ def test_every_method_takes_the_same_words(
     assert (str(job.order.start), str(job.order.end)) == days
 
 
-@pytest.mark.parametrize("word", ["tomorrow", "2026-13", "-7", "7d", "20260115", "", None, 5])
+@pytest.mark.parametrize(
+    "word", ["tomorrow", "2026-13", "-7", "7d", "2026115", "", None, 5, 20261301, True, pd.NaT]
+)
 def test_another_word_is_an_error_that_says_what_to_write(world: World, word: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^start: .* YYYY-MM-DD, today, yesterday, -7d"):
         world.client.events(word)

@@ -3,6 +3,7 @@
 import calendar
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -10,11 +11,16 @@ from typing import ClassVar
 
 from adanalytics_client.errors import ConfigurationError
 
-Day = str | date
-"""A day as a user writes it: a `datetime.date`, or a text that `Period.parse` reads."""
+Day = str | int | date
+"""A day as a user writes it: a `datetime.date`, a number such as 20260115, or a text that
+`Period.parse` reads.
 
-# date.fromisoformat alone would also accept 20260115 and 2026-W03-4.
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+A `datetime`, a `pandas.Timestamp` or a `numpy.datetime64` is its day in UTC; without a zone it is
+taken for UTC.
+"""
+
+# date.fromisoformat alone would also accept 2026-W03-4.
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}", re.ASCII)
 _MONTHS = re.compile(r"(\d{4})(?:-(\d{2})|-Q([1-4]))?", re.ASCII)
 _DAYS_AGO = re.compile(r"-(\d{1,5})d", re.ASCII)
 
@@ -54,8 +60,7 @@ class Period:
         begun ends today.
 
         Raises:
-            ConfigurationError: for another form, a day that does not exist, or a datetime, whose
-                day depends on a time zone that only the caller knows.
+            ConfigurationError: for another form, or a day that does not exist.
 
         Examples:
             >>> month = Period.parse("2026-02", today=date(2026, 3, 9))
@@ -68,23 +73,16 @@ class Period:
             >>> f"{week.first}, alone {week.since}..{week.until}"
             '2026-03-02, alone 2026-03-03..2026-03-09'
         """
-        if isinstance(value, datetime):
-            raise ConfigurationError(
-                "This is a datetime.", remedy="Pass its UTC day, value.date()."
-            )
-        if isinstance(value, date):
-            return cls(value, value)
         text = value.strip() if isinstance(value, str) else ""
         days_ago = _DAYS_AGO.fullmatch(text)
         try:
+            if found := _plain_day(value):
+                return cls(found, found)
             if days_ago:
                 day = today - timedelta(days=int(days_ago[1]))
                 return cls(day, day, since=min(day + timedelta(days=1), today), until=today)
             if text in {"today", "yesterday"}:
                 day = today - timedelta(days=text == "yesterday")
-                return cls(day, day)
-            if _DAY.fullmatch(text):
-                day = date.fromisoformat(text)
                 return cls(day, day)
             if text in {"this-month", "last-month"}:
                 return cls._whole_months(add_months(today, -(text == "last-month")), 1, today)
@@ -94,7 +92,7 @@ class Period:
                 return cls._whole_months(first, 1 if month else 3 if quarter else 12, today)
         except (ValueError, OverflowError):
             raise ConfigurationError(
-                f"'{text}' is not in the calendar.", remedy=f"Write {cls.FORMS}."
+                f"'{value}' is not in the calendar.", remedy=f"Write {cls.FORMS}."
             ) from None
         shown = f"'{text}'" if isinstance(value, str) else repr(value)
         raise ConfigurationError(f"{shown} is not a date.", remedy=f"Write {cls.FORMS}.")
@@ -154,23 +152,29 @@ def add_months(day: date, months: int, *, last: bool = False) -> date:
     return date(year, month + 1, longest if last else min(day.day, longest))
 
 
-def to_day(value: object, name: str) -> date:
-    """Turn an ISO string or a date into a date.
+def _plain_day(value: object) -> date | None:
+    """Read any form of one day but the words for days; None for anything else.
 
     Raises:
-        ConfigurationError: for another form, a day that does not exist, or a datetime.
+        ValueError, OverflowError: for a day that is not in the calendar.
     """
-    if isinstance(value, datetime):
-        raise ConfigurationError(f"{name} is a datetime.", remedy="Pass its UTC day, value.date().")
-    if isinstance(value, date):
-        return value
-    if isinstance(value, str) and _DAY.fullmatch(value):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            raise ConfigurationError(
-                f"{name}: {value} is not a day of the calendar.", remedy="Name one that is."
-            ) from None
+    if isinstance(value, datetime) and value.tzinfo:
+        value = value.astimezone(UTC)
+    text = str(value).strip()
+    if isinstance(value, datetime) or type(value).__name__ == "datetime64":
+        text = text[:10]
+    return date.fromisoformat(text) if _DAY.fullmatch(text) else None
+
+
+def to_day(value: object, name: str) -> date:
+    """Return a day without a word for it; see `Day`.
+
+    Raises:
+        ConfigurationError: for another form, or a day that does not exist.
+    """
+    with suppress(ValueError, OverflowError):
+        if day := _plain_day(value):
+            return day
     raise ConfigurationError(
         f"{name}={value!r} is not a day.", remedy="Pass a date, or text like 2026-01-15."
     )
