@@ -4,10 +4,9 @@ No field is required, unknown fields stay, and a value of an unexpected type sta
 instead of raising an error: the service documents only the login, the parameters and the list of
 dates, so a stricter model could refuse good data.
 
-A class's docstring is the one place that describes its fields; its JSON schema reads it there.
+The text below a field describes it: editors, JSON schemas and `help` show it.
 """
 
-import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,6 +14,7 @@ from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
 from reprlib import Repr
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
@@ -117,16 +117,10 @@ class _OrAsSent:
         return {"anyOf": [*found.get("anyOf", [found]), {}]}
 
 
-_TEXT = core_schema.str_schema(strict=True)
-_WHOLE = core_schema.int_schema(strict=True)
-_AMOUNT = core_schema.decimal_schema()
 # An amount in JSON is text or a whole number; a fraction is already a float by then.
-_MONEY = core_schema.json_or_python_schema(
-    json_schema=core_schema.union_schema(
-        [core_schema.chain_schema([each, _AMOUNT]) for each in (_TEXT, _WHOLE)],
-        mode="left_to_right",
-    ),
-    python_schema=_AMOUNT,
+_AMOUNT = core_schema.decimal_schema()
+_TEXT_OR_WHOLE = core_schema.union_schema(
+    [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True)]
 )
 # Other forms of a date stay text: converted to a date and back, the text would differ.
 _DAY_TEXT = core_schema.chain_schema(
@@ -135,23 +129,28 @@ _DAY_TEXT = core_schema.chain_schema(
         core_schema.date_schema(),
     ]
 )
-_DAY = core_schema.json_or_python_schema(
-    json_schema=_DAY_TEXT,
-    python_schema=core_schema.union_schema(
-        [_DAY_TEXT, core_schema.date_schema(strict=True)], mode="left_to_right"
-    ),
+_TEXT = _OrAsSent(core_schema.str_schema(strict=True))
+_WHOLE = _OrAsSent(core_schema.int_schema(strict=True))
+_FLAG = _OrAsSent(core_schema.bool_schema(strict=True))
+_MONEY = _OrAsSent(
+    core_schema.json_or_python_schema(
+        json_schema=core_schema.chain_schema([_TEXT_OR_WHOLE, _AMOUNT]), python_schema=_AMOUNT
+    )
 )
-
-Text = Annotated[str | None, _OrAsSent(_TEXT)]
-Whole = Annotated[int | None, _OrAsSent(_WHOLE)]
-Flag = Annotated[bool | None, _OrAsSent(core_schema.bool_schema(strict=True))]
-Money = Annotated[Decimal | None, _OrAsSent(_MONEY)]
-DateField = Annotated[date | None, _OrAsSent(_DAY)]
-TextMap = Annotated[dict[str, str] | None, _OrAsSent()]
+_DAY = _OrAsSent(
+    core_schema.json_or_python_schema(
+        json_schema=_DAY_TEXT,
+        python_schema=core_schema.union_schema(
+            [_DAY_TEXT, core_schema.date_schema(strict=True)], mode="left_to_right"
+        ),
+    )
+)
+# A field of a summary row is named `date`.
+_Date = date
 
 _OF_EVERY_MODEL = frozenset(dir(BaseModel))
 _ANY_FIELDS = Signature([Parameter("fields", Parameter.VAR_KEYWORD, annotation=Any)])
-_FIELD = re.compile(r"^    (\w+) \([^)]+\): (.+(?:\n {8}.+)*)", re.MULTILINE)
+_FIELDS = "\n\nAttributes:\n"
 _WIDEST_REPR = 160
 _MOST_ROWS, _MOST_COLUMNS = 20, 8
 
@@ -187,6 +186,11 @@ class _Verbatim(str):
         return str(self)
 
 
+def _without_fields(schema: dict[str, Any]) -> None:
+    if text := schema.get("description"):
+        schema["description"] = text.partition(_FIELDS)[0]
+
+
 class OpenModel(BaseModel, metaclass=_ShortHelp):
     """A record with attribute and `[]` access that keeps unknown fields.
 
@@ -195,7 +199,12 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
     pydantic does; rows and files have the service's own digits and types.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", protected_namespaces=())
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        use_attribute_docstrings=True,
+        json_schema_extra=_without_fields,
+    )
     _first: ClassVar[tuple[str, ...]] = ()
     if not TYPE_CHECKING:
         # Type checkers would take it for a required field.
@@ -205,20 +214,6 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
     def __pydantic_init_subclass__(cls, **_options: object) -> None:
         # The annotations of all fields would fill a screen of help().
         cls.__signature__ = _ANY_FIELDS
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Return the schema with the descriptions from the docstrings."""
-        made = handler(schema)
-        own = handler.resolve_ref_schema(made)
-        if "description" in own:
-            own["description"] = own["description"].partition("\n\nAttributes:\n")[0]
-        for kind in cls.__mro__:
-            for name, text in _FIELD.findall(cleandoc(kind.__doc__ or "")):
-                own["properties"][name].setdefault("description", " ".join(text.split()))
-        return made
 
     @classmethod
     def model_validate_json(  # type: ignore[override]  # pydantic's options differ by version
@@ -285,37 +280,6 @@ class Event(OpenModel):
     Names of `event_type` and codes of `error_code` are those of VAST 4.2
     (https://iabtechlab.com/standards/vast/). A field is None when it was not sent.
 
-    Attributes:
-        event_id (str): UUID, unique for the partner; the key to deduplicate by.
-        event_time (str): when it happened, as sent: RFC 3339 in UTC. `time` is the datetime.
-        event_date (date): the UTC day of `event_time`.
-        event_hour (int): the UTC hour of `event_time`, 0 to 23.
-        received_at (str): when the service got it, as sent; later than `event_time` for late data.
-        event_type (str): ad_request, impression, start, first_quartile, midpoint, third_quartile,
-            complete, click, skip or error.
-        auction_id (str): UUID that joins the events of one auction.
-        partner_id (str): the partner of the request.
-        supply_tag_id (int): id of the placement that the ad was shown on.
-        demand_tag_id (int): id of the tag that the ad was bought through.
-        campaign_id (int): id of the campaign.
-        creative_id (str): id of the ad itself.
-        deal_id (str): id of the deal that the ad was bought by.
-        media_type (str): video, display, audio or native.
-        device_type (str): desktop, mobile, tablet, ctv, set_top_box, other or unknown.
-        country (str): the country, an ISO 3166-1 alpha-2 code.
-        os (str): the operating system, in lower case.
-        currency (str): ISO 4217 code, the same for all events of a partner.
-        revenue (Decimal): money for this one event, in units of `currency`; may be negative.
-        cost (Decimal): money for this one event, in units of `currency`; None when this partner may
-            not see it.
-        payment_type (str): which event carries the money: cpm (impression), cpc (click), cpcv
-            (completed view), cpa (action), flat or none.
-        domain (str): the site, where the ad was on one.
-        app_bundle (str): id of the app, where the ad was in one.
-        error_code (int): VAST code 100 to 901 of an event of type error.
-        is_filtered (bool): invalid traffic, which summaries leave out.
-        key_values (dict[str, str]): names and values that the partner sent with the ad request.
-
     Examples:
         >>> event = Event.model_validate({"revenue": "0.004500000", "new": 1})
         >>> event.revenue, event["new"], event.country
@@ -324,32 +288,60 @@ class Event(OpenModel):
 
     _first: ClassVar[tuple[str, ...]] = ("event_id", "event_time", "event_type", "revenue")
 
-    event_id: Text = None
-    event_time: Text = None
-    event_date: DateField = None
-    event_hour: Whole = None
-    received_at: Text = None
-    event_type: Text = None
-    auction_id: Text = None
-    partner_id: Text = None
-    supply_tag_id: Whole = None
-    demand_tag_id: Whole = None
-    campaign_id: Whole = None
-    creative_id: Text = None
-    deal_id: Text = None
-    media_type: Text = None
-    device_type: Text = None
-    country: Text = None
-    os: Text = None
-    currency: Text = None
-    revenue: Money = None
-    cost: Money = None
-    payment_type: Text = None
-    domain: Text = None
-    app_bundle: Text = None
-    error_code: Whole = None
-    is_filtered: Flag = None
-    key_values: TextMap = None
+    event_id: Annotated[str | None, _TEXT] = None
+    """UUID, unique for the partner; the key to deduplicate by."""
+    event_time: Annotated[str | None, _TEXT] = None
+    """When it happened, as sent: RFC 3339 in UTC. `time` is the datetime."""
+    event_date: Annotated[_Date | None, _DAY] = None
+    """The UTC day of `event_time`."""
+    event_hour: Annotated[int | None, _WHOLE] = None
+    """The UTC hour of `event_time`, 0 to 23."""
+    received_at: Annotated[str | None, _TEXT] = None
+    """When the service got it, as sent; later than `event_time` for late data."""
+    event_type: Annotated[str | None, _TEXT] = None
+    """ad_request, impression, start, first_quartile, midpoint, third_quartile, complete, click,
+    skip or error."""
+    auction_id: Annotated[str | None, _TEXT] = None
+    """UUID that joins the events of one auction."""
+    partner_id: Annotated[str | None, _TEXT] = None
+    """The partner of the request."""
+    supply_tag_id: Annotated[int | None, _WHOLE] = None
+    """Id of the placement that the ad was shown on."""
+    demand_tag_id: Annotated[int | None, _WHOLE] = None
+    """Id of the tag that the ad was bought through."""
+    campaign_id: Annotated[int | None, _WHOLE] = None
+    """Id of the campaign."""
+    creative_id: Annotated[str | None, _TEXT] = None
+    """Id of the ad itself."""
+    deal_id: Annotated[str | None, _TEXT] = None
+    """Id of the deal that the ad was bought by."""
+    media_type: Annotated[str | None, _TEXT] = None
+    """video, display, audio or native."""
+    device_type: Annotated[str | None, _TEXT] = None
+    """desktop, mobile, tablet, ctv, set_top_box, other or unknown."""
+    country: Annotated[str | None, _TEXT] = None
+    """The country, an ISO 3166-1 alpha-2 code."""
+    os: Annotated[str | None, _TEXT] = None
+    """The operating system, in lower case."""
+    currency: Annotated[str | None, _TEXT] = None
+    """ISO 4217 code, the same for all events of a partner."""
+    revenue: Annotated[Decimal | None, _MONEY] = None
+    """Money for this one event, in units of `currency`; may be negative."""
+    cost: Annotated[Decimal | None, _MONEY] = None
+    """Money for this one event, in units of `currency`; None when this partner may not see it."""
+    payment_type: Annotated[str | None, _TEXT] = None
+    """Which event carries the money: cpm (impression), cpc (click), cpcv (completed view), cpa
+    (action), flat or none."""
+    domain: Annotated[str | None, _TEXT] = None
+    """The site, where the ad was on one."""
+    app_bundle: Annotated[str | None, _TEXT] = None
+    """Id of the app, where the ad was in one."""
+    error_code: Annotated[int | None, _WHOLE] = None
+    """VAST code 100 to 901 of an event of type error."""
+    is_filtered: Annotated[bool | None, _FLAG] = None
+    """Invalid traffic, which summaries leave out."""
+    key_values: Annotated[dict[str, str] | None, _OrAsSent()] = None
+    """Names and values that the partner sent with the ad request."""
 
     @property
     def time(self) -> datetime | None:
@@ -376,36 +368,6 @@ class SummaryRow(OpenModel):
     Counts are numbers of events, money is in units of the summary's currency, and a rate is a
     fraction: 0.25 is 25 %. Quotients have 6 digits and are None when they would divide by zero.
 
-    Attributes:
-        date (date): the UTC day, of a summary by day.
-        campaign_id (int): id of the campaign, of a summary by campaign; None for events without.
-        campaign_name (str): name of the campaign.
-        demand_tag_id (int): id of the demand tag, of a summary by demand tag; None for events
-            without.
-        demand_tag_name (str): name of the demand tag.
-        ad_requests (int): events of type ad_request.
-        impressions (int): events of type impression.
-        starts (int): events of type start.
-        first_quartiles (int): events of type first_quartile.
-        midpoints (int): events of type midpoint.
-        third_quartiles (int): events of type third_quartile.
-        completions (int): events of type complete.
-        clicks (int): events of type click.
-        skips (int): events of type skip.
-        errors (int): events of type error.
-        revenue (Decimal): sum of the events' revenue.
-        cost (Decimal): sum of the events' cost; an event without one counts as 0.
-        profit (Decimal): revenue - cost.
-        fill_rate (Decimal): impressions / ad_requests.
-        ctr (Decimal): click-through rate, clicks / impressions.
-        vcr (Decimal): video completion rate, completions / impressions.
-        completion_rate_started (Decimal): completions / starts.
-        error_rate (Decimal): errors / ad_requests.
-        margin (Decimal): profit / revenue.
-        ecpm (Decimal): revenue * 1000 / impressions; money per thousand.
-        rpm (Decimal): revenue * 1000 / ad_requests; money per thousand.
-        cpm_cost (Decimal): cost * 1000 / impressions; money per thousand.
-
     Examples:
         >>> row = client.summary("2026-01-15").rows[0]
         >>> row.impressions, row.revenue, row["fill_rate"], row.date
@@ -417,33 +379,60 @@ class SummaryRow(OpenModel):
         *("cost", "ecpm", "ctr", "vcr"),
     )
 
-    date: DateField = None
-    campaign_id: Whole = None
-    campaign_name: Text = None
-    demand_tag_id: Whole = None
-    demand_tag_name: Text = None
-    ad_requests: Whole = None
-    impressions: Whole = None
-    starts: Whole = None
-    first_quartiles: Whole = None
-    midpoints: Whole = None
-    third_quartiles: Whole = None
-    completions: Whole = None
-    clicks: Whole = None
-    skips: Whole = None
-    errors: Whole = None
-    revenue: Money = None
-    cost: Money = None
-    profit: Money = None
-    fill_rate: Money = None
-    ctr: Money = None
-    vcr: Money = None
-    completion_rate_started: Money = None
-    error_rate: Money = None
-    margin: Money = None
-    ecpm: Money = None
-    rpm: Money = None
-    cpm_cost: Money = None
+    date: Annotated[_Date | None, _DAY] = None
+    """The UTC day, of a summary by day."""
+    campaign_id: Annotated[int | None, _WHOLE] = None
+    """Id of the campaign, of a summary by campaign; None for events without."""
+    campaign_name: Annotated[str | None, _TEXT] = None
+    """Name of the campaign."""
+    demand_tag_id: Annotated[int | None, _WHOLE] = None
+    """Id of the demand tag, of a summary by demand tag; None for events without."""
+    demand_tag_name: Annotated[str | None, _TEXT] = None
+    """Name of the demand tag."""
+    ad_requests: Annotated[int | None, _WHOLE] = None
+    """Events of type ad_request."""
+    impressions: Annotated[int | None, _WHOLE] = None
+    """Events of type impression."""
+    starts: Annotated[int | None, _WHOLE] = None
+    """Events of type start."""
+    first_quartiles: Annotated[int | None, _WHOLE] = None
+    """Events of type first_quartile."""
+    midpoints: Annotated[int | None, _WHOLE] = None
+    """Events of type midpoint."""
+    third_quartiles: Annotated[int | None, _WHOLE] = None
+    """Events of type third_quartile."""
+    completions: Annotated[int | None, _WHOLE] = None
+    """Events of type complete."""
+    clicks: Annotated[int | None, _WHOLE] = None
+    """Events of type click."""
+    skips: Annotated[int | None, _WHOLE] = None
+    """Events of type skip."""
+    errors: Annotated[int | None, _WHOLE] = None
+    """Events of type error."""
+    revenue: Annotated[Decimal | None, _MONEY] = None
+    """Sum of the events' revenue."""
+    cost: Annotated[Decimal | None, _MONEY] = None
+    """Sum of the events' cost; an event without one counts as 0."""
+    profit: Annotated[Decimal | None, _MONEY] = None
+    """Revenue - cost."""
+    fill_rate: Annotated[Decimal | None, _MONEY] = None
+    """Impressions / ad_requests."""
+    ctr: Annotated[Decimal | None, _MONEY] = None
+    """Click-through rate, clicks / impressions."""
+    vcr: Annotated[Decimal | None, _MONEY] = None
+    """Video completion rate, completions / impressions."""
+    completion_rate_started: Annotated[Decimal | None, _MONEY] = None
+    """Completions / starts."""
+    error_rate: Annotated[Decimal | None, _MONEY] = None
+    """Errors / ad_requests."""
+    margin: Annotated[Decimal | None, _MONEY] = None
+    """Profit / revenue."""
+    ecpm: Annotated[Decimal | None, _MONEY] = None
+    """Revenue * 1000 / impressions; money per thousand."""
+    rpm: Annotated[Decimal | None, _MONEY] = None
+    """Revenue * 1000 / ad_requests; money per thousand."""
+    cpm_cost: Annotated[Decimal | None, _MONEY] = None
+    """Cost * 1000 / impressions; money per thousand."""
 
 
 class Summary(OpenModel):
@@ -452,15 +441,6 @@ class Summary(OpenModel):
     Everything else that the service sends beside the rows is kept as sent; a field `rows` that is
     not the list of rows is `summary["rows_"]`.
 
-    Attributes:
-        rows (list[SummaryRow]): one per group; one in total if not grouped.
-        totals (SummaryRow): the same metrics over all groups.
-        group_by (str): day, campaign or demand_tag; None when not grouped.
-        start_date (date): the first UTC day, included.
-        end_date (date): the last UTC day, included.
-        currency (str): ISO 4217 code of all money.
-        timezone (str): the time zone of the days, UTC.
-
     Examples:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
         >>> summary.rows[0].campaign_name, summary.rows[0].ecpm, summary["currency"]
@@ -468,12 +448,19 @@ class Summary(OpenModel):
     """
 
     rows: list[SummaryRow] = []
+    """One per group; one in total if not grouped."""
     totals: Annotated[SummaryRow | None, _OrAsSent()] = None
-    group_by: Text = None
-    start_date: DateField = None
-    end_date: DateField = None
-    currency: Text = None
-    timezone: Text = None
+    """The same metrics over all groups."""
+    group_by: Annotated[str | None, _TEXT] = None
+    """day, campaign or demand_tag; None when not grouped."""
+    start_date: Annotated[_Date | None, _DAY] = None
+    """The first UTC day, included."""
+    end_date: Annotated[_Date | None, _DAY] = None
+    """The last UTC day, included."""
+    currency: Annotated[str | None, _TEXT] = None
+    """ISO 4217 code of all money."""
+    timezone: Annotated[str | None, _TEXT] = None
+    """The time zone of the days, UTC."""
 
     def to_arrow(self) -> "pa.Table":
         """Return the rows as an Arrow table: the columns of `SummaryRow`, then others as text.
@@ -534,5 +521,9 @@ def _in_cell(value: Json) -> str:
     return "" if value is None else escape(_SHORT.repr(value).strip("'"))
 
 
+# Editors show the text below a field; help() shows only that of the class.
 for _each in (Event, Summary, SummaryRow):
+    _texts = (f"{name}: {of.description}" for name, of in _each.model_fields.items())
+    _described = "\n".join(each.replace("\n", "\n    ") for each in _texts)
+    _each.__doc__ = f"{cleandoc(_each.__doc__ or '')}{_FIELDS}{indent(_described, '    ')}"
     _each.__module__ = "adanalytics_client"

@@ -73,6 +73,17 @@ def test_a_schema_names_the_type_and_takes_any_other() -> None:
     assert "units of `currency`" in fields["revenue"]["description"]
 
 
+def test_a_subclass_keeps_the_texts_and_describes_its_own_fields() -> None:
+    class Own(Event):
+        score: int = 0
+        """Points for the event."""
+
+    schema = Own.model_json_schema()
+    assert "description" not in schema
+    assert schema["properties"]["score"]["description"] == "Points for the event."
+    assert schema["properties"]["event_id"]["description"].startswith("UUID")
+
+
 def test_a_fastapi_route_may_return_and_take_models() -> None:
     app = FastAPI()
 
@@ -107,7 +118,7 @@ def test_help_fits_two_screens_and_names_every_field(model: type[Any]) -> None:
     lines = pydoc.plain(pydoc.render_doc(model)).splitlines()
     assert len(lines) <= 100
     assert max(map(len, lines)) <= 110
-    described = {line.strip(" |").partition(" (")[0] for line in lines}
+    described = {line.strip(" |").partition(": ")[0] for line in lines}
     assert set(model.model_fields) <= described
 
 
