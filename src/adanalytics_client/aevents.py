@@ -135,7 +135,6 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
     def _converted(
         self, convert: Callable[[RawRows], T], run: PullRun | None = None
     ) -> AsyncGenerator[T, None]:
-        """Convert the events of each page."""
         return self._each(partial(convert_events, convert), run)
 
     async def _each(

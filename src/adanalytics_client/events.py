@@ -219,7 +219,6 @@ class EventQuery(QueryBase[SyncDriver, M]):
     def _converted(
         self, convert: Callable[[RawRows], T], run: PullRun | None = None
     ) -> Generator[T, None, None]:
-        """Convert the events of each page."""
         return self._each(partial(convert_events, convert), run)
 
     def _each(

@@ -93,11 +93,6 @@ class Columns:
         Raises:
             ConfigurationError: for a name that is neither documented nor in the first rows, but is
                 almost one that is.
-
-        Examples:
-            >>> Columns(["revnue"]).choose([{"event_id": "a"}])
-            Traceback (most recent call last):
-            ConfigurationError: ...revnue...
         """
         if self._missing and rows:
             found = dict.fromkeys(name for row in rows for name in row)
@@ -112,12 +107,6 @@ class Columns:
 
         Raises:
             ConfigurationError: for a name that was in no row.
-
-        Examples:
-            >>> columns = Columns(["late"])
-            >>> columns.choose([{"event_id": "a"}]), columns.choose([{"late": 1}])
-            (('late',), ('late',))
-            >>> columns.check()
         """
         for name in self.names:
             if self._first and name in self._missing:

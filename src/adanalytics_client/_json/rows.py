@@ -64,15 +64,7 @@ def _unclear(
     rows_key: str | None,
     settable: bool,
 ) -> ProtocolError:
-    """Describe a response in which no list, or more than one, can be the list of records.
-
-    Args:
-        content: the response.
-        names: the folded names of a list of records.
-        fitting: the lists that have such a name.
-        rows_key: the caller's name of the list.
-        settable: whether the caller can pass `rows_key`.
-    """
+    """Describe a response in which no list, or more than one, can be the list of records."""
     paths = {path: each for path, each in _members(content, _MOST_LEVELS) if _is_rows(each)}
     wanted = f"objects is named {rows_key!r}" if rows_key else "records was found"
     if fitting:

@@ -106,7 +106,6 @@ class ArrowOutput:
             self._put(self._rows.table(group.to_batches()))
 
     def _groups(self, file: BinaryIO) -> Iterator[pa.Table]:
-        """Yield the groups of a file, one at a time."""
         if self._form == "parquet":
             stored = pq.ParquetFile(file)
             yield from map(stored.read_row_group, range(stored.num_row_groups))
@@ -125,7 +124,6 @@ class _Sink(io.BufferedIOBase):
         self.cut = False
 
     def writable(self) -> bool:
-        """As every file for writing."""
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:

@@ -55,7 +55,6 @@ class CsvOutput:
         self.target.commit()
 
     def abort(self) -> None:
-        """Discard the output."""
         self.target.abort()
 
     def _write_header(self) -> None:

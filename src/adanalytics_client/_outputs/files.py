@@ -69,7 +69,6 @@ class AtomicFile:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the new content."""
         return self.file.tell()
 
     def rewrite(self, change: Rewrite) -> None:
@@ -87,7 +86,6 @@ class AtomicFile:
         self._beside, self.file = beside, file
 
     def commit(self) -> None:
-        """Write the content to the disk, then rename the file to its target."""
         try:
             keep_permissions(self.file, self._path)
             put_in_place(self.file, self._beside, self._path)
@@ -116,7 +114,6 @@ class Stream:
 
     @property
     def size(self) -> int | None:
-        """Return the position of the stream, if it has one."""
         try:
             return self.file.tell()
         except (AttributeError, OSError):
@@ -127,7 +124,6 @@ class Stream:
         raise io.UnsupportedOperation("a stream is not rewritten")
 
     def commit(self) -> None:
-        """Flush the stream, if it can."""
         if callable(flush := getattr(self.file, "flush", None)):
             flush()
 
@@ -146,7 +142,6 @@ class _WholeWrites:
         self._raw = raw
 
     def write(self, piece: "ReadableBuffer") -> int:
-        """Write all of `piece`."""
         whole = rest = memoryview(piece).cast("B")
         while rest:
             taken: int | None = self._raw.write(rest)
@@ -156,7 +151,6 @@ class _WholeWrites:
         return len(whole)
 
     def flush(self) -> None:
-        """Flush the stream below."""
         self._raw.flush()
 
 
@@ -167,11 +161,9 @@ class Device(Stream):
         super().__init__(path.open("wb"))
 
     def commit(self) -> None:
-        """Flush and close."""
         self.file.close()
 
     def abort(self) -> None:
-        """Close; nothing can be taken back."""
         with suppress(OSError):
             self.file.close()
 
@@ -190,16 +182,13 @@ class GzipTarget:
 
     @property
     def file(self) -> BinaryIO:
-        """Receives uncompressed bytes."""
         return cast("BinaryIO", self._packer)
 
     @property
     def size(self) -> int | None:
-        """Return the compressed bytes."""
         return self._inner.size
 
     def rewrite(self, change: Rewrite) -> None:
-        """Decompress the old content and compress the new one."""
 
         def repack(old: BinaryIO, new: BinaryIO) -> None:
             self._packer = _Packer(new)
@@ -210,12 +199,10 @@ class GzipTarget:
         self._inner.rewrite(repack)
 
     def commit(self) -> None:
-        """Write the end of the member, then make the file visible."""
         self._packer.finish()
         self._inner.commit()
 
     def abort(self) -> None:
-        """Abort without an end."""
         self._inner.abort()
 
 
@@ -228,11 +215,9 @@ class _Packer(io.BufferedIOBase):
         self._deflate = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)
 
     def writable(self) -> bool:
-        """As every target's file."""
         return True
 
     def write(self, piece: "ReadableBuffer") -> int:
-        """Compress a piece."""
         self._to.write(self._deflate.compress(piece))
         return memoryview(piece).nbytes
 

@@ -16,7 +16,6 @@ class JsonlOutput:
         self._columns = columns
 
     def add(self, events: RawRows) -> int:
-        """Write the events, one a line."""
         if self._columns is None:
             # In parts: for a copy of the complete page the kernel would have to clear new memory.
             for part in events.parts(_WRITTEN_AT_ONCE):
@@ -33,11 +32,9 @@ class JsonlOutput:
         return len(rows)
 
     def commit(self) -> None:
-        """Check the columns, and make the file visible."""
         if self._columns is not None:
             self._columns.check()
         self.target.commit()
 
     def abort(self) -> None:
-        """Discard the output."""
         self.target.abort()

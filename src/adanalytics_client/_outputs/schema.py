@@ -79,12 +79,6 @@ def arrow_type(kind: Kind, *, wide: bool = False) -> pa.DataType:
 def arrow_schema(
     names: Iterable[str], kinds: Mapping[str, Kind], wide: Collection[str] = ()
 ) -> pa.Schema:
-    """Return the schema of columns in this order; unknown columns are text.
-
-    Args:
-        names: the columns.
-        kinds: the known names and their kinds.
-        wide: the columns of amounts that need their widest type.
-    """
+    """Return the schema of columns in this order: unknown ones are text, `wide` amounts widest."""
     types = [(name, arrow_type(kinds.get(name, Kind.TEXT), wide=name in wide)) for name in names]
     return pa.schema(types)

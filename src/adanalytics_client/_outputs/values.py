@@ -49,12 +49,7 @@ def to_array(kind: Kind, values: Sequence[Json], *, wide: bool = False) -> pa.Ar
     """Return an array of the kind's type.
 
     Text accepts every value: a string unchanged, anything else as its JSON text. Whole numbers may
-    also be text. Amounts may be text or numbers. A time without a zone is UTC.
-
-    Args:
-        kind: the kind of the column.
-        values: its values; None is null.
-        wide: whether amounts have the widest type.
+    also be text. Amounts may be text or numbers. A time without a zone is UTC. None is null.
 
     Raises:
         UnfitValue: for the first value that the type cannot hold exactly.

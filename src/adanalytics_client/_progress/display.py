@@ -43,7 +43,6 @@ class Display:
             self._output = display(self._live, display_id=True)
 
     def show(self, line: Line) -> None:
-        """Draw a line in place of the one before."""
         console = self._live.console
         # Some terminals begin a new row after the last cell; `^C` of an interruption takes two.
         room = console.width - 3

@@ -52,7 +52,6 @@ class Drawing:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop drawing."""
         self._ended.set()
         self._thread.join()
 

@@ -92,7 +92,6 @@ class Progress(Observer):
             self._begin_pages()
 
     def seconds(self) -> float:
-        """Return the time since the start."""
         return self._now() - self._began
 
     def _working(self) -> float:
@@ -118,7 +117,6 @@ class Progress(Observer):
         self._retry = None
 
     def request(self, info: RequestSent) -> None:
-        """Count a request."""
         with self._lock:
             self.requests += 1
             self._asked += 1
@@ -131,7 +129,6 @@ class Progress(Observer):
             self._pause_until(self._retries_at)
 
     def wait(self, info: WaitStarted) -> None:
-        """Describe the wait until it ends."""
         with self._lock:
             now = self._now()
             self._wait, self._wait_ends = info, max(now + info.seconds, self._wait_ends)
@@ -142,7 +139,6 @@ class Progress(Observer):
                 self._export_since = now
 
     def plan(self, info: PullPlanned) -> None:
-        """Set the number of queries and events still to come."""
         with self._lock:
             if not self.events:
                 # No page before the plan is a part of the pull.
@@ -153,7 +149,6 @@ class Progress(Observer):
             self._asked, self._answering = 0, 0.0
 
     def page(self, info: PageReceived) -> None:
-        """Count the events of a page."""
         with self._lock:
             self._pulls, self._file = True, None
             self._end_retry()
@@ -170,7 +165,6 @@ class Progress(Observer):
                 self._sizes[info.slice] = size - size // info.pages + info.events
 
     def bytes(self, info: BytesReceived) -> None:
-        """Note how much of a file has arrived."""
         with self._lock:
             if self._file is None or info.received < self._file.received:
                 self._file_began, self._file_had = self._working(), info.received
@@ -178,11 +172,9 @@ class Progress(Observer):
             self._end_retry()
 
     def output(self, info: BytesWritten) -> None:
-        """Note the size of the output."""
         self._size = info.size
 
     def verified(self, info: HoursVerified) -> None:
-        """Note how many hours of a dataset are verified."""
         with self._lock:
             self._verified, self._export_since = info, None
 

@@ -85,7 +85,6 @@ class ServiceDays:
         self.days = {day: _state(day, rows.get(day), without) for day in days}
 
     def state(self, day: date) -> DayState:
-        """Return the state of a day."""
         return self.days.get(day) or DayState(day, NO_DATA, NOTHING)
 
     def counts(self) -> dict[date, int]:

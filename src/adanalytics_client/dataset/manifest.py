@@ -126,13 +126,11 @@ class DayRecord:
     hours: Mapping[int, HourRecord] = field(default_factory=dict)
 
     def updated(self, fresh: Mapping[Hour, HourRecord]) -> "DayRecord":
-        """Return the day with new records for some hours."""
         of_day = {hour.hour: record for hour, record in fresh.items() if hour.day == self.day}
         return replace(self, hours=dict(sorted({**self.hours, **of_day}.items())))
 
     @property
     def rows(self) -> int:
-        """The number of events in all its hours."""
         return sum(record.rows for record in self.hours.values())
 
     @property
@@ -177,7 +175,6 @@ class Manifest:
         return self._days[day]
 
     def record(self, hour: Hour) -> HourRecord | None:
-        """Return the record of an hour."""
         return self.day(hour.day).hours.get(hour.hour)
 
     def put(self, fresh: Mapping[Hour, HourRecord]) -> None:
@@ -206,7 +203,6 @@ class Manifest:
         return sorted(found)
 
     def save(self, days: Collection[date]) -> None:
-        """Write the files of the days that were changed."""
         for day in sorted(self.unsaved.intersection(days)):
             self._store.write(f"{MANIFEST}/{day}.json", seal(self._days[day]))
             self.unsaved.discard(day)

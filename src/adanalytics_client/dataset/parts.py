@@ -56,7 +56,6 @@ class FinishedHour:
     repeated: int = 0
 
     def record(self, asked_at: datetime, fingerprint: str) -> HourRecord:
-        """Return its record for the manifest."""
         return HourRecord(self.rows, self.size, self.sha256, asked_at, fingerprint, self.totals)
 
 

@@ -43,7 +43,6 @@ class Query:
 
     @classmethod
     def of_hour(cls, hour: Hour) -> Self:
-        """Return the query for one hour."""
         return cls("pages", hour.day, hour.day, hour.hour, (hour,))
 
     def __str__(self) -> str:

@@ -112,7 +112,6 @@ class Spool:
         return self._store.local(self._name)
 
     def clear(self) -> None:
-        """Remove everything."""
         self.start = None
         _clear(self._store, self._name)
 

@@ -130,7 +130,6 @@ class EventTables:
             raise ProtocolError(f"The file of events cannot be read: {error}") from None
 
     def _with_pairs(self, table: Table) -> Table:
-        """Read the pairs from their JSON text."""
         field = self.schema.field(_PAIRS)
         try:
             pairs = [pairs_array(chunk) for chunk in table[_PAIRS].chunks]
@@ -192,11 +191,9 @@ class Ids:
         self._hashes = SpooledTemporaryFile(IDS_HELD * _HASH_BYTES)  # noqa: SIM115  # see `close`
 
     def close(self) -> None:
-        """Drop the ids."""
         self._hashes.close()
 
     def add(self, table: Table) -> None:
-        """Add the ids of a table."""
         ids = table["event_id"].drop_null().to_pylist()
         self._count += len(ids)
         self._hashes.write(array("q", map(hash, ids)).tobytes())

@@ -64,7 +64,6 @@ class Settings:
         )
 
     def client(self, environment: Environment, observer: Observer) -> Client:
-        """Return a client with the credential that `environment` returns."""
         return Client.from_env(
             environment(),
             base_url=self.base_url,
