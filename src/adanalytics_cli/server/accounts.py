@@ -1,5 +1,6 @@
 """`adanalytics server partner`, `user` and `key`: the accounts of a server."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -7,13 +8,38 @@ from typing import Literal
 import click
 
 from adanalytics_cli.console.prompts import can_ask, secret_from_stdin
-from adanalytics_cli.core.command import CommandGroup, Entry, flag
+from adanalytics_cli.core.command import CommandGroup, Entry, ExampleCommand, flag
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.output.formats import FORMATS, format_option
 from adanalytics_cli.output.row_output import print_listing
 from adanalytics_cli.server.data_folder import data_option, server_command
 
-_LIST_FORMAT = "Output format; a pipe gets CSV by default."
+
+def _list_command(what: str, columns: Mapping[str, str]) -> ExampleCommand:
+    """Make the command that lists all of these; `columns` are the attributes by their headings."""
+
+    @server_command(
+        "list",
+        params=[
+            format_option(FORMATS, "Output format; a pipe gets CSV by default."),
+            data_option(),
+        ],
+        examples=[f"adanalytics server {what} list"],
+    )
+    def listing(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
+        from adanalytics_server import admin
+
+        found = getattr(admin, f"list_{what}s")(data)
+        rows = [[_plain(name, getattr(each, name)) for name in columns.values()] for each in found]
+        print_listing([*columns], rows, chosen_format, invocation)
+
+    return listing
+
+
+def _plain(name: str, value: object) -> object:
+    if isinstance(value, int) and name.endswith("_at"):
+        return f"{datetime.fromtimestamp(value // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return value
 
 
 @server_command(
@@ -40,18 +66,7 @@ def partner_add(
     remark(f"Added partner {added.id} ({added.name}, {added.currency}) in {data}.", invocation)
 
 
-@server_command(
-    "list",
-    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-    examples=["adanalytics server partner list"],
-)
-def partner_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    from adanalytics_server.admin import list_partners
-
-    rows = [(each.id, each.name, each.currency) for each in list_partners(data)]
-    print_listing(["id", "name", "currency"], rows, chosen_format, invocation)
-
-
+partner_list = _list_command("partner", {"id": "id", "name": "name", "currency": "currency"})
 partner = CommandGroup(
     "partner",
     entries={
@@ -104,16 +119,7 @@ def user_add(
     remark(f"Added user {added.email} with role {added.role} in {data}.", invocation)
 
 
-@server_command(
-    "list",
-    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-    examples=["adanalytics server user list"],
-)
-def user_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    from adanalytics_server.admin import list_users
-
-    rows = [(each.email, each.role) for each in list_users(data)]
-    print_listing(["email", "role"], rows, chosen_format, invocation)
+user_list = _list_command("user", {"email": "email", "role": "role"})
 
 
 @server_command(
@@ -155,9 +161,6 @@ user = CommandGroup(
 )
 
 
-_KEY_COLUMNS = ["id", "name", "user", "last_four", "created_at", "last_used_at"]
-
-
 @server_command(
     "create",
     params=[
@@ -183,26 +186,17 @@ def key_create(invocation: Invocation, email: str, name: str, data: Path) -> Non
     remark("This key is not shown again. Clients read it from ADANALYTICS_API_KEY.", invocation)
 
 
-@server_command(
-    "list",
-    params=[format_option(FORMATS, _LIST_FORMAT), data_option()],
-    examples=["adanalytics server key list"],
+key_list = _list_command(
+    "key",
+    {
+        "id": "number",
+        "name": "name",
+        "user": "email",
+        "last_four": "last_four",
+        "created_at": "created_at",
+        "last_used_at": "last_used_at",
+    },
 )
-def key_list(invocation: Invocation, chosen_format: str | None, data: Path) -> None:
-    from adanalytics_server.admin import list_keys
-
-    rows = [
-        (
-            each.number,
-            each.name,
-            each.email,
-            each.last_four,
-            _written(each.created_at),
-            _written(each.last_used_at),
-        )
-        for each in list_keys(data)
-    ]
-    print_listing(_KEY_COLUMNS, rows, chosen_format, invocation)
 
 
 @server_command(
@@ -215,12 +209,6 @@ def key_delete(invocation: Invocation, id_or_name: str, data: Path) -> None:
 
     delete_key(data, id_or_name)
     remark(f"Deleted key {id_or_name}. The server now refuses it.", invocation)
-
-
-def _written(milliseconds: int | None) -> str | None:
-    if milliseconds is None:
-        return None
-    return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 key = CommandGroup(
