@@ -154,7 +154,12 @@ def test_the_reason_of_a_wait_stays_in_sight(
 
 
 def test_a_narrow_window(terminal: Callable[..., Screen], service: LocalServer) -> None:
-    for words in (["summary", "2026-01", "-g", "campaign"], ["dates", "2026-01", "--chart"]):
+    for words in (
+        ["summary", "2026-01", "-g", "campaign"],
+        ["dates", "2026-01", "--chart"],
+        ["plan", "2026-01"],
+        ["status"],
+    ):
         code, lines = terminal("--color", "never", *words, columns=40).finish()
         assert code == 0
         assert max(map(len, lines)) <= 40

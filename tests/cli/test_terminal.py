@@ -56,3 +56,15 @@ def test_prose_is_wrapped_between_words_and_commands_still_run(
     assert all(line.endswith(" \\") for line in lines[begin:-1])
     monkeypatch.setenv("COLUMNS", str(width))
     assert (fitted(text, Screen()), fitted(text, io.StringIO())) == ("\n".join(lines), text)
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (80, ["fail  login      The key was refused.", " " * 17 + "Sign in again."]),
+        (36, ["fail  login      The key was", " " * 12 + "refused.", " " * 12 + "Sign in again."]),
+    ],
+)
+def test_text_beside_a_label_is_indented(width: int, lines: list[str]) -> None:
+    text = f"fail  login      The key was refused.\n{'':17}Sign in again."
+    assert wrapped(text, width, 17).split("\n") == lines

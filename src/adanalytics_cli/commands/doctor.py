@@ -16,6 +16,7 @@ from adanalytics_cli.console.terminal import look_at
 from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import CommandError, ExitCode
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of, find_settings, partner_of
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
@@ -80,29 +81,27 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
     credential = find_credential(settings, invocation, os.environ)
     with open_client(invocation, base_url, partner, credential, max_wait=0) as (opened, progress):
         client = opened.with_options(retry=RetryPolicy(attempts=1), timeout=_TIMEOUT)
-        answers, unknown = Check("ok", "service", f"{base_url} answers"), ""
+        answers, unknown = True, ""
         try:
-            days = client.dates()
-            yield answers
-            yield Check(
-                "ok", "login", f"accepted; {partner} has data on {counted(len(days), 'day')}"
-            )
+            days = counted(len(client.dates()), "day")
+            check = Check("ok", "login", f"accepted; {partner} has data on {days}")
         except (QuotaExceeded, RateLimited):
-            if progress.requests:
-                yield answers
+            answers, check = progress.requests > 0, None
             unknown = "The login was not checked. Try again then."
         except TransportError as error:
             yield Check("fail", "service", error.message, "Check --base-url and the network.")
             return
         except AuthenticationError as error:
-            yield answers
             remedy = invocation.sign_in_again or "Check ADANALYTICS_API_KEY."
-            yield Check("fail", "login", error.message, remedy)
+            check = Check("fail", "login", error.message, remedy)
         except (PermissionDenied, NotFound) as error:
-            yield answers
-            yield Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
+            check = Check("fail", "partner", error.message, f"Is '{partner}' the right partner?")
         except AdAnalyticsError as error:
-            yield Check("fail", "service", error.message, "Try again later.")
+            answers, check = False, Check("fail", "service", error.message, "Try again later.")
+        if answers:
+            yield Check("ok", "service", f"{base_url} answers")
+        if check:
+            yield check
         quota = client.quota
         if quota.resumes_at:
             yield Check("warn", "quota", f"used up until {quota.resumes_at:%H:%M} UTC", unknown)
@@ -110,6 +109,8 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
             yield Check("ok", "quota", f"{counted(quota.remaining or 0, 'request')} left")
 
 
+# Where the text of a check begins, behind its result and its name.
+_INDENT = 17
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -128,18 +129,16 @@ _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
     connects=True,
 )
 def doctor(invocation: Invocation, chosen_format: str | None) -> None:
-    colored = look_at(sys.stdout, invocation.color, os.environ).color
-    done = []
+    terminal, done = look_at(sys.stdout, invocation.color, os.environ), []
     for check in _checks(invocation):
-        found = redact(check.found, invocation.secrets)
-        remedy = redact(check.remedy, invocation.secrets)
+        found, remedy = (redact(each, invocation.secrets) for each in (check.found, check.remedy))
         done.append(replace(check, found=found, remedy=remedy))
         if chosen_format != "json":
-            label = f"{check.result:<5}"
-            label = click.style(label, fg=_COLORS[check.result]) if colored else label
-            click.echo(f"{label} {visible(f'{check.name:<10} {found}')}", color=True)
-            if remedy:
-                click.echo(f"{'':<17}{visible(remedy)}")
+            told = f"{check.result:<5} {check.name:<10} {visible(found)}"
+            told += f"\n{'':{_INDENT}}{visible(remedy)}" if remedy else ""
+            told = fitted(told, sys.stdout, _INDENT).removeprefix(check.result)
+            color = _COLORS[check.result] if terminal.color else None
+            click.echo(click.style(check.result, fg=color, reset=bool(color)) + told, color=True)
     if chosen_format == "json":
         click.echo(json_text([asdict(check) for check in done]))
     if any(check.result == "fail" for check in done):

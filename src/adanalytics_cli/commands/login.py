@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_fro
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
 from adanalytics_cli.core.invocation import Invocation, remark
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import (
     Setting,
     base_url_of,
@@ -34,7 +36,7 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 
 if TYPE_CHECKING:
-    from adanalytics_client import Client
+    from adanalytics_client import AdAnalyticsError, Client
 
 Where = Literal["keyring", "file"]
 
@@ -118,13 +120,13 @@ def login(
         except AuthenticationError as error:
             if account.source != "prompt":
                 raise
-            click.echo(f"Error: {visible(error.message)} {error.remedy}", err=True)
+            _print_refusal(error, error.remedy)
             key_first, refused_email = account.kind == "api_key", account.email
             account = None
         except (NotFound, PermissionDenied) as error:
             if settings.partner is None or settings.partner.source != "prompt":
                 raise
-            click.echo(f"Error: {visible(error.message)} Check the partner.", err=True)
+            _print_refusal(error, "Check the partner.")
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
@@ -135,6 +137,10 @@ def login(
     where = keep_login(logins, profile, login, secret, store, invocation)
     remark(_signed_in(login, base_url), invocation)
     remark(f"Stored for profile {profile} in {where}.", invocation)
+
+
+def _print_refusal(error: "AdAnalyticsError", remedy: str) -> None:
+    click.echo(fitted(f"Error: {visible(error.message)} {remedy}", sys.stderr), err=True)
 
 
 def _asked(

@@ -1,6 +1,7 @@
 """`adanalytics status`: who is signed in, where, until when, and how much quota is left."""
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -16,6 +17,7 @@ from adanalytics_cli.core.command import command
 from adanalytics_cli.core.errors import NoCredential, SettingsError
 from adanalytics_cli.core.freshness import age_of
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import (
     Profiles,
     ServiceSettings,
@@ -102,7 +104,8 @@ def _show(found: _Found, form: Format, now: datetime) -> None:
         if form == "csv":
             click.echo(csv_line([name.replace(" ", "_"), value, source]), nl=False)
         else:
-            click.echo(visible(f"{name:<14}{value}" + (f"  ({source})" if source else "")))
+            told = visible(f"{name:<14}{value}" + (f"  ({source})" if source else ""))
+            click.echo(fitted(told, sys.stdout, hang=14))
 
 
 def _lines(found: _Found, form: Format, now: datetime) -> Iterator[tuple[str, Setting | None]]:

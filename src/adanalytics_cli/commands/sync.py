@@ -14,7 +14,7 @@ from adanalytics_cli.account.connection import connect, report_end
 from adanalytics_cli.account.quota import QuotaCheck
 from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
-from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
 from adanalytics_cli.core.periods import period, period_arguments
 from adanalytics_cli.output.formats import file_format_option
@@ -135,10 +135,9 @@ def sync(
             raise UsedUp(what, remedy=f"Continue with: {again}") from None
         finally:
             progress.finish()
-            if dataset.report and not invocation.quiet:
-                # Also when stderr is not a terminal: a cron log is read later.
-                for problem in dataset.report.damaged:
-                    click.echo(visible(f"Damaged, pulled again: {problem}"), err=True)
+            # Also when stderr is not a terminal: a cron log is read later.
+            for problem in dataset.report.damaged if dataset.report else ():
+                remark(visible(f"Damaged, pulled again: {problem}"), invocation)
             if dataset.report and invocation.as_json:
                 write_sync_report(dataset.report, location, progress)
         if report.failed:

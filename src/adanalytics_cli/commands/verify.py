@@ -1,6 +1,7 @@
 """`adanalytics verify`: check that a dataset is complete and matches the service."""
 
 import shlex
+import sys
 import time
 from dataclasses import replace
 from datetime import date
@@ -13,6 +14,7 @@ from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError, PartlyDone, ProblemsFound
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.periods import read_period
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.formats import format_option
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
@@ -89,7 +91,7 @@ def verify(
         write_verify_report(report, location, progress)
     if not report.is_whole:
         for problem in () if chosen_format else report.problems:
-            click.echo(visible(str(problem)))
+            click.echo(fitted(visible(str(problem)), sys.stdout))
         count = counted(len(report.problems), "problem")
         missing = all(problem.missing for problem in report.problems)
         kind = PartlyDone if missing else ProblemsFound

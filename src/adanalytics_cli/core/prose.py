@@ -23,35 +23,38 @@ def width_of(stream: TextIO, environment: Mapping[str, str]) -> int:
         return DEFAULT_WIDTH
 
 
-def fitted(text: str, stream: TextIO) -> str:
-    """Return `text` for `stream`: wrapped if it is a terminal, else as it is."""
-    return wrapped(text, width_of(stream, os.environ)) if stream.isatty() else text
+def fitted(text: str, stream: TextIO, hang: int = 0) -> str:
+    """Return `text` for `stream`: as `wrapped` if it is a terminal, else as it is."""
+    return wrapped(text, width_of(stream, os.environ), hang) if stream.isatty() else text
 
 
-def wrapped(text: str, width: int) -> str:
-    r"""Wrap each line between words.
+def wrapped(text: str, width: int, hang: int = 0) -> str:
+    r"""Wrap each line between words; what follows its first line is indented by `hang`.
 
-    A command at the end of a line moves to its own lines, which a shell still reads as one. A word
-    that is longer than a line stays whole.
+    On a narrow terminal that is a third of the line. A command at the end of a line moves to its
+    own lines, which a shell still reads as one. A word that is longer than a line stays whole.
 
     >>> print(wrapped("The login expired. Sign in: adanalytics login --profile night", 30))
     The login expired. Sign in:
       adanalytics login \
         --profile night
     """
-    return "\n".join(each for line in text.split("\n") for each in _lines(line, width))
+    indent = " " * min(hang, width // 3)
+    return "\n".join(each for line in text.split("\n") for each in _lines(line, width, indent))
 
 
-def _lines(line: str, width: int) -> list[str]:
+def _lines(line: str, width: int, indent: str) -> list[str]:
+    if indent and line.startswith(indent):
+        line = indent + line.lstrip()
     if len(line) <= width:
         return [line]
     found = _COMMAND.search(line)
     prose = line[: found.start()] if found else line
-    lines = lines_of(prose, width)
+    lines = lines_of(prose, width, others=indent)
     if found:
         # Without the spaces inside quotation marks, between which no line may end.
         command = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", "\0"), found[0].strip())
-        pieces = lines_of(command, width - 2, "  ", "    ")
+        pieces = lines_of(command, width - 2, f"{indent}  ", f"{indent}    ")
         lines.append(" \\\n".join(pieces).replace("\0", " "))
     return lines
 

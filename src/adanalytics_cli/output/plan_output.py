@@ -1,5 +1,6 @@
 """The prices of a period as one record for programs and as a table for people."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
@@ -44,11 +46,11 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("waits_seconds", "waiting", _minutes, to_the_right=True),
     ]
     write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
-    click.echo(f"\n{_known(record)}\n{quota_line(record)}\n{_assumptions(record)}")
-    if (best := record["recommended"]) is None:
-        return
-    choice = f"--split {best['split']}" if best["split"] else "an export"
-    click.echo(f"Recommended: {choice}, {record['why']}.\n  {best['command']}")
+    lines = ["", _known(record), quota_line(record), _assumptions(record)]
+    if best := record["recommended"]:
+        choice = f"--split {best['split']}" if best["split"] else "an export"
+        lines += [f"Recommended: {choice}, {record['why']}.", f"  {best['command']}"]
+    click.echo(fitted("\n".join(lines), sys.stdout))
 
 
 def _entry(price: Price, estimate: Estimate) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from adanalytics_cli.console.table_view import Column, count
 from adanalytics_cli.core.invocation import Invocation
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.plan_output import quota_line
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
@@ -92,9 +93,10 @@ def _record(plan: "SyncPlan", quota: QuotaState, spent: int, command: str) -> Re
 def _write_table(record: Record, invocation: Invocation) -> None:
     """Print the hours in runs with a reason each, and below them the price and the command."""
     for problem in record["damaged"]:
-        click.echo(visible(f"Damaged: {problem}"))
+        click.echo(fitted(visible(f"Damaged: {problem}"), sys.stdout))
     if not record["asked"]:
-        click.echo(f"Up to date: a sync would pull nothing.\n{quota_line(record)}")
+        lines = f"Up to date: a sync would pull nothing.\n{quota_line(record)}"
+        click.echo(fitted(lines, sys.stdout))
         return
     columns = [
         Column("start", "first day"),
@@ -105,6 +107,9 @@ def _write_table(record: Record, invocation: Invocation) -> None:
     write_rows(record["asked"], "table", None, columns=columns, invocation=invocation)
     what = f"{counted(record['hours'], 'hour')}, about {counted(record['events'], 'event')}"
     ordered = f", {counted(record['exports'], 'bulk export')}" if record["exports"] else ""
-    click.echo(f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.")
-    click.echo(f"{quota_line(record)}\nNothing was pulled or written. To pull:")
-    click.echo(visible(f"  {record['command']}"))
+    lines = (
+        f"\nWould pull {what}: {counted(record['requests'], 'request')} or more{ordered}.\n"
+        f"{quota_line(record)}\nNothing was pulled or written. To pull:\n"
+        f"  {visible(record['command'])}"
+    )
+    click.echo(fitted(lines, sys.stdout))

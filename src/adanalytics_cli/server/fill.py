@@ -1,5 +1,6 @@
 """`adanalytics server load` and `generate`: events into a data folder."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.periods import read_period
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.server.data_folder import (
     data_option,
     generate_days,
@@ -81,7 +83,7 @@ def load(
                     replace_hours=replace_hours,
                     progress=progress,
                 )
-            click.echo(f"{path}: {_describe(report)}")
+            click.echo(fitted(f"{path}: {_describe(report)}", sys.stdout, hang=2))
 
 
 def _describe(report: "LoadReport") -> str:
@@ -154,4 +156,4 @@ def generate(
     text = f"{counted(outcome.stored, 'event')} stored on {counted(days, 'day')} from {start.first}"
     if outcome.duplicates:
         text += f", {outcome.duplicates:,} already there"
-    click.echo(f"{partner_id}: {text}")
+    click.echo(fitted(f"{partner_id}: {text}", sys.stdout))

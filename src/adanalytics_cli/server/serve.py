@@ -2,6 +2,7 @@
 
 import ipaddress
 import logging
+import sys
 import tempfile
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from adanalytics_cli.core.command import flag
 from adanalytics_cli.core.errors import CommandError, Terminated
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.numbers import WholeNumber, number_option
+from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_command
 from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
@@ -149,7 +151,7 @@ def _announce(
     if as_record:
         logging.getLogger(__name__).info(place)
     elif not invocation.quiet:
-        click.echo(place, err=True)
+        click.echo(fitted(place, sys.stderr), err=True)
     if access:
         # Nothing else shows the demo's secrets, so -q does not hide them; never logged.
         lines = [*access.commands(url), *access.sign_in(url)]
@@ -167,16 +169,11 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
             "Give --allow-remote to allow it, or leave --host out."
         )
     # On a loopback address too: --allow-remote answers proxies, and pages of other sites.
-    if demo:
-        raise click.UsageError(
-            "--demo works on this machine only, because its API key is printed. "
-            "Leave --host and --allow-remote out."
-        )
-    if test_controls:
-        raise click.UsageError(
-            "--test-controls needs no credential, so it works on this machine only. "
-            "Leave --host and --allow-remote out."
-        )
+    why = "--demo works on this machine only, because its API key is printed." if demo else ""
+    if test_controls and not demo:
+        why = "--test-controls needs no credential, so it works on this machine only."
+    if why:
+        raise click.UsageError(f"{why} Leave --host and --allow-remote out.")
 
 
 def _is_loopback(host: str) -> bool:
