@@ -27,11 +27,7 @@ class Gunzip:
         self._fresh = True
 
     def pieces(self, packed: bytes, most: int) -> Iterator[bytes]:
-        """Yield the bytes that `packed` yields, in pieces of at most `most` bytes unless it is 0.
-
-        Raises:
-            DamagedBody: when the bytes are not gzip.
-        """
+        """Yield the decompressed bytes, in pieces of at most `most` bytes unless it is 0."""
         while packed:
             if self._member.eof:
                 if not (packed := packed.lstrip(b"\0")):
@@ -46,10 +42,6 @@ class Gunzip:
             packed = self._member.unconsumed_tail or self._member.unused_data
 
     def finish(self) -> None:
-        """Check that the last member is complete.
-
-        Raises:
-            DamagedBody: when the stream stops in the middle, or never began.
-        """
+        """Check that the last member is complete."""
         if self._fresh or not self._member.eof:
             raise DamagedBody("gzip: the end is missing")

@@ -25,7 +25,6 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Return whether nothing may be sent any more."""
         return self.clock.monotonic() >= self.moment
 
     @property
@@ -44,9 +43,7 @@ class Deadline:
         return max(0.0, self.moment - self.clock.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Return whether there is time for a wait of this many seconds."""
         return self.clock.monotonic() + seconds <= self.moment
 
     def extend(self, seconds: float) -> None:
-        """Move the end."""
         self.moment += seconds

@@ -48,7 +48,6 @@ class ResponseHead:
     headers: Mapping[str, str] = field(repr=False)
 
     def get(self, name: str) -> str | None:
-        """Return a header's value by its lower-case name."""
         return self.headers.get(name)
 
     @property
@@ -82,7 +81,6 @@ class Reply:
 
     @property
     def status(self) -> int:
-        """Return the HTTP status code."""
         return self.head.status
 
 

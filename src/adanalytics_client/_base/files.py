@@ -73,11 +73,7 @@ def check_place(path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Check that a path can be looked up.
-
-    Raises:
-        ConfigurationError: when it is too long, leads in a circle, or contains a zero character.
-    """
+    """Check that a path can be looked up."""
     if "\0" in str(path):
         raise ConfigurationError(
             f"{path!r} contains a NUL character, which no file name can.", remedy="Remove it."

@@ -23,12 +23,7 @@ if TYPE_CHECKING or POSIX:
     import fcntl
 
     def take_lock(file: BinaryIO | int, *, wait: bool) -> None:
-        """Lock an open file, or folder, until it is closed.
-
-        Raises:
-            BlockingIOError: when another process has the lock, unless it is to `wait`.
-            OSError: when the file system has no locks.
-        """
+        """Lock an open file, or folder, until it is closed; see `lock`."""
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release_lock(file: BinaryIO) -> None:

@@ -45,11 +45,7 @@ class Secret:
         return bool(self._value)
 
     def check(self, name: str) -> None:
-        """Check that it is a string: a caller may have passed anything.
-
-        Raises:
-            ConfigurationError: naming the argument.
-        """
+        """Check that it is a string: a caller may have passed anything."""
         if not isinstance(self._value, str):
             raise ConfigurationError(
                 f"{name} is not a str but a {type(self._value).__name__}.", remedy="Pass a str."

@@ -21,11 +21,7 @@ def is_whole(value: object, least: int, most: int | None = None) -> bool:
 
 
 def check_seconds(name: str, value: object, *, zero: bool) -> None:
-    """Check that a value is a finite number of seconds, above 0 or, with `zero`, at least 0.
-
-    Raises:
-        ConfigurationError: naming the argument.
-    """
+    """Check that a value is a finite number of seconds, above 0 or, with `zero`, at least 0."""
     if (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -38,11 +34,7 @@ def check_seconds(name: str, value: object, *, zero: bool) -> None:
 
 
 def check_text(name: str, value: object) -> None:
-    """Check that a value is text or None. The message does not repeat it: it may be a secret.
-
-    Raises:
-        ConfigurationError: naming the argument.
-    """
+    """Check that a value is text or None. The message does not repeat it: it may be a secret."""
     if not isinstance(value, str | None):
         raise ConfigurationError(
             f"{name} is not a str but a {type(value).__name__}.", remedy="Pass a str."
@@ -50,11 +42,7 @@ def check_text(name: str, value: object) -> None:
 
 
 def check_observer(observer: object) -> None:
-    """Refuse anything that is not an observer, such as the class instead of an instance.
-
-    Raises:
-        ConfigurationError: saying what to pass.
-    """
+    """Refuse anything that is not an observer, such as the class instead of an instance."""
     if observer is not None and not isinstance(observer, Observer):
         shown = getattr(observer, "__name__", type(observer).__name__)
         raise ConfigurationError(
@@ -63,11 +51,7 @@ def check_observer(observer: object) -> None:
 
 
 def import_extra(module: str, *, extra: str) -> ModuleType:
-    """Return a module of an optional dependency.
-
-    Raises:
-        ConfigurationError: when it is not installed, naming the extra to install.
-    """
+    """Return a module of an optional dependency, or say which extra to install."""
     package = module.partition(".")[0]
     try:
         return import_module(module)

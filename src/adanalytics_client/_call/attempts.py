@@ -264,7 +264,6 @@ def wait(session: Session, reason: str, seconds: float, *, is_new: bool = False)
 
 
 def _out_of_time(session: Session, setback: Setback, deadline: Deadline) -> AdAnalyticsError:
-    """Return the error of a problem, with the reason why it is not retried."""
     error, name = setback.error, deadline.name
     why = f"{name} leaves no time for another try."
     if setback.asked:

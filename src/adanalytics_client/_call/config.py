@@ -81,7 +81,6 @@ class GivenCredential:
         }
 
     def checked(self) -> Credential:
-        """Return the only credential among the arguments."""
         secrets = {"api_key": self.api_key, "token": self.token, "password": self.password}
         check_text("email", self.email)
         for name, secret in secrets.items():

@@ -37,7 +37,6 @@ _LOGIN = "/api/auth/login"
 
 
 def login_request(base: BaseUrl, login: Login) -> Request:
-    """Make the request `POST /api/auth/login` with the e-mail and password."""
     body = {"email": login.email, "password": login.password.reveal()}
     return Request("POST", base.at(_LOGIN), (JSON_BODY,), json.dumps(body).encode("utf-8"))
 
@@ -102,7 +101,6 @@ class Credentials:
 
     @property
     def advice(self) -> str:
-        """Advice for a user whose credential was refused."""
         if isinstance(self._source, Login):
             return "Check the e-mail and password."
         if isinstance(self._source, Bearer) and self._source.kind == "token":

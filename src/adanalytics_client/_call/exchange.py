@@ -60,7 +60,6 @@ class Exchange:
 
     @property
     def status(self) -> int | None:
-        """The status of the response, or None when there is none."""
         return self.outcome.status if isinstance(self.outcome, Reply) else None
 
 
@@ -171,7 +170,6 @@ def announce(session: Session, wait: Wait | WaitStarted, *, is_new: bool = True)
 
 
 def moment_in(session: Session, seconds: float) -> datetime:
-    """Return the moment in so many seconds, in UTC."""
     return datetime.fromtimestamp(session.clock.time() + seconds, tz=UTC)
 
 

@@ -150,7 +150,6 @@ def failure_setback(failure: Failure, url: str, *, repeatable: bool, within: str
 
 
 def status_setback(session: Session, reply: Reply, url: str, *, repeatable: bool) -> Setback:
-    """Describe the problem of an error status of `url`."""
     status, now, credentials = reply.status, session.clock.time(), session.credentials
     asked = retry_after(reply.head, now)
     reason, errors = stated_reason(reply, credentials)

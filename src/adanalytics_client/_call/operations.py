@@ -44,7 +44,6 @@ def exchange_of(session: Session, answer: Answer[Json]) -> tuple[str, str | None
 
 
 def dates(session: Session) -> Operation[list[date]]:
-    """Return the days that have data, in the service's order."""
     answer = yield from call(session, get_json(session.address("dates")), read_json)
     days, error = answer.checked(session.credentials, lambda: _read_dates(answer))
     report_partial(session, answer, error)
@@ -54,7 +53,6 @@ def dates(session: Session) -> Operation[list[date]]:
 def summary(
     session: Session, start: Day, end: Day | None, *, group_by: str | None
 ) -> "Operation[Summary]":
-    """Return the aggregated metrics of a range."""
     first, last = to_range(start, end, today=session.today())
     parameters = {"start_date": str(first), "end_date": str(last)}
     if group_by is not None:
@@ -81,7 +79,6 @@ def log_in(session: Session) -> Operation[str]:
 
 
 def get_json(url: str) -> Request:
-    """Make a request for a JSON response."""
     return Request("GET", url, (_ACCEPT_JSON,))
 
 

@@ -79,11 +79,9 @@ class Session:
         return None if timeout is None else f"timeout={timeout:g}"
 
     def today(self) -> date:
-        """Return the current day, UTC."""
         return datetime.fromtimestamp(self.clock.time(), tz=UTC).date()
 
     def address(self, resource: str) -> str:
-        """Return the address of a resource of the partner."""
         return self.config.base.partner(self.config.partner, resource)
 
     def shown(self, url: str) -> str:

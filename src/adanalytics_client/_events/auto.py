@@ -189,7 +189,6 @@ class Planner:
         return [day for day in days_between(whole.start, whole.end) if kept is None or day in kept]
 
     def _known(self, session: Session, page: FetchedPage) -> Operation[DayCounts]:
-        """Request the events of each day in a summary, unless the total of one day is known."""
         days = self._days()
         if len(days) == 1 and _total(page) is not None:
             return {}

@@ -176,11 +176,7 @@ class Deduplicator:
 
 
 def check_seen(seen: object) -> None:
-    """Refuse anything but a SeenEvents, such as a set, which would grow without limit.
-
-    Raises:
-        ConfigurationError: saying what to pass.
-    """
+    """Refuse anything but a SeenEvents, such as a set, which would grow without limit."""
     if seen is not None and not isinstance(seen, SeenEvents):
         raise ConfigurationError(
             f"seen={type(seen).__name__} is not valid.",

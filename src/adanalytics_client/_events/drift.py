@@ -70,7 +70,6 @@ class SliceHistory:
 
     @property
     def short(self) -> bool:
-        """Return whether fewer events arrived than the pages stated."""
         return self.total is not None and self.distinct < self.total
 
     def begin_attempt(self) -> None:
@@ -201,6 +200,5 @@ def _says_more(cursor: Cursor, last: FetchedPage) -> bool:
 
 
 def report_drift(observer: Observer, drift: PageDrift) -> None:
-    """Report drift to the log and the observer."""
     _LOG.warning("%s", drift)
     notify(observer.drift, drift)

@@ -57,7 +57,6 @@ class EndCheck:
         self._repeated: Repeats = ()
 
     def add(self, asked: Slice, events: int) -> None:
-        """Count the events of a page."""
         self.arrived += events
         if asked.start == asked.end:
             self._by_day[asked.start] += events

@@ -28,7 +28,6 @@ _IDENTIFIED = msgspec.json.Decoder(list[_Identified])
 
 
 def is_id(value: object) -> TypeGuard[EventId]:
-    """Return whether a value is an id of an event."""
     return isinstance(value, EventId) and not isinstance(value, bool)
 
 
@@ -50,7 +49,6 @@ def keys_of(rows: RawRows, ids: Sequence[EventId | None]) -> Sequence[EventId | 
 
 
 def mark_of(keys: Sequence[EventId | bytes]) -> str:
-    """Digest the keys of events in their order."""
     return hashlib.blake2b(msgspec.json.encode(keys), digest_size=_DIGEST).hexdigest()
 
 
@@ -78,11 +76,9 @@ class FetchedPage:
         return len(self.rows)
 
     def identified(self) -> "FetchedPage":
-        """Return the page with the ids of its events."""
         return self if self.ids is not None else replace(self, ids=ids_of(self.rows))
 
     def without(self, gone: Sequence[bool]) -> "FetchedPage":
-        """Return the page without the events that are marked as gone."""
         if not any(gone):
             return self
         kept = [not each for each in gone]

@@ -92,11 +92,7 @@ def slices_of(ranges: Iterable[DateRange], hour: int | None) -> tuple[Slice, ...
 
 
 def check_slices(ranges: Sequence[DateRange], hour: int | None) -> None:
-    """Refuse ranges of more than `MOST_SLICES` queries.
-
-    Raises:
-        ConfigurationError: naming the ways to pull less.
-    """
+    """Refuse ranges of more than `MOST_SLICES` queries."""
     queries = sum(each.count(hour) for each in ranges)
     if queries > MOST_SLICES:
         raise ConfigurationError(
@@ -264,12 +260,7 @@ def make_plan(
     per_page: int | None = None,
     max_events: int | None = None,
 ) -> Plan:
-    """Divide a range into slices.
-
-    Raises:
-        ConfigurationError: for an unknown split, an hour outside 0 to 23, a page size outside
-            1 to 10,000, or more than `MOST_SLICES` slices.
-    """
+    """Divide a range into slices."""
     if split not in get_args(Split):
         raise invalid("split", split, "Choose hourly, daily, none or auto.")
     if hour is not None and not is_whole(hour, 0, 23):

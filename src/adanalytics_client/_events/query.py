@@ -34,11 +34,7 @@ MOST_CONCURRENT = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRequest(Generic[M]):
-    """The arguments of `Client.events`, which documents them.
-
-    Raises:
-        ConfigurationError: naming the argument that is wrong.
-    """
+    """The arguments of `Client.events`, which documents them."""
 
     start: date
     end: date
@@ -156,7 +152,6 @@ class PullRun:
         self._pages = Planner(reader, plan) if unplanned else reader
 
     def fetch(self, job: Job) -> Operation[Fetched]:
-        """Fetch one page, or the events of each day."""
         if isinstance(job, SummaryRequest):
             return request_counts(self._session, job.start, job.end)
         return self._pages.fetch(self._session, job)
@@ -167,7 +162,6 @@ class PullRun:
             notify(self._session.observer.output, BytesWritten(size))
 
     def settle(self) -> None:
-        """Add the yielded events to `seen`."""
         self._deduplicator.settle()
 
 
@@ -275,11 +269,7 @@ def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
 
 
 def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
-    """Plan the queries of a request.
-
-    Raises:
-        ConfigurationError: naming the argument that is wrong.
-    """
+    """Plan the queries of a request."""
     per_page = request.per_page
     token = None if request.resume is None else read_token(request.resume)
     if token and per_page is None:

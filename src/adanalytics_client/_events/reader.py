@@ -92,7 +92,6 @@ class PageReader:
         return page
 
     def report(self, session: Session, cursor: Cursor, page: FetchedPage) -> None:
-        """Report a page that will be used to the observer."""
         pages = page_count(cursor, len(page), page.signals)
         received = PageReceived(str(cursor.slice), cursor.number, len(page), pages)
         notify(session.observer.page, received)

@@ -46,7 +46,6 @@ class Position:
     planned: PullPlanned | None = field(default=None, repr=False)
 
     def left(self) -> tuple[Slice, ...]:
-        """List the slices that still need requests."""
         return (*(each.slice for each in self.open), *self.slices[self.opened :])
 
 

@@ -46,11 +46,7 @@ class Typed(Generic[M]):
 
     @classmethod
     def of(cls, model: type[M] | None) -> "Typed[M]":
-        """Prepare a model; `Event` if none is given.
-
-        Raises:
-            ConfigurationError: for a type that pydantic does not know.
-        """
+        """Prepare a model; `Event` if none is given."""
         from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 
         from adanalytics_client.models import Event

@@ -284,7 +284,6 @@ def _measured(files: tuple[ExportFile, ...], fields: Fields) -> tuple[ExportFile
 
 
 def _reason(fields: Fields, names: Iterable[str]) -> str | None:
-    """Return the service's words about an error, or None."""
     for value in map(fields.get, names):
         if isinstance(value, str) and value:
             return value
@@ -309,7 +308,6 @@ def _is_address(value: str) -> bool:
 
 
 def _text(fields: Fields, *names: str) -> str | None:
-    """Return the first text or number under `names`."""
     values = (fields.get(name) for name in names)
     return next((str(each) for each in values if isinstance(each, str | int) and each != ""), None)
 

@@ -154,8 +154,6 @@ class Delivery:
     def _fetch(
         self, number: int, transfer: Transfer, ready_by: Deadline, timeout: float
     ) -> Operation[None]:
-        """Request one file until it is complete."""
-
         def request() -> Request:
             url = self.status.files[number].url
             return Request("GET", url, (_AS_STORED, *transfer.ranges()))

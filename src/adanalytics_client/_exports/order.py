@@ -17,7 +17,6 @@ from adanalytics_client.errors import ExportFailed, ProtocolError
 def start_export(
     session: Session, start: Day, end: Day | None, *, file_format: str, compression: str | None
 ) -> Operation[SavedExport]:
-    """Order an export once."""
     days = to_range(start, end, today=session.today())
     order = ExportOrder.make(*days, file_format=file_format, compression=compression)
     status = yield from order_export(session, order)

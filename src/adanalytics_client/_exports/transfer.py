@@ -118,7 +118,6 @@ class Transfer:
             )
 
     def restart(self) -> None:
-        """Discard the received bytes."""
         self._file.seek(0)
         self._file.truncate()
         self._reset()

@@ -267,7 +267,6 @@ def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, st
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes."""
     each: BaseException | None = error
     while each is not None:
         yield each
@@ -281,7 +280,6 @@ def _refused_certificate(error: BaseException) -> str:
 
 
 def _has_no_tls(error: BaseException) -> bool:
-    """Return whether the other side answered the start of TLS with something else."""
     # The second is what OpenSSL says from 3.5 on.
     reasons = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
     return any(isinstance(each, ssl.SSLError) and each.reason in reasons for each in _causes(error))

@@ -62,11 +62,7 @@ class Proxies:
         return found
 
     def check(self) -> None:
-        """Check that httpx can use them.
-
-        Raises:
-            ConfigurationError: naming the variable and what is wrong with it.
-        """
+        """Check that httpx can use them."""
         if "*" in self._excepted():
             return
         for name in _SCHEMES:

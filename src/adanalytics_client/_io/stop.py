@@ -26,7 +26,6 @@ class Stop:
         self._sockets: set[socket.socket] = set()
 
     def is_set(self) -> bool:
-        """Return whether to stop."""
         return self._event.is_set()
 
     def wait(self, seconds: float) -> bool:

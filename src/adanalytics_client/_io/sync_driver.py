@@ -102,7 +102,6 @@ class SyncDriver(BaseDriver[httpx.Client]):
             self._http.close()
 
     def run(self, operation: Operation[T]) -> T:
-        """Run an operation in the calling thread."""
         return self._run(operation, self._closed)
 
     def stream(

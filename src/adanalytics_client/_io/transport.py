@@ -28,11 +28,7 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepa
 
 
 def open_client(proxies: Proxies) -> httpx.Client:
-    """Return an httpx client for threads.
-
-    Raises:
-        ConfigurationError: when the trusted certificates cannot be read.
-    """
+    """Return an httpx client for threads."""
     mounts = proxies.mounts(_Transport)
     return httpx.Client(
         transport=_Transport(None), mounts=mounts, cookies=NoCookies(), trust_env=False

@@ -104,7 +104,6 @@ class Quota:
         self._announced = 0.0
 
     def with_reserve(self, reserve: int) -> "Quota":
-        """Return the same log with another reserve."""
         return Quota(self._limit, reserve=reserve, store=self.store, now=self._now)
 
     def take(self) -> Permit | Wait:
@@ -159,7 +158,6 @@ class Quota:
         return self._hold(seconds, now, by_service=True)
 
     def state(self) -> QuotaState:
-        """Return the quota left now."""
         return self.store.run(self._state)
 
     def _state(self, log: Connection) -> QuotaState:
