@@ -1,5 +1,6 @@
 """Every failure: its exit status, its message and remedy, and how it is printed."""
 
+import difflib
 import json
 import os
 import sys
@@ -142,6 +143,12 @@ def _remedy(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
+    if isinstance(error, click.NoSuchOption):
+        # click compares the dashes, too, and suggests --quiet for --user.
+        names = {name.lstrip("-"): name for name in error.possibilities or ()}
+        near = difflib.get_close_matches(error.option_name.lstrip("-"), names)
+        near = [names[name] for name in near]
+        error = click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
     # click words its own errors differently from their str(), with the parameter's name.
     if worded := getattr(error, "format_message", None):
         return _shortened(str(worded()))

@@ -20,8 +20,6 @@ def dataset_here(settings: ServiceSettings) -> "Holdings | None":
     from adanalytics_client.dataset import Dataset
 
     held = Dataset(Path()).holdings()
-    if held is None:
-        return None
-    named = ((settings.partner, held.partner), (settings.base_url, held.origin))
-    differ = any(setting is not None and setting.value != of for setting, of in named)
+    named = held and ((settings.partner, held.partner), (settings.base_url, held.origin))
+    differ = any(setting is not None and setting.value != of for setting, of in named or ())
     return None if differ else held

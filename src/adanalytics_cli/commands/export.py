@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from adanalytics_client._progress.progress import Progress
 
 FORMATS = ("csv", "jsonl", "parquet")
-# Bytes; a saved export has a few kilobytes, mostly signed addresses.
+# Bytes; a saved export has a few kilobytes, mostly signed addresses. A file of more is none.
 _LONGEST = 1 << 20
 
 
@@ -50,17 +50,6 @@ def _as_path(
     if path.exists() and not path.is_file():
         raise click.BadParameter(f"{path} is not a file. Name a file.")
     return path
-
-
-def read_job(path: Path | None) -> str | None:
-    """Return the saved export, or None; an empty file, as mktemp makes it, holds none.
-
-    At most `_LONGEST` bytes are read, in case the file is something else.
-    """
-    if path is None or not path.exists():
-        return None
-    with path.open("rb") as file:
-        return file.read(_LONGEST).decode("utf-8", errors="replace") or None
 
 
 # The days, the format and whether it is gzip, as far as the command line says so.
@@ -179,7 +168,11 @@ def export(
     """Start or resume the export, wait for it, and fetch its complete file."""
     days = period(start, end) if start else None
     wanted = (days, *_read_file_options(file_format, compression, output))
-    kept = read_job(job)
+    kept = None
+    if job and job.exists():
+        # An empty file, as mktemp makes it, holds none.
+        with job.open("rb") as file:
+            kept = file.read(_LONGEST).decode("utf-8", errors="replace") or None
     if no_wait and (
         output
         or click.get_current_context().get_parameter_source("timeout") != ParameterSource.DEFAULT

@@ -135,7 +135,9 @@ def login(
         values["email"] = login.email
     write_profile(settings_file(os.environ), profile, values)
     where = keep_login(logins, profile, login, secret, store, invocation)
-    remark(_signed_in(login, base_url), invocation)
+    until = login.until()
+    how = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
+    remark(f"Signed in to {base_url} {how}.", invocation)
     remark(f"Stored for profile {profile} in {where}.", invocation)
 
 
@@ -216,13 +218,6 @@ def _ask_account(
     if not password:
         return Credential("api_key", ask_secret("API key"), "prompt")
     return Credential("password", password, "prompt", who)
-
-
-def _signed_in(login: StoredLogin, base_url: str) -> str:
-    until = login.until()
-    if until is None:
-        return f"Signed in to {base_url} with an API key."
-    return f"Signed in to {base_url} as {login.email} until {until:%Y-%m-%d %H:%M} UTC."
 
 
 # As the service documents it; the expiry inside a readable token takes precedence.

@@ -71,10 +71,9 @@ def _estimate(client: "Client", first: date, last: date) -> "Estimate":
     try:
         summary = client.summary(first, last, group_by="day")
         estimate = Estimate.of(summary, first, last)
-    except (AuthenticationError, PermissionDenied, RateLimited):
-        raise
-    except (StatusError, ProtocolError):
-        pass
+    except (StatusError, ProtocolError) as error:
+        if isinstance(error, AuthenticationError | PermissionDenied | RateLimited):
+            raise
     if estimate.counts is not None:
         return estimate
     days = frozenset(day for day in client.dates() if first <= day <= last)

@@ -4,8 +4,7 @@ import difflib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -35,14 +34,6 @@ _DAYS_AGO = re.compile(r"-\d+d")
 
 
 class _HelpFormatter(click.HelpFormatter):
-    """Fits the help to a terminal of 40 columns; click itself would write 50."""
-
-    def __init__(
-        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
-    ) -> None:
-        super().__init__(indent_increment, width, max_width)
-        self.width = min(self.width, shutil.get_terminal_size().columns)
-
     def write_text(self, text: str) -> None:
         """Write prose; no line ends inside an option or a path."""
         indent = f"{'':{self.current_indent}}"
@@ -57,6 +48,12 @@ class _HelpFormatter(click.HelpFormatter):
 
 class _Context(click.Context):
     formatter_class = _HelpFormatter
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """Fit the help to a terminal of 40 columns; click itself would write 50."""
+        formatter = super().make_formatter()
+        formatter.width = min(formatter.width, shutil.get_terminal_size().columns)
+        return formatter
 
 
 class ExampleCommand(click.Command):
@@ -95,8 +92,7 @@ class ExampleCommand(click.Command):
         A leading space lets `-7d` reach the date arguments: it is no option then.
         """
         words = [f" {word}" if _DAYS_AGO.fullmatch(word) else word for word in args]
-        with suggesting_near_options():
-            left = super().parse_args(ctx, [*words])
+        left = super().parse_args(ctx, [*words])
         # click keeps the last value only, so the parser tells what came.
         _, _, came = self.make_parser(ctx).parse_args(words)
         for each in came:
@@ -144,22 +140,6 @@ def command(
         details=details,
         connects=connects,
     )
-
-
-@contextmanager
-def suggesting_near_options() -> Iterator[None]:
-    """Suggest only options whose names without dashes are similar to an unknown one.
-
-    click compares the dashes, too, and suggests `--quiet` for `--user`.
-    """
-    try:
-        yield
-    except click.NoSuchOption as error:
-        names = {name.lstrip("-"): name for name in error.possibilities or ()}
-        near = difflib.get_close_matches(error.option_name.lstrip("-"), names)
-        raise click.NoSuchOption(
-            error.option_name, possibilities=[names[name] for name in near], ctx=error.ctx
-        ) from None
 
 
 def near_or_known(word: str, names: Sequence[str], what: str) -> str:
@@ -228,10 +208,6 @@ class CommandGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         entry = self.entries.get(cmd_name)
         return entry.load() if entry else None
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        with suggesting_near_options():
-            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
