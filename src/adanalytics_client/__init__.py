@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from adanalytics_client._base.observer import WaitStarted as WaitStarted
     from adanalytics_client._call.config import OnLimit as OnLimit
     from adanalytics_client._call.operations import GroupBy as GroupBy
+    from adanalytics_client._call.operations import Response as Response
     from adanalytics_client._call.retry import RetryPolicy as RetryPolicy
     from adanalytics_client._events.dedupe import SeenEvents as SeenEvents
     from adanalytics_client._events.drift import OnDrift as OnDrift
@@ -82,7 +83,7 @@ _HOMES = {
         *("RetryPlanned", "WaitStarted"),
     ),
     "_call.config": ("OnLimit",),
-    "_call.operations": ("GroupBy",),
+    "_call.operations": ("GroupBy", "Response"),
     "_call.retry": ("RetryPolicy",),
     "_events.dedupe": ("SeenEvents",),
     "_events.drift": ("OnDrift",),

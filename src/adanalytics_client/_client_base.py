@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Generic, Self, TypeVar
 
 from adanalytics_client._base.clock import Clock, SystemClock
+from adanalytics_client._base.logs import log_to_stderr
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import Address, BaseUrl
 from adanalytics_client._base.validation import check_observer, invalid
@@ -68,6 +69,7 @@ class ClientBase(ABC, Generic[Http, Driving]):
         jitter: Callable[[], float] = random.random,
     ) -> None:
         given = GivenCredential.of(api_key=api_key, token=token, email=email, password=password)
+        log_to_stderr(os.environ)
         # Error reports show the local variables of every frame in the traceback.
         del api_key, token, password
         if isinstance(base_url, str):
@@ -229,6 +231,16 @@ class ClientBase(ABC, Generic[Http, Driving]):
             return f"{type(self).__name__}()"
         config = self.connection.session.config
         return f"{type(self).__name__}({config.base.text!r}, partner={config.partner!r})"
+
+    @property
+    def base_url(self) -> str:
+        """The address of the service."""
+        return self.connection.session.config.base.text
+
+    @property
+    def partner(self) -> str | None:
+        """The partner whose data are read, if one is set."""
+        return self.connection.session.config.partner
 
     @property
     def quota(self) -> QuotaState:

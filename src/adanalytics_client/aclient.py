@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.urls import Params
 from adanalytics_client._call import operations as _operations
 from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.async_driver import AsyncDriver
 from adanalytics_client._io.http import AsyncHttpClient
+from adanalytics_client._json.exact import Json
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
@@ -68,10 +70,24 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         return await self.connection.driver.run(_operations.dates(self.connection.session))
 
     async def summary(
-        self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
+        self,
+        start: Day,
+        end: Day | None = None,
+        *,
+        group_by: _operations.GroupBy | None = None,
+        params: Params | None = None,
     ) -> "Summary":
         """As `Client.summary`, awaited."""
-        asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
+        asked = _operations.summary(
+            self.connection.session, start, end, group_by=group_by, params=params
+        )
+        return await self.connection.driver.run(asked)
+
+    async def request(
+        self, method: str, path: str, *, params: Params | None = None, json: Json = None
+    ) -> _operations.Response:
+        """As `Client.request`, awaited."""
+        asked = _operations.request(self.connection.session, method, path, params, json)
         return await self.connection.driver.run(asked)
 
     def events(
@@ -90,6 +106,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
+        params: Params | None = None,
     ) -> "AsyncEventQuery[M]":
         """As `Client.events`; not awaited, because nothing is sent until its query is read.
 
@@ -116,6 +133,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
             resume=resume,
             seen=seen,
             on_drift=on_drift,
+            params=params,
         )
         pull = plan_pull(request, self.connection.session.config.partner)
         return AsyncEventQuery(pull, self.connection)

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adanalytics_client._base.dates import Day, to_range
+from adanalytics_client._base.urls import Params
 from adanalytics_client._call import operations as _operations
 from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.http import HttpClient
 from adanalytics_client._io.sync_driver import SyncDriver
+from adanalytics_client._json.exact import Json
 
 # Exports and queries are imported by the methods that start them: most programs need only one.
 if TYPE_CHECKING:
@@ -114,7 +116,12 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         return self.connection.driver.run(_operations.dates(self.connection.session))
 
     def summary(
-        self, start: Day, end: Day | None = None, *, group_by: "_operations.GroupBy | None" = None
+        self,
+        start: Day,
+        end: Day | None = None,
+        *,
+        group_by: _operations.GroupBy | None = None,
+        params: Params | None = None,
     ) -> "Summary":
         """Return aggregated metrics of the days from `start` to `end`, both included.
 
@@ -122,6 +129,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             start: as for `events`.
             end: as for `events`.
             group_by: `day`, `campaign` or `demand_tag`; by default one row of totals.
+            params: further query parameters that the service knows, such as `{"campaign_id": 7}`.
 
         Raises:
             ConfigurationError: for a wrong day or grouping.
@@ -131,7 +139,35 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             >>> client.summary("2026-01-01", "2026-01-31", group_by="campaign").rows[0].ecpm
             Decimal('1.407724')
         """
-        asked = _operations.summary(self.connection.session, start, end, group_by=group_by)
+        asked = _operations.summary(
+            self.connection.session, start, end, group_by=group_by, params=params
+        )
+        return self.connection.driver.run(asked)
+
+    def request(
+        self, method: str, path: str, *, params: Params | None = None, json: Json = None
+    ) -> _operations.Response:
+        """Send a request that no other method sends, to any path of the service.
+
+        The credential, the quota, retries and errors are those of this client. A request that may
+        have been carried out (`POST`, `PATCH`) is not sent again.
+
+        Args:
+            method: `GET`, `HEAD`, `PUT`, `DELETE`, `POST` or `PATCH`.
+            path: such as `/api/partners/acme/ad-analytics/dates`, below `base_url`.
+            params: the query parameters.
+            json: the body: None, bool, int, Decimal, str, and dicts and lists of them.
+
+        Raises:
+            ConfigurationError: for a wrong method or path.
+            AdAnalyticsError: when the service cannot be reached, refuses, or sends no JSON.
+
+        Examples:
+            >>> path = f"/api/partners/{client.partner}/ad-analytics/dates"
+            >>> client.request("GET", path).data
+            {'dates': ['2026-01-15', '2026-01-16']}
+        """
+        asked = _operations.request(self.connection.session, method, path, params, json)
         return self.connection.driver.run(asked)
 
     def events(
@@ -150,6 +186,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         resume: str | None = None,
         seen: "SeenEvents | None" = None,
         on_drift: "OnDrift" = "raise",
+        params: Params | None = None,
     ) -> "EventQuery[M]":
         """Return a query for the log-level events from `start` to `end`, both included.
 
@@ -181,6 +218,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 repeats the query up to twice, yields the events that are new, and raises
                 ProtocolError if some are still missing; `warn` accepts what arrived and logs it.
                 Likewise for queries that were answered without a body, at the end of the pull.
+            params: further query parameters that the service knows, such as `{"campaign_id": 7}`;
+                they belong to the query that a `resume` token continues. No summary is compared
+                with the events then.
 
         Raises:
             ConfigurationError: naming the argument that is wrong.
@@ -207,6 +247,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             resume=resume,
             seen=seen,
             on_drift=on_drift,
+            params=params,
         )
         pull = plan_pull(request, self.connection.session.config.partner)
         return EventQuery(pull, self.connection)

@@ -10,6 +10,7 @@ The text below a field describes it: editors, JSON schemas and `help` show it.
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cached_property
 from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
@@ -461,6 +462,11 @@ class Summary(OpenModel):
     """ISO 4217 code of all money."""
     timezone: Annotated[str | None, _TEXT] = None
     """The time zone of the days, UTC."""
+
+    @cached_property
+    def request_id(self) -> str | None:
+        """The `X-Request-Id` of the response, for the service's support; it is not compared."""
+        return None
 
     def to_arrow(self) -> "pa.Table":
         """Return the rows as an Arrow table: the columns of `SummaryRow`, then others as text.

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import socket
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adanalytics_client import errors
+from adanalytics_client import Client, errors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.client.conftest import OpenWorld, Say, StandIn, World
+
+    from adanalytics_server.local import LocalServer
 
 SIGNED = "/f.csv?X-Signature=s3cret-sign&format=csv"
 ETAG = {"ETag": '"1"'}
@@ -133,5 +139,44 @@ def test_each_request_is_told_at_debug(
     world.rows(DAY, hour=3)
     query = "start_date=2026-01-15&end_date=2026-01-15&hour=3&page=1&per_page=10000"
     address = f"GET {stand_in.url}/api/partners/acme/ad-analytics/events?{query}"
-    told = [each.message.rpartition(" after ")[0] for each in caplog.records]
+    told = [each.message.rpartition(" after ")[0] for each in caplog.records if each.levelno < 20]
     assert told == [f"{address}: 503", f"{address}: 200"]
+    (retry,) = [each.getMessage() for each in caplog.records if each.levelno == logging.INFO]
+    assert retry.startswith(f"{address[4:]}: attempt 1 failed, the next one follows in ")
+    assert retry.endswith(" s. The service failed (503).")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "level", "begin"),
+    [
+        ("pass", "debug", r"[-\d]+ [:,\d]+ DEBUG adanalytics_client: GET http"),
+        ("import logging; logging.basicConfig()", "DEBUG", "DEBUG:adanalytics_client:GET http"),
+        ("pass", "error", "$"),
+    ],
+)
+def test_the_environment_can_ask_for_the_log(
+    reference: LocalServer, prepare: str, level: str, begin: str
+) -> None:
+    code = f"""
+{prepare}
+from adanalytics_client import Client
+for _ in range(2):
+    client = Client({reference.url!r}, api_key="wrong-key", partner="acme")
+client.dates()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "ADANALYTICS_LOG": level},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    logged = done.stderr.partition("Traceback")[0]
+    assert re.fullmatch(f"{begin}.*\\n" if begin != "$" else "", logged), logged
+
+
+def test_an_unknown_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADANALYTICS_LOG", "loud")
+    with pytest.raises(errors.ConfigurationError, match="Set it to debug, info, warning, error"):
+        Client("http://stats.example", api_key="k")

@@ -99,6 +99,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "QuotaState": lambda: QuotaState(1000, 999, NOON),
     "RequestDue": lambda: RequestDue("GET", "https://x.example/a"),
     "RequestSent": lambda: RequestSent("GET", "https://x.example/a", None, 0.5, None, 1, "timeout"),
+    "Response": lambda: package.Response(200, {"a": "b"}, {"c": Decimal("0.10")}, "r-1"),
     "RetryPlanned": lambda: RetryPlanned("https://x.example/a", 1, 0.5, "why"),
     "RetryPolicy": lambda: RetryPolicy(attempts=2),
     "SeenEvents": lambda: SeenEvents(["a", "b"], most=5),

@@ -53,6 +53,12 @@ class RetryPlanned:
     seconds: float
     reason: str
 
+    def __str__(self) -> str:
+        return (
+            f"{self.url}: attempt {self.attempt} failed, the next one follows in "
+            f"{self.seconds:.1f} s. {self.reason}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class WaitStarted:

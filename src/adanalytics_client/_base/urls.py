@@ -1,13 +1,18 @@
 """Addresses: the service's base, joining, origins, and redaction."""
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import SupportsIndex
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
 Origin = tuple[str, str, int]
+
+Params = Mapping[str, str | int | date]
+"""Query parameters as a caller writes them."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _USER = re.compile(r"\A((?:[a-z][a-z0-9+.-]*:)?//)[^/?#]*@", re.IGNORECASE)
@@ -213,6 +218,19 @@ class BaseUrl:
         )
 
 
-def with_query(url: str, parameters: dict[str, str]) -> str:
+def further_params(
+    params: Mapping[str, object] | None, own: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the caller's query parameters as text; refuse those that the client sends itself."""
+    for name, value in (params or {}).items():
+        if name in own or not isinstance(value, str | int | date) or isinstance(value, bool):
+            raise ConfigurationError(
+                f"params: {name}={value!r} is not valid.",
+                remedy="Pass a str, an int or a date, and no name that the client sets itself.",
+            )
+    return tuple((name, str(value)) for name, value in (params or {}).items())
+
+
+def with_query(url: str, parameters: Mapping[str, str]) -> str:
     """`url` with a query of `parameters`, in their order."""
     return f"{url}?{urlencode(parameters)}" if parameters else url

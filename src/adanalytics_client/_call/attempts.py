@@ -1,5 +1,6 @@
 """The only loop that sends a request until its answer is good, and the call that reads a body."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -33,6 +34,8 @@ from adanalytics_client._call.session import Session
 from adanalytics_client._json.exact import Json, NotJson, parse
 from adanalytics_client._quota.window import Wait
 from adanalytics_client.errors import AdAnalyticsError, ProtocolError, QuotaExceeded, RequestTimeout
+
+_LOG = logging.getLogger("adanalytics_client")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -212,6 +215,7 @@ class _Attempts:
         if not self.deadline.allows(seconds):
             raise _out_of_time(session, setback, self.deadline)
         planned = RetryPlanned(session.shown(exchanged.url), self.sent, seconds, error.message)
+        _LOG.info("%s", planned)
         notify(session.observer.retry, planned)
         yield Sleep(seconds)
 

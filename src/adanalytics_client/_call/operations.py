@@ -1,17 +1,22 @@
-"""The login, the dates and the summary, each from request to result."""
+"""The login, the dates, the summary and what a caller words, each from request to result."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
+from urllib.parse import quote
 
 from adanalytics_client._base.dates import Day, to_day, to_range
-from adanalytics_client._base.effects import Operation, Request
+from adanalytics_client._base.effects import Operation, Reply, Request
 from adanalytics_client._base.observer import PartialAnswer, notify
-from adanalytics_client._base.urls import with_query
+from adanalytics_client._base.urls import Params, further_params, with_query
 from adanalytics_client._base.validation import invalid
-from adanalytics_client._call.attempts import NO_CONTENT, Answer, call, log_in_of, read_json
+from adanalytics_client._call.attempts import NO_CONTENT, Answer, Rules, call, log_in_of, read_json
 from adanalytics_client._call.config import Login
+from adanalytics_client._call.credentials import JSON_BODY
 from adanalytics_client._call.session import Session
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import Json
 from adanalytics_client.errors import ConfigurationError, ProtocolError
 
@@ -25,6 +30,26 @@ GroupBy = Literal["day", "campaign", "demand_tag"]
 _LOG = logging.getLogger("adanalytics_client")
 _ACCEPT_JSON = ("accept", "application/json")
 _LONGEST_REASON = 500
+# https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2; the others may have been carried out.
+_REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+_METHODS = _REPEATABLE | {"PATCH", "POST"}
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to `Client.request`.
+
+    Attributes:
+        status: the HTTP status, 200 to 299.
+        headers: the headers, their names in lower case.
+        data: the JSON of the body, numbers with a fraction as Decimal; None without a body.
+        request_id: the `X-Request-Id` of the response, or None.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    data: Json
+    request_id: str | None
 
 
 def report_partial(session: Session, answer: Answer[Json], error: str) -> PartialAnswer | None:
@@ -51,7 +76,12 @@ def dates(session: Session) -> Operation[list[date]]:
 
 
 def summary(
-    session: Session, start: Day, end: Day | None, *, group_by: str | None
+    session: Session,
+    start: Day,
+    end: Day | None,
+    *,
+    group_by: str | None,
+    params: Params | None = None,
 ) -> "Operation[Summary]":
     first, last = to_range(start, end, today=session.today())
     parameters = {"start_date": str(first), "end_date": str(last)}
@@ -61,11 +91,41 @@ def summary(
                 "group_by", group_by, f"Choose {', '.join(get_args(GroupBy))}, or leave it out."
             )
         parameters["group_by"] = group_by
+    parameters |= further_params(params, ("start_date", "end_date", "group_by"))
     url = with_query(session.address("summary"), parameters)
     answer = yield from call(session, get_json(url), read_json)
     made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
     report_partial(session, answer, error)
+    # No field, so it is neither data nor compared.
+    vars(made)["request_id"] = exchange_of(session, answer)[1]
     return made
+
+
+def request(
+    session: Session, method: str, path: str, params: Params | None, json: Json
+) -> Operation[Response]:
+    """Send a request to a path of the service, and return its JSON."""
+    verb = method.upper()
+    if verb not in _METHODS:
+        raise invalid("method", method, f"Pass one of {', '.join(sorted(_METHODS))}.")
+    if not path.startswith("/") or "?" in path or "#" in path:
+        raise ConfigurationError(
+            f"{path!r} is not a path of the service.",
+            remedy="Begin it with /, without a host, and pass what follows ? as params=.",
+        )
+    where = session.config.base.at(quote(path, safe="/%:@!$&'()*+,;=~-._"))
+    url = with_query(where, dict(further_params(params, ())))
+    headers = (_ACCEPT_JSON, *([JSON_BODY] if json is not None else []))
+    body = None if json is None else json_text(json).encode()
+    rules = Rules(repeatable=verb in _REPEATABLE)
+    asked = Request(verb, url, headers, body)
+    answer = yield from call(session, asked, _read_any, rules)
+    _, request_id = exchange_of(session, answer)
+    return Response(answer.reply.status, answer.reply.head.headers, answer.value, request_id)
+
+
+def _read_any(reply: Reply) -> Json:
+    return read_json(reply) if reply.body else None
 
 
 def log_in(session: Session) -> Operation[str]:
@@ -145,3 +205,6 @@ def _content(answer: Answer[Json]) -> Json:
             "The answer has no body (204) instead of an object.", remedy="Try later."
         )
     return answer.value
+
+
+Response.__module__ = "adanalytics_client"

@@ -40,7 +40,8 @@ class EndCheck:
     Args:
         position: the end of an earlier run.
         strict: whether missing events are an error.
-        countable: whether a summary can count the events; it cannot count those of one hour.
+        countable: whether a summary can count the events; it cannot count those of one hour,
+            or of further parameters.
 
     Attributes:
         arrived: events of the pull so far, including earlier runs.

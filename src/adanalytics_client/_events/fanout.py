@@ -140,7 +140,9 @@ class PageFanout:
         self._announce = announce
         self._leave_out = leave_out
         self._end_check = EndCheck(
-            self._position, strict=on_drift == "raise", countable=plan.hour is None
+            self._position,
+            strict=on_drift == "raise",
+            countable=plan.hour is None and not plan.params,
         )
 
     @property

@@ -104,6 +104,7 @@ class Page:
         total: events on all pages of the slice, if the service states it.
         drift: repeats or a contradiction on this page; None without any.
         partial: an error that the service states beside the events; None when it states none.
+        request_id: the `X-Request-Id` of the response, for the service's support.
 
     Examples:
         >>> query = client.events("2026-01-15", split="daily", per_page=200)
@@ -119,6 +120,7 @@ class Page:
     total: int | None = None
     drift: PageDrift | None = None
     partial: PartialAnswer | None = None
+    request_id: str | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,7 +130,8 @@ class Page:
 class TextPage:
     """One page of events as the text received.
 
-    Its `slice`, `number`, `last`, `token`, `total`, `drift` and `partial` are as for `Page`.
+    Its `slice`, `number`, `last`, `token`, `total`, `drift`, `partial` and `request_id` are those
+    of `Page`.
 
     Attributes:
         jsonl: each event on its own line, with the service's own digits.
@@ -149,6 +152,7 @@ class TextPage:
     total: int | None = None
     drift: PageDrift | None = None
     partial: PartialAnswer | None = None
+    request_id: str | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return self.events

@@ -142,6 +142,7 @@ class Plan:
         days: the days passed to `only_days`, or None for all.
         max_events: events after which the pull stops, or None; in a resumed pull, the rest of them.
         before: the moment passed to `only_before`, or None.
+        params: further query parameters, in pairs.
 
     Examples:
         >>> print(client.events("2026-01-01", "2026-01-31").plan)
@@ -158,6 +159,7 @@ class Plan:
     days: frozenset[date] | None = None
     max_events: int | None = None
     before: datetime | None = None
+    params: tuple[tuple[str, str], ...] = ()
 
     @property
     def least_requests(self) -> int:
@@ -235,6 +237,7 @@ class Plan:
         return (
             f"{whole}, {self.split}: at least {counted(self.least_requests, 'request')} "
             f"of up to {self.per_page} events"
+            f"{in_words(self.params)}"
         )
 
     def __repr__(self) -> str:
@@ -251,6 +254,11 @@ class Plan:
         return f"<table>{rows}</table>"
 
 
+def in_words(params: Iterable[tuple[str, str]]) -> str:
+    """Return further query parameters as the end of a description."""
+    return "".join(f", {name}={value}" for name, value in params)
+
+
 def make_plan(
     start: date,
     end: date,
@@ -259,6 +267,7 @@ def make_plan(
     split: Split = "hourly",
     per_page: int | None = None,
     max_events: int | None = None,
+    params: tuple[tuple[str, str], ...] = (),
 ) -> Plan:
     """Divide a range into slices."""
     if split not in get_args(Split):
@@ -273,7 +282,9 @@ def make_plan(
     # Auto counts the events of each day, and checks its slices again after dividing the range.
     check_slices([DateRange(start, end, "day")] if split == "auto" else ranges, hour)
     slices = slices_of(ranges, hour)
-    return Plan(start, end, split, size, slices, ranges, hour=hour, max_events=max_events)
+    return Plan(
+        start, end, split, size, slices, ranges, hour=hour, max_events=max_events, params=params
+    )
 
 
 def begun(ranges: Iterable[DateRange], moment: datetime, hour: int | None) -> Iterator[DateRange]:

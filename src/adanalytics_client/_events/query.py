@@ -9,6 +9,7 @@ from typing import Generic, Self, TypeVar, get_args
 from adanalytics_client._base.dates import Day
 from adanalytics_client._base.effects import Fanout, Operation
 from adanalytics_client._base.observer import BytesWritten, notify
+from adanalytics_client._base.urls import Params, further_params
 from adanalytics_client._base.validation import check_text, invalid, is_whole
 from adanalytics_client._call.session import Connection, Session
 from adanalytics_client._events.auto import Planner
@@ -30,6 +31,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 MOST_CONCURRENT = 64
+_OWN_PARAMS = ("start_date", "end_date", "hour", "page", "per_page")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,7 @@ class EventRequest(Generic[M]):
     resume: str | None = field(repr=False)
     seen: SeenEvents | None = None
     on_drift: OnDrift
+    params: Params | None = None
 
     def __post_init__(self) -> None:
         if not is_whole(self.concurrency, 1, MOST_CONCURRENT):
@@ -104,6 +107,7 @@ class Pull(Generic[M]):
             ready.page.signals.total,
             ready.drift,
             ready.page.partial,
+            ready.page.rows.source.request_id,
         )
 
     def text_page(self, ready: ReadyPage) -> TextPage:
@@ -118,6 +122,7 @@ class Pull(Generic[M]):
             ready.page.signals.total,
             ready.drift,
             ready.page.partial,
+            ready.page.rows.source.request_id,
         )
 
 
@@ -146,7 +151,7 @@ class PullRun:
             announce=partial(notify, session.observer.plan),
             leave_out=self._deduplicator.filter,
         )
-        reader = PageReader(plan.per_page, rows_key=request.rows_key)
+        reader = PageReader(plan.per_page, plan.params, rows_key=request.rows_key)
         unplanned = plan.split == "auto" and pull.position is None
         self._session = session
         self._pages = Planner(reader, plan) if unplanned else reader
@@ -282,6 +287,7 @@ def plan_pull(request: EventRequest[M], partner: str | None) -> Pull[M]:
         per_page=per_page,
         # With seen=, the number of pages is unknown, because some of their events are left out.
         max_events=request.max_events if request.seen is None else None,
+        params=further_params(request.params, _OWN_PARAMS),
     )
     position = None if token is None else token.position_in(plan, partner)
     if position:

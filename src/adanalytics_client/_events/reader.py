@@ -53,11 +53,13 @@ class PageReader:
 
     Attributes:
         per_page: events requested.
+        params: further query parameters.
         rows_key: the name or path of the list, if the caller knows it.
         begun: whether a page of the pull has arrived.
     """
 
     per_page: int
+    params: tuple[tuple[str, str], ...] = ()
     rows_key: str | None = None
     begun: bool = False
 
@@ -100,7 +102,8 @@ class PageReader:
         self, session: Session, cursor: Cursor, *headers: tuple[str, str]
     ) -> Operation[tuple[Answer[Json], _Read]]:
         """Fetch and read a page; fetch it once more if the response has no body."""
-        url = with_query(session.address("events"), cursor.parameters(self.per_page))
+        parameters = cursor.parameters(self.per_page) | dict(self.params)
+        url = with_query(session.address("events"), parameters)
         request = get_json(url)
         request = replace(request, headers=(*request.headers, *headers))
         rules = Rules(patient=self.begun)

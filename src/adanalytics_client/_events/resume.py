@@ -11,7 +11,7 @@ import msgspec
 
 from adanalytics_client._base.observer import PullPlanned
 from adanalytics_client._events.paging import Cursor
-from adanalytics_client._events.plan import DateRange, Plan, Slice, slices_of
+from adanalytics_client._events.plan import DateRange, Plan, Slice, in_words, slices_of
 from adanalytics_client.errors import ConfigurationError
 
 _PREFIX = "adanalytics-4."
@@ -59,14 +59,16 @@ class _Query:
     hour: int | None
     split: str
     per_page: int
+    params: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, plan: Plan, partner: str | None) -> "_Query":
-        return cls(partner, plan.start, plan.end, plan.hour, plan.split, plan.per_page)
+        return cls(partner, plan.start, plan.end, plan.hour, plan.split, plan.per_page, plan.params)
 
     def __str__(self) -> str:
         days = Slice(self.start, self.end, self.hour)
-        return f"partner {self.partner}, {days}, {self.split}, {self.per_page} events per page"
+        size = f"{self.per_page} events per page"
+        return f"partner {self.partner}, {days}, {self.split}, {size}{in_words(self.params)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Token:
         if self.query != ours:
             raise ConfigurationError(
                 f"resume: this token belongs to {self.query}; this query is {ours}.",
-                remedy="Ask for the same days with the same split and page size.",
+                remedy="Ask for the same days with the same split, page size and params.",
             )
         return replace(self.position, slices=slices_of(self.position.ranges, plan.hour))
 

@@ -61,6 +61,16 @@ async def in_thread(action: Callable[[], T]) -> T:
         raise
 
 
+def _check_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise ConfigurationError(
+            "AsyncClient needs the event loop of asyncio, and none runs here.",
+            remedy="Start it with asyncio.run; with anyio, choose the backend asyncio.",
+        ) from None
+
+
 class AsyncDriver(BaseDriver[httpx.AsyncClient]):
     """Runs effects on the running event loop, and fan-outs as tasks of its own.
 
@@ -101,6 +111,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation in the calling task; closing the client ends it."""
+        _check_loop()
         call = asyncio.timeout(None)
         self._calls.add(call)
         try:
@@ -117,6 +128,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         self, fanout: Fanout[Job, Outcome, Page], fetch: Callable[[Job], Operation[Outcome]]
     ) -> AsyncGenerator[Page, None]:
         """Run a fan-out as tasks and yield its pages as they become ready."""
+        _check_loop()
         done: asyncio.Queue[tuple[Job, Outcome | BaseException]] = asyncio.Queue()
         tasks: set[asyncio.Task[Outcome]] = set()
 
