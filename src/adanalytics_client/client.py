@@ -203,7 +203,8 @@ class Client(ClientBase[HttpClient, SyncDriver]):
                 turns to days or hours where the range has too many pages.
             per_page: events per page, 1 to 10,000; by default the value in the `resume` token, else
                 10,000, or `max_events` if that is less.
-            concurrency: requests in flight, 1 to 64.
+            concurrency: requests in flight, 1 to 64. The first page is fetched alone; then their
+                number doubles with each page that you take, so a look at one event is one request.
             ordered: keep the order of the plan; False gives pages as they arrive.
             model: the type of an event, anything pydantic can validate; by default `Event`.
             rows_key: the name of the list of events, or its path such as `report.body.events`, for

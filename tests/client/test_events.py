@@ -14,6 +14,8 @@ from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerE
 if TYPE_CHECKING:
     from tests.client.conftest import Asked, OpenWorld, Say, Script, StandIn, World
 
+    from adanalytics_server.local import LocalServer
+
 DAY = "2026-01-15"
 
 
@@ -243,6 +245,17 @@ def _recording(seen: list[int]) -> type[BaseModel]:
     return Recorded
 
 
+def test_a_look_at_an_event_sends_one_request(
+    reference_world: World, reference: LocalServer
+) -> None:
+    query = reference_world.client.events(DAY)
+    reference.journal.clear()
+    first = reference_world.first(query)
+    assert len(reference.journal.entries()) == 1
+    assert ids(reference_world.all_of(query.rows()))[0] == first["event_id"]
+    assert len(reference.journal.entries()) == 1 + query.plan.least_requests
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -258,7 +271,8 @@ def _recording(seen: list[int]) -> type[BaseModel]:
         ({"model": 5}, "model=5 is not valid. Pass a pydantic model"),
         ({"model": int}, "model=int is not valid. Pass a pydantic model"),
         ({"model": list[str]}, "model=list is not valid. Pass a pydantic model"),
-        ({"model": "Mine"}, "model='Mine' is not valid. Pass a pydantic model"),
+        ({"rows_key": ""}, "rows_key='' is not valid. Name the list of events"),
+        ({"model": "Event"}, r"model='Event' is not valid. .*\(the class, not its name\)"),
         (
             {"model": Event(event_id="e1")},
             r"^model=Event\(.*\) is not valid. Pass a pydantic model",

@@ -96,6 +96,11 @@ def test_every_event_comes_once_within_the_bounds(
 @pytest.mark.parametrize("ordered", [True, False])
 def test_an_error_comes_in_its_place(ordered: bool) -> None:
     fanout = PageFanout(make_plan(DAY, DAY), concurrency=3, ordered=ordered)
+    for _ in range(2):
+        taken = start(fanout)
+        assert taken
+        fanout.settle(taken, page_of([1], taken))
+        assert fanout.ready()
     first, second, third = (start(fanout) for _ in range(3))
     assert first
     assert second

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import aclosing, closing
 from typing import Any
 
 from adanalytics_client import AsyncClient, Client
@@ -34,6 +35,10 @@ class SyncWorld:
 
     def all_of(self, iterator: Any) -> list[Any]:
         return list(iterator)
+
+    def first(self, query: Any) -> Any:
+        with closing(iter(query)) as events:
+            return next(events)
 
     def together(self, *names: str) -> list[Any]:
         """Call methods at the same time; errors come as values."""
@@ -96,6 +101,13 @@ class AsyncWorld:
             return [each async for each in iterator]
 
         return self._runner.run(collect())
+
+    def first(self, query: Any) -> Any:
+        async def look() -> Any:
+            async with aclosing(aiter(query)) as events:
+                return await anext(events)
+
+        return self._runner.run(look())
 
 
 World = SyncWorld | AsyncWorld

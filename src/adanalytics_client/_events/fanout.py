@@ -92,9 +92,11 @@ class PageFanout:
     """Chooses cursors to fetch and takes their pages, until the plan is done.
 
     At most `concurrency` cursors are in flight, and at most `2 * concurrency` pages are in flight
-    or waiting. When ordered, pages are yielded in the order of the plan; the slice at the front is
-    fetched first, so waiting pages cannot block it. An error is raised in place of its page: the
-    pages before it are not lost, and nothing after it is started.
+    or waiting. Until the first page is taken it is one page, and each page that is taken doubles
+    the number: a look at a few events sends few requests. When ordered, pages are yielded in the
+    order of the plan; the slice at the front is fetched first, so waiting pages cannot block it. An
+    error is raised in place of its page: the pages before it are not lost, and nothing after it is
+    started.
 
     Args:
         plan: the slices in order.
@@ -130,6 +132,7 @@ class PageFanout:
             _OpenSlice(each, each, SliceHistory(each, on_drift)) for each in self._position.open
         )
         self._concurrency = concurrency if max_events is None else 1
+        self._most_held = 1
         self._ordered = ordered
         self._max_events = max_events
         self._on_drift = on_drift
@@ -161,7 +164,7 @@ class PageFanout:
         if self._failed and not self._ordered:
             return None
         held = self._in_flight + sum(len(each.waiting) for each in self._open)
-        if held >= self._concurrency * _PAGES_A_REQUEST:
+        if held >= self._most_held:
             return None
         # From the front: when ordered, only pages of the front slice are yielded.
         for each in self._open:
@@ -262,6 +265,7 @@ class PageFanout:
             self._fail(opened, error)
 
     def _hand_out(self, opened: _OpenSlice, waiting: ReadyPage) -> ReadyPage:
+        self._most_held = min(2 * self._most_held, self._concurrency * _PAGES_A_REQUEST)
         if waiting.drift:
             self._report(waiting.drift)
         remaining = None if self._max_events is None else self._max_events - self._passed

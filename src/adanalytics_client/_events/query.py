@@ -67,6 +67,8 @@ class EventRequest(Generic[M]):
         if self.on_drift not in get_args(OnDrift):
             raise invalid("on_drift", self.on_drift, "Choose raise or warn.")
         check_text("rows_key", self.rows_key)
+        if self.rows_key == "":
+            raise invalid("rows_key", "", "Name the list of events, or pass None.")
         check_seen(self.seen)
 
 

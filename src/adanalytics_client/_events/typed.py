@@ -51,6 +51,8 @@ class Typed(Generic[M]):
 
         from adanalytics_client.models import Event
 
+        if isinstance(model, str):
+            raise _refusal(model, "the class, not its name")
         kind: Any = model or Event
         try:
             adapter = TypeAdapter(list[kind])
