@@ -31,6 +31,7 @@ _TABLE: dict[str, tuple[ExitCode, str]] = {
     "click.UsageError": (ExitCode.USAGE, ""),
     "click.ClickException": (ExitCode.FAILED, ""),
     "adanalytics_client.ConfigurationError": (ExitCode.USAGE, ""),
+    "adanalytics_client.UnusableLogin": (ExitCode.NOT_SIGNED_IN, ""),
     "adanalytics_client.InvalidRequest": (ExitCode.USAGE, ""),
     "adanalytics_client.NotFound": (ExitCode.USAGE, "Check --partner and --base-url."),
     "adanalytics_client.AuthenticationError": (ExitCode.NOT_SIGNED_IN, _SIGN_IN),

@@ -22,11 +22,11 @@ OTHERS = ("adanalytics_client.", "adanalytics_server.")
 INTERNALS = (
     "adanalytics_client._base.escaping",
     "adanalytics_client._base.files",
-    "adanalytics_client._base.locks",
     "adanalytics_client._base.quantities",
     "adanalytics_client._base.urls",
     "adanalytics_client._json.columns",
     "adanalytics_client._json.encoding",
+    "adanalytics_client._profiles",
     "adanalytics_client._progress",
 )
 FOUND = list(imports_of(PACKAGE))

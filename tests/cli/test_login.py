@@ -13,8 +13,8 @@ import pytest
 from click.testing import Result
 from keyring.backend import KeyringBackend
 
-from adanalytics_cli.account import keyring_access
 from adanalytics_cli.commands import login as login_command
+from adanalytics_client._profiles import keyring_access
 from adanalytics_server.local import LocalServer
 
 Run = Callable[..., Result]

@@ -13,6 +13,7 @@ ARROWS: dict[str, set[str]] = {
     "_json": {"_base"},
     "_quota": {"_base"},
     "_io": {"_base"},
+    "_profiles": {"_base"},
     "_call": {"_base", "_quota", "_json"},
     "_events": {"_base", "_call", "_json"},
     "_exports": {"_base", "_quota", "_call", "_json"},

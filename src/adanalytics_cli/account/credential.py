@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask_secret, can_ask
-from adanalytics_cli.core.errors import KeyringError, NoCredential
+from adanalytics_cli.core.errors import NoCredential
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.settings import ServiceSettings, base_url_of
 from adanalytics_client._base.files import state_folder
+from adanalytics_client._profiles.keyring_access import KeyringError, UnusableLogin
+from adanalytics_client._profiles.login_store import LoginStore, StoredLogin
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,15 @@ def find_credential(
     An API key in the environment, then an e-mail with a password in the environment, then the
     login stored for this address, then, if it `may_ask`, a password typed at the terminal.
 
-    Raises NoCredential when there is none, or when the stored one cannot be used.
+    Raises NoCredential when there is none, UnusableLogin when the stored one cannot be used.
     """
     found = in_environment(settings, environment)
     if found is None:
         invocation.sign_in_again = f"Sign in again: {settings.login_command}"
         store = LoginStore(state_folder(environment))
         stored = store.find(settings.profile.value)
-        if stored is not None and _is_for(stored, settings):
+        wanted = settings.email.value if settings.email else None
+        if stored is not None and stored.is_for(base_url_of(settings), wanted):
             secret = _revealed(store, stored, settings)
             source = "keyring" if stored.secret is None else str(store.path)
             found = Credential(stored.kind, secret, source, stored.email, stored.until())
@@ -69,7 +71,7 @@ def find_credential(
 def _revealed(store: LoginStore, stored: StoredLogin, settings: ServiceSettings) -> str:
     try:
         return store.reveal(settings.profile.value, stored)
-    except NoCredential as error:
+    except UnusableLogin as error:
         error.remedy = f"Sign in again: {settings.login_command}"
         if isinstance(error, KeyringError):
             in_a_file = f"{settings.login_command} --store file"
@@ -88,13 +90,4 @@ def _asked(settings: ServiceSettings, stored: StoredLogin | None, *, may_ask: bo
         what = f"The stored login is for {stored.base_url}{whose}, not for {base_url_of(settings)}."
     raise NoCredential(
         what, remedy=f"Set ADANALYTICS_API_KEY, or sign in: {settings.login_command}"
-    )
-
-
-def _is_for(stored: StoredLogin, settings: ServiceSettings) -> bool:
-    """Use a secret only for the address and the account that it was stored for."""
-    address, kept = (each.strip().rstrip("/") for each in (base_url_of(settings), stored.base_url))
-    wanted = settings.email
-    return address == kept and (
-        stored.kind == "api_key" or wanted is None or wanted.value == stored.email
     )

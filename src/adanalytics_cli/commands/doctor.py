@@ -23,6 +23,7 @@ from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
+from adanalytics_client._profiles.keyring_access import UnusableLogin
 
 Result = Literal["ok", "warn", "fail"]
 
@@ -156,5 +157,6 @@ def _checks(invocation: Invocation) -> Iterator[Check]:
         yield Check("ok", name, f"profile {settings.profile.value}: {found}")
         name = "login"
         yield from check_service(invocation, settings)
-    except (CommandError, OSError) as error:
-        yield Check("fail", name, str(error), getattr(error, "remedy", ""))
+    except (CommandError, OSError, UnusableLogin) as error:
+        said = getattr(error, "message", str(error))
+        yield Check("fail", name, said, getattr(error, "remedy", ""))

@@ -16,11 +16,10 @@ import click
 
 from adanalytics_cli.account.connection import open_client
 from adanalytics_cli.account.credential import Credential, in_environment
-from adanalytics_cli.account.keyring_access import delete_secret, put_secret
-from adanalytics_cli.account.login_store import LoginStore, StoredLogin
 from adanalytics_cli.console.prompts import ask, ask_secret, can_ask, secret_from_stdin
 from adanalytics_cli.core.command import command, flag
-from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring, SettingsError
+from adanalytics_cli.core.errors import SettingsError
+from adanalytics_cli.core.files import naming
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import (
@@ -29,11 +28,18 @@ from adanalytics_cli.core.settings import (
     check_address,
     find_settings,
     partner_of,
-    settings_file,
     write_profile,
 )
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.files import state_folder
+from adanalytics_client._profiles.keyring_access import (
+    KeyringError,
+    NoKeyring,
+    delete_secret,
+    put_secret,
+)
+from adanalytics_client._profiles.login_store import LoginStore, StoredLogin
+from adanalytics_client._profiles.settings_file import settings_file
 
 if TYPE_CHECKING:
     from adanalytics_client import AdAnalyticsError, Client
@@ -255,24 +261,25 @@ def keep_login(
 ) -> str:
     """Store a login in the keyring, or in a file if there is none, and return where.
 
-    Raises KeyringError or MissingExtra only with `where="keyring"`.
+    Raises KeyringError only with `where="keyring"`.
     """
     if where != "file":
         try:
             put_secret(profile, secret)
             store.put(profile, login)
-        except (KeyringError, MissingExtra) as error:
+        except KeyringError as error:
             if where == "keyring":
                 error.remedy = error.remedy or "Keep the login in a file: --store file"
                 raise
-            if not isinstance(error, NoKeyring | MissingExtra):
-                remark(f"{error} Using a private file instead.", invocation)
+            if not isinstance(error, NoKeyring):
+                remark(f"{error.message} Using a private file instead.", invocation)
         else:
             return "the keyring"
     before = store.find(profile)
-    store.put(profile, replace(login, secret=secret))
+    with naming(store.path, store.path.parent):
+        store.put(profile, replace(login, secret=secret))
     if before is not None and before.secret is None:
-        with suppress(KeyringError, MissingExtra):
+        with suppress(KeyringError):
             delete_secret(profile)
     return str(store.path)
 

@@ -19,20 +19,19 @@ from adanalytics_cli.core.freshness import age_of
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.core.settings import (
-    Profiles,
     ServiceSettings,
     Setting,
     base_url_of,
     find_settings,
     partners_of,
-    read_profiles,
-    settings_file,
+    profiles_of,
 )
 from adanalytics_cli.output.formats import Format, format_option, pick_format
 from adanalytics_cli.output.row_output import csv_line
 from adanalytics_client._base.escaping import visible
 from adanalytics_client._base.quantities import counted
 from adanalytics_client._json.encoding import json_text
+from adanalytics_client._profiles.settings_file import Profiles
 
 if TYPE_CHECKING:
     from adanalytics_client import QuotaState
@@ -72,7 +71,7 @@ def status(invocation: Invocation, chosen_format: str | None) -> None:
     # Somebody may have written a password into the address.
     at = settings.base_url
     shown = replace(settings, base_url=at and replace(at, value=redact(at.value, ())))
-    found = _Found(shown, read_profiles(settings_file(os.environ)))
+    found = _Found(shown, profiles_of(os.environ))
     try:
         try:
             base_url, partner = base_url_of(settings), partners_of(settings)[0]

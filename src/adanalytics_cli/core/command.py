@@ -264,10 +264,10 @@ def _kept_names(context: click.Context, parameter: click.Parameter, incomplete: 
     They come from the settings file and never from the service, which would cost a request.
     """
     from adanalytics_cli.core.errors import SettingsError
-    from adanalytics_cli.core.settings import read_profiles, settings_file
+    from adanalytics_cli.core.settings import profiles_of
 
     try:
-        tables = read_profiles(settings_file(os.environ)).tables
+        tables = profiles_of(os.environ).tables
     except SettingsError:
         return []
     if parameter.name == "profile":

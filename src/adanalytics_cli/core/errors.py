@@ -53,24 +53,6 @@ class NoCredential(CommandError):
     code = ExitCode.NOT_SIGNED_IN
 
 
-class UnsafeFile(CommandError):
-    """A file with secrets is not private enough."""
-
-    code = ExitCode.NOT_SIGNED_IN
-
-
-class DamagedLogins(NoCredential):
-    """The stored login cannot be used."""
-
-
-class KeyringError(NoCredential):
-    """The keyring is locked, broken, or not there."""
-
-
-class NoKeyring(KeyringError):
-    """This machine has no keyring, which is usual for a server."""
-
-
 class Unreachable(CommandError):
     """A server does not answer."""
 

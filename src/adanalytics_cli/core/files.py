@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adanalytics_cli.core.errors import CommandError, remedy_of
-from adanalytics_client._base.files import open_beside, put_in_place
+from adanalytics_client._base import files
 
 
 @contextmanager
@@ -19,14 +19,8 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     written.
     """
     target = path if private else Path(os.path.realpath(path))
-    with naming(path, target.parent):
-        beside, stream = open_beside(target, private=private)
-        try:
-            with stream:
-                yield stream
-                put_in_place(stream, beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+    with naming(path, target.parent), files.replacing(target, private=private) as stream:
+        yield stream
 
 
 @contextmanager

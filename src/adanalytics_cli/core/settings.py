@@ -3,121 +3,38 @@
 import os
 import re
 import shlex
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from adanalytics_cli.core.errors import SettingsError
 from adanalytics_cli.core.files import replacing
 from adanalytics_cli.core.invocation import Invocation
 from adanalytics_client import ConfigurationError
-from adanalytics_client._base.files import make_folder, user_folder
+from adanalytics_client._base.files import make_folder
 from adanalytics_client._base.urls import BaseUrl
-
-DEFAULT_PROFILE = "default"
-# How tomllib begins its words about a name that is there twice.
-_TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate")
-_SECRET_KEYS = frozenset({"api_key", "password", "token"})
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """One `[profile.NAME]` table; every key may be left out."""
-
-    base_url: str | None = None
-    partner: str | None = None
-    email: str | None = None
-    max_wait: float | None = None
+from adanalytics_client._profiles.settings_file import (
+    DEFAULT_PROFILE,
+    Profiles,
+    read_profiles,
+    settings_file,
+)
 
 
-def settings_file(environment: Mapping[str, str]) -> Path:
-    """Return `$XDG_CONFIG_HOME/adanalytics/config.toml`, by default below `~/.config`.
-
-    It need not exist.
-    """
-    return user_folder(environment, "XDG_CONFIG_HOME", ".config") / "config.toml"
+def profiles_of(environment: Mapping[str, str]) -> Profiles:
+    """Read the settings file; raises SettingsError for an unusable one."""
+    with _settings_errors():
+        return read_profiles(settings_file(environment))
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """The tables of one settings file; each is checked when it is used."""
-
-    path: Path
-    tables: Mapping[str, object]
-
-    def find(self, name: str | None, *, may_be_new: bool = False) -> Profile:
-        """Return the profile `name`, or `default` where none is asked for.
-
-        Only a profile that was named must exist. Raises SettingsError for one that does not,
-        for an unknown key, and for a secret, since `login` keeps secrets.
-        """
-        table = self.tables.get(name or DEFAULT_PROFILE)
-        if table is not None:
-            return _read_profile(table, f"[profile.{name or DEFAULT_PROFILE}] in {self.path}")
-        if name is None or may_be_new:
-            return Profile()
-        known = ", ".join(sorted(self.tables)) or "none"
-        raise SettingsError(
-            f"Unknown profile '{name}' in {self.path}. Known profiles: {known}.",
-            remedy=f"Add it: adanalytics login --profile {shlex.quote(name)}",
-        )
-
-
-def read_profiles(path: Path) -> Profiles:
-    """Read the settings file; a missing file has no profiles.
-
-    Raises SettingsError for a file that is not TOML or holds anything but tables of profiles.
-    """
+@contextmanager
+def _settings_errors() -> Iterator[None]:
     try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-    except FileNotFoundError:
-        return Profiles(path, {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        twice = str(error).startswith(_TWICE)
-        remedy = "A name is there twice: keep one of them." if twice else "Correct the file."
-        raise SettingsError(f"Cannot read {path}: {error}.", remedy=remedy) from error
-    for name in [each for each in document if each != "profile"]:
-        found = re.search(rf"""(?m)^\s*\[?\s*["']?{re.escape(name)}""", text)
-        line = text.count("\n", 0, found.end()) + 1 if found else 1
-        what, remedy = f"{name} is outside a profile", f"Move it below [profile.{DEFAULT_PROFILE}]."
-        if isinstance(document[name], dict):
-            what, remedy = f"[{name}] is no profile", f"Write [profile.{name}]."
-        raise SettingsError(f"{path}, line {line}: {what}.", remedy=remedy)
-    tables = document.get("profile", {})
-    if not isinstance(tables, dict):
-        raise SettingsError(
-            f"'profile' in {path} is not a table.",
-            remedy=f"Write [profile.{DEFAULT_PROFILE}] with base_url and partner below it.",
-        )
-    return Profiles(path, tables)
-
-
-def _read_profile(table: object, where: str) -> Profile:
-    known = [field.name for field in fields(Profile)]
-    if not isinstance(table, dict):
-        raise SettingsError(f"{where} is not a table.", remedy=f"Known keys: {', '.join(known)}.")
-    if secret := sorted(_SECRET_KEYS & table.keys()):
-        raise SettingsError(
-            f"{where} holds a secret ({secret[0]}).",
-            remedy="Remove it and run adanalytics login, which keeps secrets safely.",
-        )
-    for key, value in table.items():
-        if key not in known:
-            raise SettingsError(
-                f"{where} has an unknown key '{key}'.", remedy=f"Known keys: {', '.join(known)}."
-            )
-        kinds: tuple[type, ...] = (int, float) if key == "max_wait" else (str,)
-        several = key == "partner" and isinstance(value, list)
-        if any(type(each) not in kinds for each in (value if several else [value])):
-            what, remedy = "a string", "Put it in quotes."
-            if key == "max_wait":
-                what, remedy = "a number", "Write it in seconds."
-            raise SettingsError(f"{where}: {key} is not {what}.", remedy=remedy)
-        if several:
-            table = {**table, key: ",".join(value)}
-    return Profile(**table)
+        yield
+    except ConfigurationError as error:
+        # Its remedy names keys of the file, which are not options of the command line.
+        raise SettingsError(error.message, remedy=error.remedy) from error
 
 
 def write_profile(path: Path, name: str, values: Mapping[str, str]) -> None:
@@ -193,8 +110,9 @@ def find_settings(
     Raises SettingsError for an unusable file or an unknown profile.
     """
     name = _strongest("PROFILE", "--profile", invocation.profile, environment)
-    profiles = read_profiles(settings_file(environment))
-    known = profiles.find(name.value if name else None, may_be_new=new_profile)
+    profiles = profiles_of(environment)
+    with _settings_errors():
+        known = profiles.find(name.value if name else None, may_be_new=new_profile)
     chosen = name or Setting(DEFAULT_PROFILE, "by default")
 
     def find(variable: str, option: str, given: str | None, kept: str | None) -> Setting | None:

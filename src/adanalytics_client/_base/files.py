@@ -5,8 +5,8 @@ import glob
 import os
 import secrets
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -190,3 +190,18 @@ def open_beside(path: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
     if not private:
         keep_permissions(file, path)
     return beside, file
+
+
+@contextmanager
+def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a stream that takes the name `path` at the end; until then the old file stays.
+
+    A file that is replaced keeps its permissions; a `private` one is for its owner only.
+    """
+    beside, stream = open_beside(path, private=private)
+    try:
+        with stream:
+            yield stream
+            put_in_place(stream, beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

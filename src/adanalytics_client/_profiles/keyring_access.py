@@ -6,7 +6,20 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from types import ModuleType
 
-from adanalytics_cli.core.errors import KeyringError, MissingExtra, NoKeyring
+from adanalytics_client.errors import ConfigurationError
+
+
+class UnusableLogin(ConfigurationError):
+    """The stored login cannot be used."""
+
+
+class KeyringError(UnusableLogin):
+    """The keyring is locked, broken, or not there."""
+
+
+class NoKeyring(KeyringError):
+    """This machine has no keyring, which is usual for a server, or Python cannot use it."""
+
 
 SERVICE = "adanalytics"
 # A locked keyring waits for a window that nobody may see, over ssh for example.
@@ -16,7 +29,7 @@ TIMEOUT = 2.0
 def put_secret(name: str, secret: str) -> None:
     """Keep `secret` under `name`.
 
-    Raises KeyringError when that fails, MissingExtra without the `keyring` package.
+    Raises KeyringError when that fails.
     """
     _within_time(lambda keyring: keyring.set_password(SERVICE, name, secret))
     # The null backend takes everything and keeps nothing.
@@ -51,7 +64,10 @@ def _within_time(work: Callable[[ModuleType], str | None]) -> str | None:
     except Empty:
         raise KeyringError(f"The keyring did not answer within {TIMEOUT:.0f} s.") from None
     if isinstance(came, ModuleNotFoundError) and came.name == "keyring":
-        raise MissingExtra("keyring", needed_for="The keyring") from came
+        raise NoKeyring(
+            "The keyring needs the 'keyring' extra, which is not installed.",
+            remedy="Install it: python -m pip install 'adanalytics[keyring]'",
+        ) from came
     if isinstance(came, BaseException):
         if type(came).__name__ == "NoKeyringError":
             raise NoKeyring("This machine has no keyring.") from came

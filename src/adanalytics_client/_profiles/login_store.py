@@ -15,11 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_cli.account.keyring_access import delete_secret, get_secret
-from adanalytics_cli.core.errors import DamagedLogins, UnsafeFile
-from adanalytics_cli.core.files import replacing
-from adanalytics_client._base.files import UNFOLLOWED, make_folder
+from adanalytics_client._base.files import UNFOLLOWED, make_folder, replacing
 from adanalytics_client._base.locks import POSIX, lock, locked_folder
+from adanalytics_client._profiles.keyring_access import UnusableLogin, delete_secret, get_secret
 
 _OTHERS = 0o077
 
@@ -27,7 +25,7 @@ _OTHERS = 0o077
 def read_private(path: Path) -> bytes | None:
     """Return the content of `path`, or None when there is no such file.
 
-    Raises UnsafeFile for a symbolic link, for anything but a plain file, and for a file that
+    Raises UnusableLogin for a symbolic link, for anything but a plain file, and for a file that
     belongs to or can be read by somebody else.
     """
     try:
@@ -46,7 +44,7 @@ def read_private(path: Path) -> bytes | None:
         if POSIX and found.st_uid != os.geteuid():
             raise _unsafe(path, "belongs to another user")
         if POSIX and found.st_mode & _OTHERS:
-            raise UnsafeFile(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
+            raise UnusableLogin(f"{path} is open to other users.", remedy=f"Run: chmod 600 {path}")
         return file.read()
 
 
@@ -54,7 +52,7 @@ def read_private(path: Path) -> bytes | None:
 def private_folder(path: Path) -> Iterator[None]:
     """Make `path` a folder of mode 0700 and lock it against our other processes.
 
-    Raises UnsafeFile when it is a symbolic link or belongs to somebody else.
+    Raises UnusableLogin when it is a symbolic link or belongs to somebody else.
     """
     make_folder(path, mode=0o700)
     if not POSIX:
@@ -80,8 +78,8 @@ def private_folder(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _unsafe(path: Path, what: str) -> UnsafeFile:
-    return UnsafeFile(f"{path} {what}, so it cannot hold a secret.", remedy=f"Remove {path}.")
+def _unsafe(path: Path, what: str) -> UnusableLogin:
+    return UnusableLogin(f"{path} {what}, so it cannot hold a secret.", remedy=f"Remove {path}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,11 @@ class StoredLogin:
     expires_at: int | None = None
     secret: str | None = field(default=None, repr=False)
 
+    def is_for(self, base_url: str, email: str | None) -> bool:
+        """Return whether it was stored for this address and, if it is a person's, this account."""
+        address, kept = (each.strip().rstrip("/") for each in (base_url, self.base_url))
+        return address == kept and (self.kind == "api_key" or email in {None, self.email})
+
     def until(self) -> datetime | None:
         """Return when a token expires, in UTC; None for an API key."""
         return None if self.expires_at is None else datetime.fromtimestamp(self.expires_at, UTC)
@@ -111,18 +114,18 @@ class LoginStore:
     def find(self, profile: str) -> StoredLogin | None:
         """Return the entry of `profile`, without asking the keyring.
 
-        Raises UnsafeFile when others can read the file, DamagedLogins when it cannot be parsed.
+        Raises UnusableLogin when others can read the file, or when it cannot be parsed.
         """
         return self._read().get(profile)
 
     def reveal(self, profile: str, login: StoredLogin) -> str:
         """Return the secret of an entry.
 
-        Raises KeyringError or MissingExtra when the keyring has it and cannot be used.
+        Raises KeyringError when the keyring has it and cannot be used.
         """
         secret = get_secret(profile) if login.secret is None else login.secret
         if not secret:
-            raise DamagedLogins(f"The keyring no longer has the login of profile '{profile}'.")
+            raise UnusableLogin(f"The keyring no longer has the login of profile '{profile}'.")
         return secret
 
     def remove(self, profile: str) -> StoredLogin | None:
@@ -158,6 +161,6 @@ class LoginStore:
             return msgspec.json.decode(content, type=dict[str, dict[str, StoredLogin]])["logins"]
         except (msgspec.DecodeError, KeyError):
             # No cause: a decoding error shows the text, and the text holds secrets.
-            raise DamagedLogins(
+            raise UnusableLogin(
                 f"{self.path} is damaged.", remedy=f"Remove it and sign in again: rm {self.path}"
             ) from None

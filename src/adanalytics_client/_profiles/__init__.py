@@ -1,0 +1,1 @@
+"""The profiles of the command line, and the logins that `adanalytics login` stored."""
