@@ -12,6 +12,10 @@ AIRFLOW_STAMP := $(AIRFLOW)/.installed
 INSTALL := $(if $(shell command -v uv 2>/dev/null),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 # One more than the two cores of a small machine: tests that wait for a process leave a core idle.
 WORKERS ?= 3
+# The tests start hundreds of processes, and without its cache each of them compiles every module
+# anew: images of Python often switch the cache off, and uv leaves compiling to the first import.
+export PYTHONDONTWRITEBYTECODE :=
+export UV_COMPILE_BYTECODE := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-spark java-17 test-examples test-kill check bench bench-long bench-spark soak lint format types docs docs-recording test-lowest release clean
