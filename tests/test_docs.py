@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.stored_login import store_login
 
 from adanalytics_server.local import LocalServer, Sample
 
@@ -65,6 +66,8 @@ def test_a_page_runs_from_top_to_bottom(
     monkeypatch.setenv("ADANALYTICS_BASE_URL", server.url)
     monkeypatch.setenv("ADANALYTICS_API_KEY", server.api_key)
     monkeypatch.setenv("ADANALYTICS_PARTNER", server.partner)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    store_login(server.url, server.api_key)
     # As in a shell where the environment of the tests is active.
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     names = {"__name__": "page"}

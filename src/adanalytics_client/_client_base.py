@@ -149,7 +149,8 @@ class ClientBase(ABC, Generic[Http, Driving]):
         del api_key, token, password, environ, found, address
         if not base_url:
             raise ConfigurationError(
-                "ADANALYTICS_BASE_URL is not set.", remedy="Set it to the service."
+                "ADANALYTICS_BASE_URL is not set.",
+                remedy="Set it to the service, or use from_profile() after adanalytics login.",
             )
         return cls(
             base_url,
@@ -166,6 +167,63 @@ class ClientBase(ABC, Generic[Http, Driving]):
             http=http,
             clock=clock,
             jitter=jitter,
+        )
+
+    @classmethod
+    def from_profile(
+        cls,
+        name: str = "default",
+        *,
+        partner: str | None = None,
+        timeout: float | None = None,
+        retry: RetryPolicy | None = None,
+        limit: int | None = 1000,
+        reserve: int = 0,
+        on_limit: OnLimit | None = None,
+        max_wait: float | None = None,
+        quota_log: QuotaLog | None = None,
+        observer: Observer | None = None,
+        http: Http | None = None,
+    ) -> Self:
+        """Return a client for what `adanalytics login` stored: the address, the partner, the login.
+
+        The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`, the key or
+        token from the keyring or from the private file; environment variables are not read. The
+        keywords are those of the constructor and win over the profile.
+
+        Raises:
+            ConfigurationError: when the profile or its login is missing or cannot be used; the
+                error names the command that signs in.
+
+        Examples:
+            >>> Client.from_profile("night", partner="south")
+            Client('https://stats.example', partner='south')
+        """
+        from adanalytics_client._profiles.login_store import sign_in_of
+        from adanalytics_client._profiles.settings_file import read_profiles, settings_file
+
+        profile = read_profiles(settings_file(os.environ)).find(name)
+        kind, secret = sign_in_of(name, profile, os.environ)
+        if partner is None and "," in (partner := profile.partner or ""):
+            raise ConfigurationError(
+                f"Profile '{name}' has the partners {partner}.", remedy="Pass one as partner=."
+            )
+        if max_wait is None:
+            max_wait = 7200.0 if profile.max_wait is None else profile.max_wait
+        return cls(
+            profile.base_url or "",
+            api_key=secret.reveal() if kind == "api_key" else None,
+            token=secret.reveal() if kind == "token" else None,
+            partner=partner or None,
+            timeout=timeout,
+            retry=retry,
+            limit=limit,
+            reserve=reserve,
+            on_limit=on_limit,
+            max_wait=max_wait,
+            quota_log=quota_log,
+            observer=observer,
+            http=http,
         )
 
     def with_options(

@@ -28,6 +28,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
+from tests.stored_login import store_login
 
 import adanalytics_client as package
 from adanalytics_client.testing import MovableClock
@@ -165,6 +166,8 @@ def names(
     environ = {"BASE_URL": "https://stats.example", "API_KEY": "...", "PARTNER": "acme"}
     for name, value in environ.items():
         monkeypatch.setenv(f"ADANALYTICS_{name}", value)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    store_login("https://stats.example", "...", profile="night")
     public = {name.rpartition(".")[2]: thing for name, thing in THINGS.items()}
     usual = {"Decimal": Decimal, "Path": Path, "suppress": suppress, "pyarrow": pa}
     account = {"email": server.email, "password": server.password}

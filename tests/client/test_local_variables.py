@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.stored_login import store_login
 
 import adanalytics_client
 from adanalytics_client import AsyncClient, BytesReceived, Client, Observer, errors
@@ -235,6 +236,17 @@ def test_no_frame_of_reading_the_environment_shows_a_secret(
         with pytest.raises(errors.ConfigurationError) as caught:
             kind.from_env(given)
         assert "s3cret" not in shown_locals(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_no_frame_of_reading_a_profile_shows_a_secret(
+    kind: type[Client | AsyncClient], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    store_login(BASE, KEY)
+    with pytest.raises(errors.ConfigurationError) as caught:
+        kind.from_profile(timeout=-1)
+    assert "s3cret" not in shown_locals(caught.value)
 
 
 @pytest.mark.parametrize("answer", [{"token": "s3cret\ntoken"}, {"access_token": "s3cret"}, []])

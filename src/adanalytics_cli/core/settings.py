@@ -17,6 +17,7 @@ from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._profiles.settings_file import (
     DEFAULT_PROFILE,
     Profiles,
+    login_command,
     read_profiles,
     settings_file,
 )
@@ -94,9 +95,7 @@ class ServiceSettings:
     @property
     def login_command(self) -> str:
         """Return the command that signs in to the profile in use."""
-        name = self.profile.value
-        option = "" if name == DEFAULT_PROFILE else f" --profile {shlex.quote(name)}"
-        return f"adanalytics login{option}"
+        return login_command(self.profile.value)
 
 
 def find_settings(

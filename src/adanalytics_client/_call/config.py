@@ -92,7 +92,8 @@ class GivenCredential:
             raise ConfigurationError(
                 "There is no credential.",
                 remedy="Pass api_key=, token=, or email= and password=; or set "
-                "ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env().",
+                "ADANALYTICS_API_KEY, or ADANALYTICS_EMAIL and _PASSWORD, and use from_env(); or "
+                "sign in with adanalytics login, and use from_profile().",
             )
         if count > 1:
             raise ConfigurationError(

@@ -8,16 +8,19 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from adanalytics_client._base.files import UNFOLLOWED, make_folder, replacing
+from adanalytics_client._base.files import UNFOLLOWED, make_folder, replacing, state_folder
 from adanalytics_client._base.locks import POSIX, lock, locked_folder
+from adanalytics_client._base.secrets import Secret
 from adanalytics_client._profiles.keyring_access import UnusableLogin, delete_secret, get_secret
+from adanalytics_client._profiles.settings_file import Profile, login_command
+from adanalytics_client.errors import ConfigurationError
 
 _OTHERS = 0o077
 
@@ -164,3 +167,19 @@ class LoginStore:
             raise UnusableLogin(
                 f"{self.path} is damaged.", remedy=f"Remove it and sign in again: rm {self.path}"
             ) from None
+
+
+def sign_in_of(name: str, profile: Profile, environment: Mapping[str, str]) -> tuple[str, Secret]:
+    """Return the kind of the credential that is stored for a profile, and the credential."""
+    store = LoginStore(state_folder(environment))
+    stored = store.find(name)
+    if stored is None or not stored.is_for(profile.base_url or "", profile.email):
+        raise ConfigurationError(
+            f"Nobody is signed in at {profile.base_url or 'a service'} in profile '{name}'.",
+            remedy=f"Sign in: {login_command(name)}",
+        )
+    try:
+        return stored.kind, Secret(store.reveal(name, stored))
+    except UnusableLogin as error:
+        again = f"Unlock the keyring, or sign in again: {login_command(name)} --store file"
+        raise error.amended(remedy=error.remedy or again) from None

@@ -55,8 +55,14 @@ class Profiles:
         known = ", ".join(sorted(self.tables)) or "none"
         raise ConfigurationError(
             f"Unknown profile '{name}' in {self.path}. Known profiles: {known}.",
-            remedy=f"Add it: adanalytics login --profile {shlex.quote(name)}",
+            remedy=f"Add it: {login_command(name)}",
         )
+
+
+def login_command(profile: str) -> str:
+    """Return the command that signs in to a profile."""
+    option = "" if profile == DEFAULT_PROFILE else f" --profile {shlex.quote(profile)}"
+    return f"adanalytics login{option}"
 
 
 def read_profiles(path: Path) -> Profiles:

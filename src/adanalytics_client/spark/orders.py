@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 
-from adanalytics_client._base.files import make_folder, open_beside, put_in_place
+from adanalytics_client._base.files import make_folder, replacing
 from adanalytics_client._base.observer import Observer, WaitStarted
 from adanalytics_client._base.quantities import in_minutes
 from adanalytics_client._call.exchange import SILENT_WAIT
@@ -128,10 +128,8 @@ class Orders:
         with suppress(OSError):
             path = self._path(day)
             make_folder(path.parent, mode=0o700)
-            beside, file = open_beside(path, private=True)
-            with file:
+            with replacing(path, private=True) as file:
                 file.write(job.to_json().encode())
-                put_in_place(file, beside, path)
 
     def _kept(self, day: date) -> ExportJob | None:
         with suppress(OSError, ValueError, AdAnalyticsError):

@@ -1,0 +1,83 @@
+"""Clients of what `adanalytics login` stored."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.stored_login import store_login
+
+from adanalytics_client import AsyncClient, Client, errors
+from adanalytics_client._base.files import state_folder
+from adanalytics_client._profiles import login_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adanalytics_server.local import LocalServer
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def test_a_profile_has_all_that_a_client_needs(reference: LocalServer) -> None:
+    store_login(reference.url, reference.api_key, lines='partner = "acme"\nmax_wait = 5')
+    with Client.from_profile() as client:
+        assert len(client.dates()) == 2
+        assert client.connection.session.config.max_wait == 5
+    with Client.from_profile("default", partner="south", max_wait=9, limit=None) as other:
+        assert (other.partner, other.quota.limit) == ("south", None)
+        assert other.connection.session.config.max_wait == 9
+
+
+async def _days(client: AsyncClient) -> int:
+    async with client:
+        return len(await client.dates())
+
+
+def test_so_does_one_for_asyncio(reference: LocalServer) -> None:
+    store_login(reference.url, reference.api_key, profile="night")
+    assert asyncio.run(_days(AsyncClient.from_profile("night"))) == 2
+
+
+def test_the_secret_may_be_in_the_keyring(
+    reference: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADANALYTICS_API_KEY", "another, which does not count")
+    store_login(reference.url, reference.api_key)
+    store = login_store.LoginStore(state_folder(os.environ))
+    if entry := store.find("default"):
+        store.put("default", replace(entry, secret=None))
+    monkeypatch.setattr(login_store, "get_secret", {"default": reference.api_key}.get)
+    with Client.from_profile() as client:
+        assert len(client.dates()) == 2
+    monkeypatch.setattr(login_store, "get_secret", {}.get)
+    with pytest.raises(errors.ConfigurationError, match="adanalytics login --store file"):
+        Client.from_profile()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "match"),
+    [
+        ("noon", "", "Unknown profile 'noon'.*Known profiles: default.*login --profile noon"),
+        ("default", 'partner = "a,b"', "partners a,b.*partner="),
+        ("default", "email = 5", "email is not a string"),
+        ("default", 'email = "b@c.example"', "adanalytics login$"),
+    ],
+)
+def test_a_profile_that_cannot_be_used_says_what_to_do(name: str, lines: str, match: str) -> None:
+    store_login("http://stats.example", "s3cret-key", lines=lines)
+    if "b@c" in lines:
+        login_store.LoginStore(state_folder(os.environ)).put("default", None)
+    with pytest.raises(errors.ConfigurationError, match=match):
+        Client.from_profile(name)
+
+
+def test_the_environment_names_the_other_way() -> None:
+    with pytest.raises(errors.ConfigurationError, match=r"from_profile.* after adanalytics login"):
+        Client.from_env({})
