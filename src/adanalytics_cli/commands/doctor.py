@@ -1,10 +1,12 @@
 """`adanalytics doctor`: check what a pull depends on, and suggest remedies."""
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import distributions
 from typing import Literal
 
 import click
@@ -32,7 +34,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check, with a `remedy` unless it is `ok`."""
+    """The result of one check, with a `remedy` where there is something to do."""
 
     result: Result
     name: str
@@ -146,8 +148,23 @@ def doctor(invocation: Invocation, chosen_format: str | None) -> None:
         raise click.exceptions.Exit(ExitCode.FAILED)
 
 
+def _extras() -> Iterator[Check]:
+    # An installation does not record its extras, so their dependencies are looked for.
+    ours = distributions(name="adanalytics")
+    needs = "\n".join(line for each in ours for line in each.requires or ())
+    lacking: dict[str, bool] = {}
+    for name, extra in re.findall(r"([\w-]+).*; extra == ['\"](?!all)(\w+)", needs):
+        lacking[extra] = lacking.get(extra, False) or not any(distributions(name=name))
+    found, missing = ([name for name in lacking if lacking[name] is one] for one in (False, True))
+    yield Check("ok", "extras", f"installed: {', '.join(found) or 'none'}")
+    if missing:
+        remedy = f"To install them: python -m pip install 'adanalytics[{','.join(missing)}]'"
+        yield Check("ok", "extras", f"not installed: {', '.join(missing)}", remedy)
+
+
 def _checks(invocation: Invocation) -> Iterator[Check]:
     yield _quota_log(os.environ)
+    yield from _extras()
     if proxies := _proxies(os.environ):
         yield proxies
     name = "settings"
