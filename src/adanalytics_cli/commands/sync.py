@@ -16,7 +16,7 @@ from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import Interrupted, PartlyDone, UsedUp
 from adanalytics_cli.core.invocation import Invocation, remark
 from adanalytics_cli.core.numbers import Number, WholeNumber, number_option
-from adanalytics_cli.core.periods import period, period_arguments
+from adanalytics_cli.core.periods import period, period_arguments, span
 from adanalytics_cli.output.formats import file_format_option
 from adanalytics_client import Observer, Period, RequestDue, WaitStarted
 from adanalytics_client._base.escaping import visible
@@ -103,7 +103,8 @@ def sync(
     from adanalytics_client._progress.progress import joined
     from adanalytics_client.dataset import Dataset
 
-    first, last = period(start, end) if start else (None, None)
+    days = period(start, end) if start else None
+    first, last = days or (None, None)
     words = [*(str(day) for day in (first, last) if day), "--to", location]
     words += ["--via", via] if via != "auto" else []
     words += ["--repull", str(repull)] if repull else []
@@ -142,10 +143,11 @@ def sync(
                 write_sync_report(dataset.report, location, progress)
         if report.failed:
             raise _partly_done(report, location, again)
-        done, size = "up to date", None
+        done, size = f"{span(*days)} up to date" if days else "up to date", None
         if report.wanted:
             hours = counted(len(report.hours), "hour")
             done, size = f"{counted(report.events, 'event')} in {hours}", report.size
+            done += f" of {span(*days)}" if days else ""
         report_end(invocation, done, progress, target=location, size=size)
 
 

@@ -274,11 +274,17 @@ def test_off_a_terminal_one_line_says_what_was_done(
 ) -> None:
     monkeypatch.setattr(dataset_fetch, "EVENTS_PER_PAGE", 1000)
     done = shop.sync(FIRST, "--to", folder)
-    line = r"600 events in 24 hours, [\d.]+ kB, \d+ requests, [\d.]+ s -> .*\n"
+    line = r"600 events in 24 hours of 2026-01-15, [\d.]+ kB, \d+ requests, [\d.]+ s -> .*\n"
     assert re.fullmatch(line, done.stderr)
     assert shop.sync(FIRST, "--to", folder, "-q").stderr == ""
-    checked = shop.run("verify", folder, "--until", FIRST)
-    assert checked.stderr.startswith("OK: 24 hours, 600 events, complete and matching the service")
+    assert shop.sync(FIRST, "--to", folder).stderr.startswith("2026-01-15 up to date, ")
+    # The days that a word means.
+    week = r"600 events in \d+ hours of 2026-01-13 to 2026-01-19, .*\n"
+    assert re.fullmatch(week, shop.sync("-7d", "yesterday", "--to", folder).stderr)
+    checked = shop.run("verify", folder)
+    assert checked.stderr.startswith(
+        "OK: 48 hours, 1,200 events, complete and matching the service"
+    )
 
 
 def test_a_deadline_stops_before_the_next_request(shop: Shop, folder: Path) -> None:
