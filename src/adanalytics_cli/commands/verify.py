@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import time
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -67,7 +66,6 @@ def verify(
 ) -> None:
     """Check everything, list the problems on stdout, and name the command that fixes them."""
     from adanalytics_cli.output.sync_output import write_verify_report
-    from adanalytics_client._progress.progress import Progress
     from adanalytics_client.dataset import Dataset
 
     if offline and deep:
@@ -81,8 +79,10 @@ def verify(
         )
     last = until.last if until else None
     if offline:
-        progress = Progress(time.monotonic)
-        report = dataset.verify(None, until=last)
+        from adanalytics_cli.console.progress import show_progress
+
+        with show_progress(invocation, live=True) as progress:
+            report = dataset.verify(None, until=last, observer=progress)
     else:
         with connect(invocation) as (client, progress):
             report = dataset.verify(client, deep=deep, until=last)

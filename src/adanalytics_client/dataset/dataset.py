@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
+from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._base.validation import import_extra, invalid, is_whole
 from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
@@ -209,7 +210,12 @@ class Dataset:
             yield Sync(branch, contents, identity, span, via, repull, now, report)
 
     def verify(
-        self, client: "Client | None", *, deep: bool = False, until: Day | None = None
+        self,
+        client: "Client | None",
+        *,
+        deep: bool = False,
+        until: Day | None = None,
+        observer: Observer | None = None,
     ) -> VerifyReport:
         """Check every file, id and hour, and compare the totals of each day with the summary.
 
@@ -224,6 +230,7 @@ class Dataset:
             deep: compare every event with a bulk export as well, which needs a client.
             until: the last day that the dataset should hold. By default the last one that is over,
                 or a later one of which the dataset holds something.
+            observer: is told how many hours are verified; by default the observer of the client.
 
         Returns:
             The number of hours and events, and the problems.
@@ -259,7 +266,8 @@ class Dataset:
         with store.lock():
             identity = self._identity(client, store) if client else known
             contents = Contents(store, identity.form)
-            return Verification(contents, now, last).run(client, deep=deep)
+            observer = observer or (client.connection.session.observer if client else Observer())
+            return Verification(contents, now, last, observer).run(client, deep=deep)
 
     def holdings(self) -> Holdings | None:
         """Return the contents of the dataset, or None where there is no dataset; nothing is sent.

@@ -39,14 +39,21 @@ class Verification:
     """Checks every file of a dataset, an hour at a time.
 
     The lock of the dataset is held. It should hold days up to `until`; None is the last day that is
-    over, or a later one of which it holds something.
+    over, or a later one of which it holds something. `observer` is told of each hour.
     """
 
-    def __init__(self, contents: Contents, now: Callable[[], datetime], until: date | None) -> None:
+    def __init__(
+        self,
+        contents: Contents,
+        now: Callable[[], datetime],
+        until: date | None,
+        observer: Observer,
+    ) -> None:
         self._contents = contents
         self._manifest = contents.manifest
         self._now = now
         self._until = until
+        self._observer = observer
         self._tables = EventTables()
         self._totals: dict[date, Totals | None] = {}
         self._hours = 0
@@ -57,8 +64,7 @@ class Verification:
 
         Without a client only the files, and the hours by the records of the dataset.
         """
-        observer = client.connection.session.observer if client else Observer()
-        problems = [*self._check_files(observer)]
+        problems = [*self._check_files()]
         if client is None:
             problems += self._find_gaps()
             return VerifyReport(self._hours, self._events, problems)
@@ -68,7 +74,7 @@ class Verification:
             problems += self._compare_with_exports(client, broken)
         return VerifyReport(self._hours, self._events, problems)
 
-    def _check_files(self, observer: Observer) -> Iterator[Problem]:
+    def _check_files(self) -> Iterator[Problem]:
         """Describe the problems of the files, the manifest and the events."""
         form, known = self._contents.form, set()
         total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
@@ -86,7 +92,7 @@ class Verification:
                 if record.size:
                     known.add(part_name(hour, form))
                     yield from self._check_hour(hour, record, sizes)
-                notify(observer.verified, HoursVerified(self._hours, total, deep=False))
+                notify(self._observer.verified, HoursVerified(self._hours, total, deep=False))
         strays = _strays(sizes.keys() - known, form, self._now())
         # A day whose manifest is damaged has no known files, so each of its files would be a stray.
         yield from (stray for stray in strays if stray.day not in self._manifest.damaged)
@@ -190,12 +196,11 @@ class Verification:
         days = {day for day in self._manifest.days() if self._manifest.day(day).is_settled}
         days -= {*broken}
         hours, total = 0, sum(len(self._manifest.day(day).hours) for day in days)
-        observer = client.connection.session.observer
         for first, last in _bounded(runs_of_days(days)):
             with TemporaryDirectory(prefix="adanalytics-") as name:
                 folder = Path(name)
                 file = client.export(first, last, to=folder / "export.csv")
-                notify(observer.verified, HoursVerified(hours, total, deep=True))
+                notify(self._observer.verified, HoursVerified(hours, total, deep=True))
                 partition = HourPartition(folder)
                 for table in self._tables.from_csv(file):
                     partition.add(table)
@@ -205,7 +210,7 @@ class Verification:
                         if wrong := self._difference(hour, record, partition.take(hour), folder):
                             yield Problem(day, wrong, number)
                         hours += 1
-                        notify(observer.verified, HoursVerified(hours, total, deep=True))
+                        notify(self._observer.verified, HoursVerified(hours, total, deep=True))
 
     def _difference(
         self, hour: Hour, record: HourRecord, exported: Iterator[Table], folder: Path

@@ -176,6 +176,9 @@ def test_a_verification_counts_its_hours(client: Client, tmp_path: Path) -> None
     assert dataset.verify(observed, deep=True, until="2026-01-15").is_whole
     files = [HoursVerified(n, 24, deep=False) for n in range(1, 25)]
     assert counts == [*files, *(HoursVerified(n, 24, deep=True) for n in range(25))]
+    counts.clear()
+    assert dataset.verify(None, until="2026-01-15", observer=Counts()).is_whole
+    assert counts == files
 
 
 def test_importing_the_client_imports_neither_datasets_nor_arrow() -> None:
