@@ -119,6 +119,24 @@ def test_load_that_replaces_hours(run: Run, data: str, tmp_path: Path) -> None:
     assert "hours replaced: 1" in run(*words, "--replace-hours").stdout
 
 
+def test_load_of_changed_rows_says_how_to_replace_them(run: Run, data: str, tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    words = ["server", "load", str(path), "--partner", "acme", "--data", data]
+    row = "01890000-0000-7000-8000-00000000000{},2026-01-17T10:00:00Z,{},1\n"
+    header = "event_id,event_time,event_type,supply_tag_id\n"
+    path.write_text(header + "".join(row.format(n, "impression") for n in range(4)))
+    assert "differ" not in run(*words).stdout
+    assert "differ" not in run(*words).stdout
+    # The third comes twice, and only once as it is stored.
+    kinds = [(0, "click"), (1, "impression"), (2, "impression"), (2, "click"), (4, "impression")]
+    path.write_text(header + "".join(row.format(*each) for each in kinds))
+    told = run(*words).stdout
+    assert "5 rows, 1 event stored, 4 duplicates skipped" in told
+    assert "2 rows differ from those stored; --replace-hours replaces them" in told
+    path.write_text(header + row.format(0, "click"))
+    assert "1 event stored" in run(*words, "--replace-hours").stdout
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -147,6 +165,10 @@ def test_a_bad_file_is_refused_as_a_whole(
     [
         (["partner", "add", "acme"], 1, "already exists"),
         (["partner", "add", "x", "--currency", "dollar"], 1, "ISO 4217"),
+        (["partner", "add", "x", "--currency", "ABC"], 1, "'ABC' is not an ISO 4217 code"),
+        (["partner", "add", "a,b"], 1, "Invalid partner id 'a,b'"),
+        (["partner", "add", "a "], 1, "Invalid partner id 'a '"),
+        (["partner", "add", "x", "--name", " "], 1, "Partner 'x' needs a name."),
         (["user", "delete", "no@example.org"], 1, "Unknown user"),
         (["user", "add", "x@example.org", "--role", "boss"], 2, "'boss' is not one of"),
         (["user", "add", "x@example.org", "--role", "admin", "--password-stdin"], 2, "on stdin"),

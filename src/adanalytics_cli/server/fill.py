@@ -98,6 +98,10 @@ def _describe(report: "LoadReport") -> str:
         days = counted(len(report.days), "day")
         parts.append(f"{days} ({first})" if first == last else f"{days} ({first} to {last})")
     lines = [", ".join(parts)]
+    if report.changed:
+        differ = f"{counted(report.changed, 'row')} {'differ' if report.changed > 1 else 'differs'}"
+        advice = "" if report.replaced_hours else "; --replace-hours replaces them"
+        lines.append(f"{differ} from those stored{advice}")
     if report.replaced_hours:
         lines.append(f"hours replaced: {report.replaced_hours:,}")
     if report.ignored_columns:

@@ -14,8 +14,20 @@ Role = Literal["admin", "partner"]
 
 # No unpaired surrogates: Python makes them from bytes that are not UTF-8.
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\ud800-\udfff]{1,64}@[^@\s\x00-\x1f\ud800-\udfff]{1,190}")
-_CURRENCY = re.compile(r"[A-Z]{3}")
-_PARTNER_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+# ISO 4217, list one of 2026-01-01:
+# https://www.six-group.com/en/products-services/financial-information/data-standards.html
+_CURRENCIES = """
+AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD
+CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL
+GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW
+KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD
+NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP
+SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS
+VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER
+ZAR ZMW ZWG
+"""
+# No comma, which separates several partners on a command line.
+_PARTNER_ID = re.compile(r"(?!\s)[^/,\x00-\x1f\x7f\ud800-\udfff]{1,200}(?<!\s)")
 # No control characters, which a terminal would obey, and no marks that change the direction of the
 # text around a name.
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -63,12 +75,14 @@ class Accounts:
         if not _PARTNER_ID.fullmatch(partner_id) or partner_id in {".", ".."}:
             raise AccountError(
                 f"Invalid partner id {partner_id!r}. Use 1 to 200 characters,"
-                " without '/' or control characters."
+                " without spaces around them, '/', ',' or control characters."
             )
+        if not name.strip():
+            raise AccountError(f"Partner {partner_id!r} needs a name.")
         check_name(name)
-        if not _CURRENCY.fullmatch(currency):
+        if currency not in _CURRENCIES.split():
             raise AccountError(
-                f"{currency!r} is not an ISO 4217 code. Use three letters, such as USD."
+                f"{currency!r} is not an ISO 4217 code. Use one in capital letters, such as USD."
             )
         try:
             async with self._state.writing() as connection:

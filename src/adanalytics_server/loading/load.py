@@ -51,6 +51,7 @@ class LoadReport:
         not_taken: rows that a condition left out.
         stored: new events.
         duplicates: events whose id was already stored, or came twice in the file.
+        changed: those of them that have other values than the stored event of their id.
         days: days with new events, in order.
         replaced_hours: hours whose old events were removed.
         ignored_columns: columns that set no field, in order.
@@ -61,6 +62,7 @@ class LoadReport:
     not_taken: int
     stored: int
     duplicates: int
+    changed: int
     days: tuple[date, ...]
     replaced_hours: int
     ignored_columns: tuple[str, ...]
@@ -113,6 +115,7 @@ def load_file(
             not_taken=reader.not_taken,
             stored=outcome.stored,
             duplicates=outcome.duplicates,
+            changed=outcome.changed,
             days=tuple(day_of_number(number) for number in sorted(outcome.days)),
             replaced_hours=outcome.replaced_hours,
             ignored_columns=normalizer.ignored(source.columns),

@@ -23,10 +23,14 @@ BATCH = 5_000
 
 @dataclass(slots=True)
 class Ingested:
-    """The result of a load: rows stored, rows skipped for their known id, days touched."""
+    """The result of a load: rows stored, rows skipped for their known id, days touched.
+
+    ``changed`` counts the skipped rows with other values than the event of that id has.
+    """
 
     stored: int = 0
     duplicates: int = 0
+    changed: int = 0
     replaced_hours: int = 0
     days: set[int] = field(default_factory=set)
 
@@ -61,7 +65,7 @@ def ingest(
         by_month = groupby(records, key=lambda record: month_of_hour(hour_of_time(record.time)))
         for month, month_records in by_month:
             with store.writing(month) as chunks:
-                writer = _MonthWriter(ledger, chunks, rollups, outcome, revision)
+                writer = _MonthWriter(store, ledger, chunks, rollups, outcome, revision)
                 for hour, hour_records in groupby(
                     month_records, key=lambda record: hour_of_time(record.time)
                 ):
@@ -87,12 +91,14 @@ class _MonthWriter:
 
     def __init__(
         self,
+        store: PartnerStore,
         ledger: sqlite3.Connection,
         chunks: sqlite3.Connection,
         rollups: Rollups,
         outcome: Ingested,
         revision: int,
     ) -> None:
+        self._store = store
         self._ledger = ledger
         self._chunks = chunks
         self._rollups = rollups
@@ -105,13 +111,23 @@ class _MonthWriter:
         self._remove_unseen(before)
         first = before.end if replaced else before.first
         end = before.end
+        # Hashes, as an hour may have more rows than memory holds. Equal rows are adjacent.
+        changed, last = set[int](), 0
         while batch := list(islice(records, BATCH)):
             fresh = self._without_known(batch)
-            self._outcome.duplicates += len(batch) - len(fresh)
+            if len(fresh) < len(batch):
+                self._outcome.duplicates += len(batch) - len(fresh)
+                added = {last, *(hash(record.body) for record in fresh)}
+                changed |= {hash(record.body) for record in batch} - added
+            last = hash(batch[-1].body)
             rows = [record.body for record in fresh]
             append_rows(self._chunks, first_key(hour, first), first_key(hour, end), rows)
             self._rollups.add(hour // 24, fresh)
             end += len(fresh)
+        if changed and not replaced:
+            for bodies in _bodies_of(self._store, before):
+                changed.difference_update(map(hash, bodies))
+        self._outcome.changed += len(changed)
         if end == before.end:
             return
         self._outcome.stored += end - before.end

@@ -52,6 +52,7 @@ def test_one_file_as_impressions_and_then_its_clicks(
         not_taken=0,
         stored=4,
         duplicates=0,
+        changed=0,
         days=(date(2019, 11, 24), date(2019, 11, 25)),
         replaced_hours=0,
         ignored_columns=("position", "click"),
