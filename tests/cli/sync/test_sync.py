@@ -283,7 +283,7 @@ def test_off_a_terminal_one_line_says_what_was_done(
     assert re.fullmatch(week, shop.sync("-7d", "yesterday", "--to", folder).stderr)
     checked = shop.run("verify", folder)
     assert checked.stderr.startswith(
-        "OK: 48 hours, 1,200 events, complete and matching the service"
+        "OK: 168 hours, 1,200 events, complete and matching the service"
     )
 
 
