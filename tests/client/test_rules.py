@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 import pytest
@@ -17,7 +17,6 @@ from adanalytics_client._quota.headers import rate_window, retry_after
 
 NOW = 1_800_000_000.0
 YEAR = 366 * 86_400.0
-MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_waits_grow_to_a_bound_and_are_never_earlier_than_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["2026-1-5", "20260105", "2026-W01-1", "\u0662026-01-05", "today", 5, None, MOMENT]
+    "wrong", ["2026-1-5", "2026-W01-1", "\u0662026-01-05", "20260132", "today", 5, None]
 )
 def test_only_plain_days_pass(wrong: Any) -> None:
     with pytest.raises(ConfigurationError):
