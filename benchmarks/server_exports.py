@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from adanalytics_server.exports.files import write_export
-from adanalytics_server.seed.generate import generate
+from adanalytics_server.seed.generate import Sample, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import EVENT_FIELDS, decode_event
@@ -99,15 +99,8 @@ def main(events: int) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         store = PartnerStore(folder / "1")
-        generate(
-            store,
-            partner_id="acme",
-            currency="USD",
-            start=START,
-            days=10,
-            events_per_day=events // 10,
-            seed=1,
-        )
+        sample = Sample(start=START, days=10, events_per_day=events // 10, seed=1)
+        generate(store, sample, partner_id="acme", currency="USD")
         print(f"{events:,} events over 10 days")
         before = resident_megabytes()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adanalytics_server.api.summaries import read_summary
-from adanalytics_server.seed.generate import generate
+from adanalytics_server.seed.generate import Sample, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import decode_event, record_of
@@ -92,15 +92,8 @@ def summing(store: PartnerStore, small: PartnerStore, days: DayRange) -> None:
 
 def fill(store: PartnerStore, events: int) -> None:
     """Generate that many events over ten days."""
-    generate(
-        store,
-        partner_id="acme",
-        currency="USD",
-        start=START,
-        days=10,
-        events_per_day=events // 10,
-        seed=1,
-    )
+    sample = Sample(start=START, days=10, events_per_day=events // 10, seed=1)
+    generate(store, sample, partner_id="acme", currency="USD")
 
 
 def main(events: int) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from adanalytics_client import AsyncClient, Client
-    from adanalytics_server.local import LocalServer
+    from adanalytics_server.remote import ControlledServer
 
 _DEFAULTS = {"ADANALYTICS_QUOTA_LOG": "memory", "ADANALYTICS_ON_LIMIT": "raise"}
 
@@ -40,7 +40,7 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture
-def adanalytics_client(adanalytics: "LocalServer") -> "Iterator[Client]":
+def adanalytics_client(adanalytics: "ControlledServer") -> "Iterator[Client]":
     """Yield a `Client` that is signed in to `adanalytics`, with its own quota in memory.
 
     Both share one clock that stands still until it is moved: a wait of the client moves it and ends
@@ -54,9 +54,32 @@ def adanalytics_client(adanalytics: "LocalServer") -> "Iterator[Client]":
 
 
 @pytest.fixture
-def adanalytics_async_client(adanalytics: "LocalServer") -> "AsyncClient":
-    """As `adanalytics_client`, for asyncio; enter it with `async with` in the test's event loop."""
+def adanalytics_sync_client(adanalytics_client: "Client") -> "Client":
+    """As `adanalytics_client`, under a name that is not one of a package."""
+    return adanalytics_client
+
+
+@pytest.fixture
+def adanalytics_async_client(adanalytics: "ControlledServer") -> "Iterator[AsyncClient]":
+    """As `adanalytics_client`, for asyncio; closed after the test, with or without `async with`."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    import httpx
+
     from adanalytics_client import AsyncClient
     from adanalytics_client.testing import MovableClock, _options
 
-    return AsyncClient(adanalytics.url, **_options(adanalytics, MovableClock.of(adanalytics)))
+    options = _options(adanalytics, MovableClock.of(adanalytics))
+    # The event loop of the test may end before the fixture: no connection waits for it.
+    http = httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False)
+    client = AsyncClient(adanalytics.url, http=http, **options)
+    yield client
+
+    async def close() -> None:
+        await client.close()
+        await http.aclose()
+
+    # In a thread, because asyncio.run takes the event loop away from the one that calls it.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, close()).result()

@@ -4,8 +4,8 @@ The server listens on a free loopback port: real HTTP, real rules, no network. I
 extra.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, date, datetime
 from functools import partial
 from math import ceil
@@ -23,6 +23,7 @@ from adanalytics_client.errors import ConfigurationError
 if TYPE_CHECKING:
     from adanalytics_server.clock import Clock as ServerClock
     from adanalytics_server.local import LocalServer
+    from adanalytics_server.remote import ControlledServer
 
 FIRST_DAY = date(2026, 1, 15)
 
@@ -61,10 +62,10 @@ class MovableClock:
                 now,
                 "Pass a datetime with a time zone, such as datetime(2026, 1, 20, tzinfo=UTC).",
             )
-        self.of_server.freeze(round(start.timestamp() * 1000))
+        self.of_server.freeze(start)
 
     @classmethod
-    def of(cls, server: "LocalServer") -> Self:
+    def of(cls, server: "ControlledServer") -> Self:
         """Return a clock stopped at the server's current time; `server.reset()` restarts it.
 
         Examples:
@@ -72,7 +73,7 @@ class MovableClock:
             >>> with LocalServer() as server:
             ...     clock = MovableClock.of(server)
             ...     clock.advance(3600)
-            ...     server.clock.now() == round(clock.time() * 1000)
+            ...     server.clock.now == clock.now
             True
         """
         shared = cls()
@@ -83,7 +84,7 @@ class MovableClock:
     @property
     def now(self) -> datetime:
         """Return the current time of both, in UTC."""
-        return datetime.fromtimestamp(self.time(), tz=UTC)
+        return self.of_server.now
 
     def advance(self, seconds: float) -> None:
         """Move both by this many seconds.
@@ -94,11 +95,11 @@ class MovableClock:
             >>> f"{clock.now:%H:%M:%S}"
             '00:01:30'
         """
-        self.of_server.advance(seconds=seconds)
+        self.of_server.advance(seconds)
 
     def time(self) -> float:
         """Return seconds since 1970-01-01 UTC."""
-        return float(self.of_server.now()) / 1000
+        return self.of_server.now.timestamp()
 
     def monotonic(self) -> float:
         """As `time`; it goes back only when the server's clock is set back."""
@@ -117,20 +118,10 @@ class MovableClock:
         return min(seconds, _LONGEST_PAUSE)
 
 
-@contextmanager
-def reference_client(
-    *,
-    seed: int = 0,
-    start: Day = FIRST_DAY,
-    days: int = 1,
-    events_per_day: int = 2_000,
-    partner: str = "acme",
-    limit: int = 1000,
-    faults: Sequence[str] = (),
-    dialect: str = "reference",
-    clock: MovableClock | None = None,
-) -> Iterator[Client]:
-    """Yield a `Client` with an API key for a server filled with generated events.
+class reference_client:  # noqa: N801  # used like a function
+    """A client with an API key for a server filled with generated events.
+
+    `with` gives a `Client`, `async with` an `AsyncClient`.
 
     Args:
         seed: the same seed gives the same events.
@@ -150,87 +141,73 @@ def reference_client(
         >>> with reference_client(seed=7, faults=["503 once per hour"]) as client:
         ...     len(list(client.events("2026-01-15")))
         2000
-    """
-    server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
-    _start(server)
-    try:
-        with Client(server.url, **_options(server, clock)) as client:
-            yield client
-    finally:
-        server.close()
-
-
-@asynccontextmanager
-async def async_reference_client(
-    *,
-    seed: int = 0,
-    start: Day = FIRST_DAY,
-    days: int = 1,
-    events_per_day: int = 2_000,
-    partner: str = "acme",
-    limit: int = 1000,
-    faults: Sequence[str] = (),
-    dialect: str = "reference",
-    clock: MovableClock | None = None,
-) -> AsyncIterator[AsyncClient]:
-    """Yield an `AsyncClient` with such a server; see `reference_client`.
-
-    Examples:
-        >>> async with async_reference_client(seed=7) as client:
+        >>> async with reference_client(seed=7) as client:
         ...     await client.dates()
         [datetime.date(2026, 1, 15)]
     """
-    server = _new_server(seed, start, days, events_per_day, partner, limit, faults, dialect, clock)
-    try:
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        start: Day = FIRST_DAY,
+        days: int = 1,
+        events_per_day: int = 2_000,
+        partner: str = "acme",
+        limit: int = 1000,
+        faults: Sequence[str] = (),
+        dialect: str = "reference",
+        clock: MovableClock | None = None,
+    ) -> None:
+        local, first = _local_server(), to_day(start, "start")
+        numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
+        for name, value, least in numbers:
+            if not is_whole(value, least):
+                raise invalid(name, value, f"Pass a whole number, at least {least}.")
+        if isinstance(faults, str):
+            # To a type checker it is a list of texts, too.
+            raise invalid("faults", faults, "Pass a list of faults, such as ['503 once'].")
+        if days and days - 1 > (date.max - first).days:
+            raise ConfigurationError(
+                f"days={days} from {first} go beyond {date.max}.", remedy="Pass fewer days."
+            )
+        sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
+        self._clock = clock
+        self._stack, self._async_stack = ExitStack(), AsyncExitStack()
+        try:
+            self._server: LocalServer = local.LocalServer(
+                partner=partner,
+                sample=sample if days else None,
+                rate_limit=limit,
+                faults=faults,
+                dialect=dialect,
+                clock=clock.of_server if clock else None,
+            )
+        except ValueError as error:
+            raise ConfigurationError(f"{error}.") from None
+
+    def __enter__(self) -> Client:
+        _start(self._server)
+        self._stack.callback(self._server.close)
+        client = Client(self._server.url, **_options(self._server, self._clock))
+        return self._stack.enter_context(client)
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    async def __aenter__(self) -> AsyncClient:
         # The server runs its own event loop, so it must start in another thread.
-        await in_thread(partial(_start, server))
-        async with AsyncClient(server.url, **_options(server, clock)) as client:
-            yield client
-    finally:
-        await in_thread(server.close)
+        await in_thread(partial(_start, self._server))
+        self._async_stack.push_async_callback(in_thread, self._server.close)
+        client = AsyncClient(self._server.url, **_options(self._server, self._clock))
+        return await self._async_stack.enter_async_context(client)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._async_stack.aclose()
 
 
-def _new_server(
-    seed: int,
-    start: Day,
-    days: int,
-    events_per_day: int,
-    partner: str,
-    limit: int,
-    faults: Sequence[str],
-    dialect: str,
-    clock: MovableClock | None,
-) -> "LocalServer":
-    """Return a server that is not started.
-
-    Raises:
-        ConfigurationError: when the `server` extra is not installed, or for a wrong argument.
-    """
-    local, first = _local_server(), to_day(start, "start")
-    numbers = (("days", days, 0), ("events_per_day", events_per_day, 1), ("limit", limit, 1))
-    for name, value, least in numbers:
-        if not is_whole(value, least):
-            raise invalid(name, value, f"Pass a whole number, at least {least}.")
-    if isinstance(faults, str):
-        # To a type checker it is a list of texts, too.
-        raise invalid("faults", faults, "Pass a list of faults, such as ['503 once'].")
-    if days and days - 1 > (date.max - first).days:
-        raise ConfigurationError(
-            f"days={days} from {first} go beyond {date.max}.", remedy="Pass fewer days."
-        )
-    sample = local.Sample(start=first, days=days, events_per_day=events_per_day, seed=seed)
-    try:
-        server: LocalServer = local.LocalServer(
-            partner=partner,
-            sample=sample if days else None,
-            rate_limit=limit,
-            faults=faults,
-            dialect=dialect,
-            clock=clock.of_server if clock else None,
-        )
-    except ValueError as error:
-        raise ConfigurationError(f"{error}.") from None
-    return server
+async_reference_client = reference_client
+"""The same, under the name for `async with`."""
 
 
 def _start(server: "LocalServer") -> None:
@@ -241,12 +218,12 @@ def _start(server: "LocalServer") -> None:
         raise ConfigurationError(f"partner: {error}") from None
 
 
-def _options(server: "LocalServer", clock: MovableClock | None) -> dict[str, Any]:
+def _options(server: "ControlledServer", clock: MovableClock | None) -> dict[str, Any]:
     """Return the arguments of both clients."""
     return {
         "api_key": server.api_key,
         "partner": server.partner,
-        "limit": server.settings.rate_limit or None,
+        "limit": server.rate_limit or None,
         "quota_log": "memory",
         "on_limit": "wait" if clock else None,
         "retry": _PATIENT if clock else None,

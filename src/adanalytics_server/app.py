@@ -19,7 +19,7 @@ from adanalytics_server.api.requests import answer_bad_parameters
 from adanalytics_server.api.routes import partner_router, router
 from adanalytics_server.clock import Clock
 from adanalytics_server.context import Context, ContextDep
-from adanalytics_server.control.api import control_router
+from adanalytics_server.control.api import REFUSALS, answer_refusal, control_router
 from adanalytics_server.control.controls import Controls
 from adanalytics_server.errors import ApiError, answer_api_error
 from adanalytics_server.exports.download import Signer
@@ -112,6 +112,8 @@ def create_app(
     if controls is not None:
         app.state.controls = controls
         app.include_router(control_router)
+        for refusal in REFUSALS:
+            app.add_exception_handler(refusal, answer_refusal)
         app.add_middleware(
             FaultLayer, faults=controls.faults, journal=controls.journal, answers=settings.dialect
         )

@@ -15,14 +15,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
-    """UTC time in milliseconds since 1970, which can be moved and stopped.
+    """UTC time that can be moved and stopped.
 
     Examples:
         >>> clock = Clock()
-        >>> clock.freeze(1_700_000_000_000)
-        >>> clock.advance(seconds=3600)
-        >>> clock.now()
-        1700003600000
+        >>> clock.freeze(datetime(2026, 1, 20, tzinfo=UTC))
+        >>> clock.advance(3600)
+        >>> clock.now
+        datetime.datetime(2026, 1, 20, 1, 0, tzinfo=datetime.timezone.utc)
     """
 
     def __init__(self) -> None:
@@ -30,12 +30,17 @@ class Clock:
         self._offset = 0
         self._frozen: int | None = None
 
-    def now(self) -> int:
+    @property
+    def now(self) -> datetime:
+        """The current time, in UTC."""
+        return _EPOCH + timedelta(milliseconds=self.milliseconds())
+
+    def milliseconds(self) -> int:
         """Return the current time in milliseconds since 1970."""
         with self._lock:
             return self._now()
 
-    def advance(self, *, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Move the time by ``seconds``, which may be negative. A frozen clock moves too."""
         with self._lock:
             if self._frozen is None:
@@ -43,18 +48,18 @@ class Clock:
             else:
                 self._frozen += round(seconds * 1000)
 
-    def set(self, at: int) -> None:
-        """Set the time to ``at`` (milliseconds since 1970); the clock stays running or frozen."""
+    def set(self, at: datetime) -> None:
+        """Set the time, with a time zone; the clock stays running or frozen."""
         with self._lock:
             if self._frozen is None:
-                self._offset += at - self._now()
+                self._offset += milliseconds_of(at) - self._now()
             else:
-                self._frozen = at
+                self._frozen = milliseconds_of(at)
 
-    def freeze(self, at: int | None = None) -> None:
-        """Stop the clock at ``at`` (milliseconds since 1970), or at the current time."""
+    def freeze(self, at: datetime | None = None) -> None:
+        """Stop the clock at a time with a time zone, by default at the current one."""
         with self._lock:
-            self._frozen = self._now() if at is None else at
+            self._frozen = self._now() if at is None else milliseconds_of(at)
 
     def run(self) -> None:
         """Let a stopped clock run on from its current time."""
@@ -83,6 +88,11 @@ class Clock:
         if self._frozen is not None:
             return self._frozen
         return time.time_ns() // 1_000_000 + self._offset
+
+
+def milliseconds_of(instant: datetime) -> int:
+    """Return an instant in milliseconds since 1970."""
+    return (instant - _EPOCH) // timedelta(milliseconds=1)
 
 
 def rfc3339(milliseconds: int) -> str:

@@ -4,42 +4,86 @@ pytest loads this module by its entry point in every project that has adanalytic
 imports only pytest until a test asks for a fixture.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from adanalytics_server.local import LocalServer, Sample
+    from adanalytics_server.local import Sample
+    from adanalytics_server.remote import ControlledServer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for a server that runs elsewhere."""
+    parser.getgroup("adanalytics").addoption(
+        "--adanalytics-url",
+        metavar="URL",
+        help="Use the server at this address, which has its test controls on, instead of our own.",
+    )
 
 
 @pytest.fixture(scope="session")
-def adanalytics_sample() -> "Sample | None":
-    """The events on the server: 2,000 on 2026-01-15.
+def adanalytics_sample(pytestconfig: pytest.Config) -> "Sample | None":
+    """The events on the server: 2,000 on 2026-01-15, or those that a remote server has.
 
     Override it in a ``conftest.py`` for other events, or return ``None`` for none.
     """
     from adanalytics_server.local import Sample
 
-    return Sample()
+    return None if pytestconfig.getoption("adanalytics_url") else Sample()
 
 
 @pytest.fixture(scope="session")
-def adanalytics_server(adanalytics_sample: "Sample | None") -> "Iterator[LocalServer]":
+def adanalytics_own_data() -> "Callable[[ControlledServer], object] | None":
+    """A function that puts your own data on the server, called once before the first test.
+
+    Override it in a ``conftest.py``. What it adds survives each reset; a snapshot that it takes is
+    a state for ``pytest.mark.parametrize("adanalytics", ["name"], indirect=True)``.
+    """
+    return None
+
+
+@pytest.fixture(scope="session")
+def adanalytics_server(
+    pytestconfig: pytest.Config,
+    adanalytics_sample: "Sample | None",
+    adanalytics_own_data: "Callable[[ControlledServer], object] | None",
+) -> "Iterator[ControlledServer]":
     """An ``adanalytics_server.local.LocalServer`` for the whole run.
 
     Each process of pytest-xdist has its own server, port and folder. Use ``adanalytics`` if tests
-    must not affect each other.
+    must not affect each other. With ``--adanalytics-url`` it is a ``RemoteServer``.
     """
-    from adanalytics_server.local import LocalServer
+    from adanalytics_server.local import LocalServer, RemoteServer
 
-    with LocalServer(sample=adanalytics_sample) as server:
+    url = pytestconfig.getoption("adanalytics_url")
+    kind = partial(RemoteServer, url) if url else LocalServer
+    with kind(sample=adanalytics_sample) as server:
+        if adanalytics_own_data is not None:
+            adanalytics_own_data(server)
+            server.keep()
         yield server
 
 
+@pytest.fixture(scope="session")
+def adanalytics_shared(adanalytics_server: "ControlledServer") -> "ControlledServer":
+    """As ``adanalytics_server``, under a name that is not one of a package."""
+    return adanalytics_server
+
+
 @pytest.fixture
-def adanalytics(adanalytics_server: "LocalServer") -> "Iterator[LocalServer]":
-    """The server of the run, reset before and after the test."""
-    adanalytics_server.reset()
+def adanalytics(
+    request: pytest.FixtureRequest, adanalytics_server: "ControlledServer"
+) -> "Iterator[ControlledServer]":
+    """The server of the run, reset before and after the test.
+
+    A parameter is the name of the snapshot to begin with.
+    """
+    if name := getattr(request, "param", None):
+        adanalytics_server.restore(name)
+    else:
+        adanalytics_server.reset()
     yield adanalytics_server
     adanalytics_server.reset()

@@ -13,7 +13,6 @@ class Settings:
     Attributes:
         data: folder with ``state.db`` and one numbered folder per partner; created if missing.
         rate_limit: requests per API key in any 3,600 s on the Partner API; 0 means no limit.
-        login_rate_limit: the same for requests with a JWT; 0, the default, means no limit.
         export_inline_max: a bulk export of up to this many rows finishes within its request.
         export_lifetime: seconds for which a finished export can be downloaded.
         loose: accept unknown query parameters instead of answering 400.
@@ -29,7 +28,6 @@ class Settings:
 
     data: Path
     rate_limit: int = 1000
-    login_rate_limit: int = 0
     export_inline_max: int = 50_000
     export_lifetime: int = 86_400
     loose: bool = False
@@ -38,6 +36,6 @@ class Settings:
     dialect: Answers = REFERENCE
 
     def __post_init__(self) -> None:
-        for name in ("rate_limit", "login_rate_limit", "export_inline_max", "export_lifetime"):
+        for name in ("rate_limit", "export_inline_max", "export_lifetime"):
             if (number := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={number}: pass a whole number, 0 or more")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.client.frozen_time import FROZEN, HOUR, Worker, most_in_an_hour, run_all
@@ -29,7 +30,7 @@ main()
 
 def test_two_runs_never_send_more_than_the_limit_in_any_hour(tmp_path: Path) -> None:
     clock = Clock()
-    clock.freeze(1_800_000_000_000)
+    clock.freeze(datetime(2027, 1, 15, 8, tzinfo=UTC))
     with LocalServer(clock=clock, rate_limit=LIMIT) as server:
         settings = {
             **os.environ,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from adanalytics_server.clock import Clock
 
@@ -67,7 +68,7 @@ def run_all(
     workers: list[Worker], clock: Clock, before_jump: Callable[[], None] = lambda: None
 ) -> list[int]:
     """Let all of them work until they end, the server's clock in step, and give how they ended."""
-    now = clock.now() / 1000
+    now = clock.milliseconds() / 1000
     working, everyone = list(workers), list(workers)
     while everyone:
         for worker in working:
@@ -75,7 +76,7 @@ def run_all(
         everyone = [each for each in everyone if each not in working or each.works_on()]
         before_jump()
         now = min((each.until for each in everyone), default=now)
-        clock.set(round(now * 1000))
+        clock.set(datetime.fromtimestamp(now, UTC))
         working = [each for each in everyone if each.until <= now]
     for worker in workers:
         worker.process.communicate()

@@ -35,10 +35,10 @@ def test_each_test_has_a_quota_of_its_own(adanalytics_client, number):
 
 
 def test_a_wait_for_quota_moves_the_clock_of_both(adanalytics, adanalytics_client):
-    before = adanalytics.clock.now()
+    before = adanalytics.clock.now
     for _ in range(11):
         adanalytics_client.dates()
-    assert adanalytics.clock.now() - before == 2 * 3_600_000
+    assert (adanalytics.clock.now - before).total_seconds() == 7200
     assert [entry.status for entry in adanalytics.journal.entries()] == [200] * 11
 
 

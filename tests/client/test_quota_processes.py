@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.client.frozen_time import FROZEN, HOUR, Worker, most_in_an_hour, run_all
@@ -42,7 +43,7 @@ for _ in range(int(requests)):
 
 def test_three_processes_never_pass_the_limit_in_any_hour(tmp_path: Path) -> None:
     clock = Clock()
-    clock.freeze(1_800_000_000_000)
+    clock.freeze(datetime(2027, 1, 15, 8, tzinfo=UTC))
     with LocalServer(clock=clock, rate_limit=LIMIT) as server:
         workers = [_start(server, tmp_path, reserve) for reserve in (0, 0, 2)]
         assert run_all(workers, clock) == [0, 0, 0]

@@ -1,6 +1,7 @@
 """What the server's tests share: events made by hand, a store, and a running server."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -89,7 +90,7 @@ def make_record() -> RecordMaker:
 def clock() -> Clock:
     """A clock that stands still at 2026-02-01T00:00:00Z until a test moves it."""
     frozen = Clock()
-    frozen.freeze(1_769_904_000_000)
+    frozen.freeze(datetime(2026, 2, 1, tzinfo=UTC))
     return frozen
 
 

@@ -34,10 +34,21 @@ ARROWS: dict[str, set[str]] = {
         "storage",
     },
     "faults": {"accounts", "answers", "api", "clock", "errors", "serving"},
-    "control": {"api", "clock", "context", "errors", "faults", "serving", "storage"},
+    "control": {
+        "accounts",
+        "api",
+        "clock",
+        "context",
+        "errors",
+        "faults",
+        "loading",
+        "seed",
+        "serving",
+        "storage",
+    },
 }
 # They put the folders together, so they may import all of them.
-JOINING = {"admin", "app", "local", "pytest_plugin"}
+JOINING = {"admin", "app", "local", "pytest_plugin", "remote"}
 OWNERS = {"uvicorn": "serving", "jinja2": "web"}
 FOUND = list(imports_of(PACKAGE))
 

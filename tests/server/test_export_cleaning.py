@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from adanalytics_server.exports.files import ExportedFile, write_export
-from adanalytics_server.exports.table import ExportTable
+from adanalytics_server.exports.table import ExportJob, ExportTable
 from adanalytics_server.local import LocalServer, Sample
 
 API = "/api/partners/acme/ad-analytics"
@@ -124,15 +124,16 @@ def test_a_job_whose_state_cannot_be_noted_is_taken_up_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("adanalytics_server.exports.jobs.RETRY_SECONDS", 0.01)
-    complete = ExportTable.complete
+    update = ExportTable.update
     refusals = iter([sqlite3.OperationalError("database or disk is full")] * 2)
 
-    async def full(*values: Any) -> None:
-        for refusal in refusals:
-            raise refusal
-        await complete(*values)
+    async def full(table: ExportTable, job: ExportJob, changes: dict[str, object]) -> None:
+        if changes["status"] == "completed":
+            for refusal in refusals:
+                raise refusal
+        await update(table, job, changes)
 
-    monkeypatch.setattr(ExportTable, "complete", full)
+    monkeypatch.setattr(ExportTable, "update", full)
     with (
         LocalServer(sample=Sample(days=1, events_per_day=30), rate_limit=0) as server,
         httpx.Client(

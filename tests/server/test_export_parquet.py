@@ -19,7 +19,7 @@ from adanalytics_server.exports.files import PART_ROWS, write_export
 from adanalytics_server.exports.parquet import ParquetEvents
 from adanalytics_server.loading.load import load_file
 from adanalytics_server.loading.mapping import Mapping
-from adanalytics_server.seed.generate import generate
+from adanalytics_server.seed.generate import Sample, generate
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
@@ -77,9 +77,8 @@ def test_every_value_is_there_with_its_type(
 def test_a_parquet_export_loads_into_the_same_events(tmp_path: Path) -> None:
     first, second = PartnerStore(tmp_path / "1"), PartnerStore(tmp_path / "2")
     day = date(2026, 1, 31)
-    generate(
-        first, partner_id="acme", currency="USD", start=day, days=1, events_per_day=900, seed=3
-    )
+    sample = Sample(start=day, events_per_day=900, seed=3)
+    generate(first, sample, partner_id="acme", currency="USD")
     target = tmp_path / "day.parquet"
     days = DayRange(day, day)
     write_export(first, days, target, form="parquet", compression="gzip")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,12 +25,12 @@ def test_no_window_of_an_hour_holds_more_than_the_limit_and_none_is_wasted(
     pauses: list[int], limit: int
 ) -> None:
     clock = Clock()
-    clock.freeze(1_000_000_000)
+    clock.freeze(datetime(1970, 1, 12, tzinfo=UTC))
     passed: list[int] = []
     with TemporaryDirectory() as folder, closing(RateLimiter(Path(folder), clock)) as limiter:
         for pause in pauses:
             clock.advance(seconds=pause / 1000)
-            now = clock.now()
+            now = clock.milliseconds()
             in_window = sum(now - sent < 3_600_000 for sent in passed)
             allowance = limiter.take("key:1", limit=limit)
             assert allowance.passes == (in_window < limit)

@@ -12,7 +12,13 @@ import pytest
 from adanalytics_server.api.summaries import read_dates, read_summary
 from adanalytics_server.loading.load import Progress
 from adanalytics_server.loading.values import parse_timestamp
-from adanalytics_server.seed.generate import GenerateError, GenerateReport, events_by_hour, generate
+from adanalytics_server.seed.generate import (
+    GenerateError,
+    GenerateReport,
+    Sample,
+    events_by_hour,
+    generate,
+)
 from adanalytics_server.storage.chunks import split_pieces
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.events import (
@@ -32,15 +38,8 @@ PER_DAY = 12_000
 
 
 def fill(store: PartnerStore, start: date = START, days: int = 1, **other: int) -> GenerateReport:
-    return generate(
-        store,
-        partner_id='ac"mé',
-        currency="EUR",
-        start=start,
-        days=days,
-        events_per_day=other.get("events_per_day", 500),
-        seed=other.get("seed", 7),
-    )
+    sample = Sample(start=start, days=days, **{"events_per_day": 500, "seed": 7, **other})
+    return generate(store, sample, partner_id='ac"mé', currency="EUR")
 
 
 def bodies(store: PartnerStore, month: str) -> list[bytes]:
@@ -92,7 +91,7 @@ def test_each_day_has_exactly_the_events_asked_for_and_all_its_hours(
 @pytest.mark.parametrize("count", [1, 2, 23, 2_000, 30_001])
 def test_any_number_of_events_a_day(store: PartnerStore, count: int) -> None:
     report = fill(store, events_per_day=count)
-    assert (report.events, report.stored, report.days) == (count, count, (START,))
+    assert (report.stored, report.duplicates) == (count, 0)
     assert len(bodies(store, "2026-01")) == count
     assert sum(events_by_hour(count)) == count
     assert (min(events_by_hour(count)) > 0) is (count >= 2_000)
@@ -192,16 +191,8 @@ def test_campaigns_and_demand_tags_have_names(two_days: PartnerStore) -> None:
 
 def test_progress_comes_to_its_end(store: PartnerStore) -> None:
     seen: list[Progress] = []
-    generate(
-        store,
-        partner_id="acme",
-        currency="USD",
-        start=START,
-        days=2,
-        events_per_day=2_600,
-        seed=1,
-        progress=seen.append,
-    )
+    sample = Sample(start=START, days=2, events_per_day=2_600, seed=1)
+    generate(store, sample, partner_id="acme", currency="USD", progress=seen.append)
     assert seen == [
         Progress("generating", 5_000, 5_000 / 5_200),
         Progress("generating", 5_200, 1.0),

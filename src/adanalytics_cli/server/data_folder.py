@@ -72,19 +72,14 @@ def generate_days(
     seed: int,
 ) -> "GenerateReport":
     """Store generated events, and show the progress under the name `label`."""
-    from adanalytics_server.seed.generate import generate
+    from adanalytics_server.seed.generate import Sample, generate
+
+    sample = Sample(start=start, days=days, events_per_day=events_per_day, seed=seed)
 
     with (
         open_partner_store(data, partner_id) as (partner, store),
         show_stages(label, invocation) as progress,
     ):
         return generate(
-            store,
-            partner_id=partner.id,
-            currency=partner.currency,
-            start=start,
-            days=days,
-            events_per_day=events_per_day,
-            seed=seed,
-            progress=progress,
+            store, sample, partner_id=partner.id, currency=partner.currency, progress=progress
         )

@@ -50,7 +50,7 @@ class ApiKeys:
             await connection.execute(
                 "INSERT INTO api_keys (name, digest, last_four, user, created_at)"
                 " VALUES (?, ?, ?, ?, ?)",
-                (name, api_key_digest(key), key[-4:], user.number, self._clock.now()),
+                (name, api_key_digest(key), key[-4:], user.number, self._clock.milliseconds()),
             )
         return key
 

@@ -7,9 +7,8 @@ known ones.
 
 import asyncio
 import hashlib
-from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from adanalytics_server.accounts.credentials import API_KEY_PREFIX, Tokens, api_key_digest
 from adanalytics_server.accounts.people import Accounts, Partner, Role, User
@@ -85,7 +84,7 @@ class Authenticator:
         )
         if row is None:
             raise unauthorized()
-        now = self._clock.now()
+        now = self._clock.milliseconds()
         if row["last_used_at"] is None or abs(now - row["last_used_at"]) > _LAST_USED_RESOLUTION:
             # A full disk must not refuse a request that only reads.
             with suppress(DiskFull):
@@ -106,22 +105,15 @@ class TooManyAttempts(Exception):
         self.seconds = seconds
 
 
-@dataclass(slots=True)
-class _Attempts:
-    """The wrong passwords of one account (ms since 1970), and the sign-ins in progress."""
-
-    wrong: deque[int] = field(default_factory=deque)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    in_progress: int = 0
-
-
 class SignIns:
-    """Checks passwords, one at a time per account, so that parallel guesses count exactly."""
+    """Checks passwords, one at a time, so that parallel guesses count exactly."""
 
     def __init__(self, accounts: Accounts, clock: Clock) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._attempts: dict[bytes, _Attempts] = {}
+        self._turn = asyncio.Lock()
+        # The times of wrong passwords by account, in ms since 1970.
+        self._wrong: dict[bytes, list[int]] = {}
 
     async def sign_in(self, email: str, password: str) -> User | None:
         """Return the user that an e-mail and a password belong to, or ``None``.
@@ -131,34 +123,21 @@ class SignIns:
         """
         # A digest, so that a long e-mail takes no more memory.
         account = hashlib.sha256(email.lower().encode(errors="replace")).digest()
-        attempts = self._attempts.setdefault(account, _Attempts())
-        attempts.in_progress += 1
-        try:
-            async with attempts.turn:
-                return await self._one_at_a_time(attempts, email, password)
-        finally:
-            attempts.in_progress -= 1
-            self._attempts.pop(account, None)
-            if attempts.in_progress or attempts.wrong:
-                self._attempts[account] = attempts
-            if len(self._attempts) > MOST_ACCOUNTS:
-                self._attempts.pop(next(iter(self._attempts)))
+        async with self._turn:
+            begin = self._clock.milliseconds() - _WINDOW
+            wrong = [at for at in self._wrong.get(account, ()) if at > begin]
+            if len(wrong) >= MOST_WRONG:
+                raise TooManyAttempts(-((begin - wrong[0]) // 1000))
+            self._wrong.pop(account, None)
+            user = await self._accounts.sign_in(email, password)
+            if user is None:
+                self._wrong[account] = [*wrong, self._clock.milliseconds()]
+            if len(self._wrong) > MOST_ACCOUNTS:
+                self._wrong.pop(next(iter(self._wrong)))
+            return user
 
-    def capture(self) -> dict[bytes, tuple[int, ...]]:
-        return {account: tuple(attempts.wrong) for account, attempts in self._attempts.items()}
+    def capture(self) -> dict[bytes, list[int]]:
+        return self._wrong.copy()
 
-    def restore(self, captured: dict[bytes, tuple[int, ...]]) -> None:
-        self._attempts = {account: _Attempts(deque(wrong)) for account, wrong in captured.items()}
-
-    async def _one_at_a_time(self, attempts: _Attempts, email: str, password: str) -> User | None:
-        now = self._clock.now()
-        while attempts.wrong and attempts.wrong[0] <= now - _WINDOW:
-            attempts.wrong.popleft()
-        if len(attempts.wrong) >= MOST_WRONG:
-            raise TooManyAttempts(-((now - _WINDOW - attempts.wrong[0]) // 1000))
-        user = await self._accounts.sign_in(email, password)
-        if user is None:
-            attempts.wrong.append(self._clock.now())
-        else:
-            attempts.wrong.clear()
-        return user
+    def restore(self, captured: dict[bytes, list[int]]) -> None:
+        self._wrong = captured.copy()

@@ -74,7 +74,7 @@ class Tokens:
 
     def issue(self, user: int) -> str:
         """Sign a token for a user number; it is valid for seven days."""
-        now = self._clock.now() // 1000
+        now = self._clock.milliseconds() // 1000
         claims = {"sub": str(user), "aud": _AUDIENCE, "iat": now, "exp": now + TOKEN_LIFETIME}
         return jwt.encode(claims, self._secret, algorithm="HS256")
 
@@ -92,7 +92,7 @@ class Tokens:
                     "verify_iat": False,
                 },
             )
-            if self._clock.now() >= int(claims["exp"]) * 1000:
+            if self._clock.milliseconds() >= int(claims["exp"]) * 1000:
                 return None
             # int() would also accept " 1", "1_0" and the digits of other scripts.
             issued = _USER_NUMBER.fullmatch(claims["sub"])

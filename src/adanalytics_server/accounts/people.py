@@ -156,7 +156,7 @@ class Accounts:
                 cursor = await connection.execute(
                     "INSERT INTO users (email, role, password_hash, created_at)"
                     " VALUES (?, ?, ?, ?)",
-                    (email.lower(), role, password_hash, self._clock.now()),
+                    (email.lower(), role, password_hash, self._clock.milliseconds()),
                 )
                 await connection.executemany(
                     "INSERT OR IGNORE INTO user_partners VALUES (?, ?)",

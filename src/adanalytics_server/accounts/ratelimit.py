@@ -48,7 +48,7 @@ class RateLimiter:
                 prepare(self._connection, LIMITS)
                 # Writes survive the process; a power cut may lose a few requests.
                 self._connection.execute("PRAGMA synchronous = OFF")
-                over = clock.now() - _WINDOW
+                over = clock.milliseconds() - _WINDOW
                 self._connection.execute("DELETE FROM sends WHERE at <= ?", (over,))
         except BaseException:
             # An open transaction would block the next start.
@@ -66,7 +66,7 @@ class RateLimiter:
 
     def _take(self, credential: str, *, limit: int) -> Allowance:
         with room_for(self._path), self._lock, transaction(self._connection):
-            now = self._clock.now()
+            now = self._clock.milliseconds()
             self._connection.execute(
                 "DELETE FROM sends WHERE credential = ? AND at <= ?", (credential, now - _WINDOW)
             )
@@ -79,7 +79,7 @@ class RateLimiter:
     def look(self, credential: str, *, limit: int) -> Allowance:
         """Return the allowance of a credential without counting a request."""
         with self._lock:
-            return self._allowance(credential, self._clock.now(), limit)
+            return self._allowance(credential, self._clock.milliseconds(), limit)
 
     def capture(self) -> list[tuple[str, int]]:
         with self._lock:

@@ -37,7 +37,7 @@ class Sessions:
 
     async def begin(self, user: User) -> str:
         token = secrets.token_urlsafe(32)
-        now = self._clock.now()
+        now = self._clock.milliseconds()
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM web_sessions WHERE expires_at <= ?", (now,))
             await connection.execute(
@@ -55,7 +55,7 @@ class Sessions:
             " JOIN users ON users.number = web_sessions.user"
             " WHERE web_sessions.digest = ? AND web_sessions.expires_at > ?",
             _digest(token),
-            self._clock.now(),
+            self._clock.milliseconds(),
         )
         return None if row is None else User(*row)
 

@@ -219,15 +219,15 @@ async def answer_bad_parameters(request: Request, error: Exception) -> Response:
 def _detail(place: Sequence[object], problem: Mapping[str, Any], *, unknown: str) -> Detail:
     """Say what is wrong as a phrase that follows the field's name, without the value."""
     field = ".".join(map(str, place)) if place else "body"
-    if problem["type"] == "missing":
+    if problem["type"].startswith("missing"):
         return Detail(field, "is required")
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return Detail(field, unknown)
     text = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return Detail(field, text[:1].lower() + text[1:])
 
 
-async def read_body(request: Request, model: type[Model]) -> Model:
+async def read_body(request: Request, model: type[Model], *, most: int = MOST_BYTES) -> Model:
     """Read and validate a request's body.
 
     Raises:
@@ -239,17 +239,22 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         raise ApiError(415, "Unsupported Media Type")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise ApiError(415, "Unsupported Media Type", headers={"Accept-Encoding": "identity"})
-    body = await read_bytes(request)
+    body = await read_bytes(request, most=most)
     try:
         found = model.model_validate_json(body)
     except ValidationError as error:
-        details = [
-            _detail(problem["loc"], problem, unknown="is not a field of this request")
-            for problem in error.errors(include_url=False, include_input=False)
-        ]
-        raise ApiError(400, "Bad Request", details=details) from error
+        raise bad_fields(error) from error
     _refuse_repeated_names(body)
     return found
+
+
+def bad_fields(error: ValidationError) -> ApiError:
+    """Return the error of fields that do not fit, by their names."""
+    details = [
+        _detail(problem["loc"], problem, unknown="is not a field of this request")
+        for problem in error.errors(include_url=False, include_input=False)
+    ]
+    return ApiError(400, "Bad Request", details=details)
 
 
 def _refuse_repeated_names(body: bytes) -> None:
@@ -262,15 +267,15 @@ def _refuse_repeated_names(body: bytes) -> None:
     json.loads(body, object_pairs_hook=check)
 
 
-async def read_bytes(request: Request) -> bytes:
-    """Read a body of at most ``MOST_BYTES``, or raise ``ApiError`` 413.
+async def read_bytes(request: Request, *, most: int = MOST_BYTES) -> bytes:
+    """Read a body of at most ``most`` bytes, or raise ``ApiError`` 413.
 
     A longer one is read and discarded, up to ``MOST_DISCARDED_BYTES``: closing a connection
     with unread bytes resets it, and the sender would not see the response.
     """
     too_long = ApiError(413, "Content Too Large", headers={"Connection": "close"})
     announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > MOST_BYTES and "expect" in request.headers:
+    if announced.isdecimal() and int(announced) > most and "expect" in request.headers:
         # RFC 9110, section 10.1.1: the sender waits for permission to send the body.
         raise too_long
     body, size = bytearray(), 0
@@ -279,10 +284,10 @@ async def read_bytes(request: Request) -> bytes:
             size += len(chunk)
             if size > MOST_DISCARDED_BYTES:
                 raise too_long
-            if size <= MOST_BYTES:
+            if size <= most:
                 body += chunk
     except ClientDisconnect as error:
         raise ApiError(400, "Bad Request") from error
-    if size > MOST_BYTES:
+    if size > most:
         raise too_long
     return bytes(body)

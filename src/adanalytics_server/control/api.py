@@ -1,26 +1,40 @@
 """The control API, ``/_control/*``: the test controls over HTTP, for tests in any language."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+    model_validator,
+    validate_call,
+)
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adanalytics_server.api.requests import read_body
+from adanalytics_server.accounts.people import AccountError
+from adanalytics_server.api.requests import MOST_DISCARDED_BYTES, bad_fields, read_body
 from adanalytics_server.api.routes import json_response
-from adanalytics_server.clock import rfc3339
+from adanalytics_server.clock import milliseconds_of, rfc3339
+from adanalytics_server.control import data
 from adanalytics_server.control.controls import ControlError, Controls
 from adanalytics_server.control.files import CannotRestore
-from adanalytics_server.errors import ApiError, bad_parameter
+from adanalytics_server.errors import ApiError, bad_parameter, error_response
 from adanalytics_server.faults import Fault, parse_fault
+from adanalytics_server.loading.rows import LoadError
+from adanalytics_server.seed.generate import GenerateError
 from adanalytics_server.serving.middleware import comes_from_elsewhere
+from adanalytics_server.storage.damage import DiskFull
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Leaves a year for times computed from now, such as the expiry of a token.
-_LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+_LATEST = milliseconds_of(datetime(9999, 1, 1, tzinfo=UTC))
 
 
 def _only_text(value: object) -> object:
@@ -30,10 +44,16 @@ def _only_text(value: object) -> object:
     return value
 
 
-class ClockOrder(BaseModel):
+class Order(BaseModel):
+    """A body that has exactly its fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ClockOrder(Order):
     """Changes to the clock, applied in this order."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
     now: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] | None = None
     advance: float | None = Field(None, allow_inf_nan=False)
@@ -50,22 +70,22 @@ def _from_text(value: object) -> object:
     return parse_fault(value) if isinstance(value, str) else value
 
 
-class FaultsOrder(BaseModel):
+class FaultsOrder(Order):
     """Faults to arm, each as a sentence or as an object of fields."""
-
-    model_config = ConfigDict(extra="forbid")
 
     faults: list[Annotated[Fault, BeforeValidator(_from_text)]] = Field(
         min_length=1, max_length=1_000
     )
 
 
-class SnapshotOrder(BaseModel):
+class SnapshotOrder(Order):
     """The name of a snapshot to take."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     name: str
+
+
+class Addition(RootModel[dict[str, Any]]):
+    """The arguments of a function that adds own data."""
 
 
 def controls_of(request: Request) -> Controls:
@@ -77,16 +97,31 @@ def controls_of(request: Request) -> Controls:
     return controls
 
 
+async def answer_refusal(_request: Request, error: Exception) -> Response:
+    """Answer an error of the controls, which says what to do."""
+    return error_response(ApiError(409 if isinstance(error, CannotRestore) else 400, str(error)))
+
+
+REFUSALS = (AccountError, CannotRestore, DiskFull, GenerateError, LoadError)
 ItsControls = Annotated[Controls, Depends(controls_of)]
 control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 
 @control_router.post("/reset")
 async def reset(controls: ItsControls) -> Response:
-    try:
-        await controls.reset()
-    except CannotRestore as error:
-        raise ApiError(409, str(error)) from error
+    await controls.reset()
+    return Response(status_code=204)
+
+
+@control_router.post("/keep")
+async def keep(controls: ItsControls) -> Response:
+    await controls.keep()
+    return Response(status_code=204)
+
+
+@control_router.delete("/keep")
+async def forget(controls: ItsControls) -> Response:
+    await controls.forget()
     return Response(status_code=204)
 
 
@@ -99,14 +134,14 @@ async def clock(controls: ItsControls) -> Response:
 async def move_clock(request: Request, controls: ItsControls) -> Response:
     order = await read_body(request, ClockOrder)
     moved = controls.clock
-    at = moved.now() if order.now is None else _milliseconds(order.now)
+    at = moved.milliseconds() if order.now is None else milliseconds_of(order.now)
     for field, reached in (("now", at), ("advance", at + (order.advance or 0) * 1000)):
         if not 0 <= reached <= _LATEST:
             raise bad_parameter(field, "would move the clock out of the years 1970 to 9998")
     if order.now is not None:
-        moved.set(at)
+        moved.set(order.now)
     if order.advance is not None:
-        moved.advance(seconds=order.advance)
+        moved.advance(order.advance)
     if order.freeze is not None:
         (moved.freeze if order.freeze else moved.run)()
     return _clock(controls)
@@ -162,14 +197,27 @@ async def restore_snapshot(name: str, controls: ItsControls) -> Response:
         await controls.restore(name)
     except ControlError as error:
         raise ApiError(404, str(error)) from error
-    except CannotRestore as error:
-        raise ApiError(409, str(error)) from error
     return Response(status_code=204)
+
+
+async def add(request: Request, controls: ItsControls) -> Response:
+    """Add own data: the last part of the path says what."""
+    function = data.ADDITIONS[request.url.path.rpartition("/")[2]]
+    body = await read_body(request, Addition, most=MOST_DISCARDED_BYTES)
+    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(function)
+    try:
+        return json_response(await checked(controls.context, **body.root), status=201)
+    except ValidationError as error:
+        raise bad_fields(error) from error
+
+
+for name in data.ADDITIONS:
+    control_router.add_api_route(f"/{name}", add, methods=["POST"])
 
 
 def _clock(controls: Controls) -> Response:
     asked = controls.clock
-    return json_response({"now": rfc3339(asked.now()), "frozen": asked.is_frozen})
+    return json_response({"now": rfc3339(asked.milliseconds()), "frozen": asked.is_frozen})
 
 
 def _faults(controls: Controls) -> Response:
@@ -179,7 +227,3 @@ def _faults(controls: Controls) -> Response:
         stated = {name: value for name, value in fields if value is not None}
         listed.append({"fault": stated, "matched": count.matched, "struck": count.struck})
     return json_response({"faults": listed})
-
-
-def _milliseconds(instant: datetime) -> int:
-    return (instant - _EPOCH) // timedelta(milliseconds=1)

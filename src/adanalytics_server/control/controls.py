@@ -48,11 +48,12 @@ class Controls:
     """Controls a running server for a test."""
 
     # Made by `at_work`, before the server answers anybody.
-    _context: Context
+    context: Context
     _state: State
     _files: DataFiles
     _folder: Path
     _start: Captured
+    _kept: Captured | None = None
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -60,13 +61,11 @@ class Controls:
         self.journal = Journal(clock)
         self._turn = asyncio.Lock()
         self._snapshots: dict[str, Captured] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def at_work(self, context: Context, state: State) -> AsyncIterator[None]:
         """Save the current state for ``reset``, and offer the controls during a block."""
-        self._loop = asyncio.get_running_loop()
-        self._context, self._state = context, state
+        self.context, self._state = context, state
         self._files = DataFiles(context.settings.data, context.stores)
         self._folder = context.settings.data / "snapshots"
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
@@ -76,26 +75,25 @@ class Controls:
         finally:
             self.faults.release()
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
-            self._loop = None
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop that the controls belong to.
-
-        Raises:
-            ControlError: the server does not run.
-        """
-        if self._loop is None:
-            raise ControlError("the server is not running: start it first")
-        return self._loop
 
     async def reset(self) -> None:
-        """Restore the state after the start.
+        """Restore the state after the start, or the one that was kept later.
 
         Raises:
             CannotRestore: events were loaded into a partner whose data was too large to copy.
         """
         async with self._turn:
+            await self._restore(self._kept or self._start)
+
+    async def keep(self) -> None:
+        """Let ``reset`` restore the current state from now on."""
+        async with self._turn:
+            self._kept = await self._capture("kept", at_most=MOST_COPIED_BYTES)
+
+    async def forget(self) -> None:
+        """Restore the state after the start, also at later resets."""
+        async with self._turn:
+            self._kept = None
             await self._restore(self._start)
 
     async def snapshot(self, name: str) -> None:
@@ -136,7 +134,7 @@ class Controls:
 
     async def _capture(self, folder: str, *, at_most: int | None) -> Captured:
         """Save everything that can change; ``at_most`` limits the bytes of events to copy."""
-        context = self._context
+        context = self.context
         changing: list[Any] = [self.clock, self.faults, self.journal]
         changing += [context.sign_ins, context.limiter]
         parts = [(part, await asyncio.to_thread(part.capture)) for part in changing]
@@ -156,7 +154,7 @@ class Controls:
         await self._restore_tables(captured.tables)
         await asyncio.to_thread(self._files.restore, captured.files)
         # Restart the exports that were waiting, now that the events are restored.
-        await self._context.exports.requeue_unfinished()
+        await self.context.exports.requeue_unfinished()
 
     async def _restore_tables(self, captured: Tables) -> None:
         async with self._state.writing() as connection:

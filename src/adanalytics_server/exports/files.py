@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
@@ -102,7 +103,7 @@ def _write(
         if form == "parquet":
             ParquetEvents().write(parts, out, compression=compression)
         else:
-            texts = _csv(parts) if form == "csv" else _jsonl(parts)
+            texts = chain([_CSV_HEADER], map(_csv_rows, parts)) if form == "csv" else _jsonl(parts)
             with ExitStack() as stack:
                 if compression == "gzip":
                     wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0)
@@ -119,12 +120,6 @@ def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
         for piece in pieces:
             yield as_lines(piece)
             yield b"\n"
-
-
-def _csv(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
-    yield _CSV_HEADER
-    for pieces in parts:
-        yield _csv_rows(pieces)
 
 
 def _csv_rows(texts: list[bytes]) -> bytes:

@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from adanalytics_server.answers import Outcome
@@ -117,7 +118,7 @@ class Exports:
         """Delete the files of expired jobs; the jobs stay."""
         for job in await self.table.with_files(expired=True):
             await asyncio.to_thread(self.path(job).unlink, missing_ok=True)
-            await self.table.set_status(job, "expired")
+            await self.table.update(job, {"status": "expired"})
 
     async def _existing(self, request: ExportRequest) -> ExportJob | None:
         job = await self.table.newest(request)
@@ -127,11 +128,14 @@ class Exports:
         is_there = job.is_waiting or await asyncio.to_thread(self.path(job).is_file)
         return job if is_there else None
 
+    async def _fail(self, job: ExportJob, reason: str) -> None:
+        await self.table.update(job, {"status": "failed", "error": reason})
+
     async def _force_outcome(self, job: ExportJob, outcome: Outcome) -> None:
         if outcome == "stuck":
-            await self.table.set_status(job, "processing")
+            await self.table.update(job, {"status": "processing"})
         else:
-            await self.table.fail(job, "No space left on device")
+            await self._fail(job, "No space left on device")
 
     def _begin_inline(self, job: ExportJob) -> None:
         """Write a file in a task that its request and all repetitions wait for."""
@@ -162,7 +166,7 @@ class Exports:
         job = await self.table.job(export_id)
         if job is None or not job.is_waiting:
             return
-        await self.table.set_status(job, "processing")
+        await self.table.update(job, {"status": "processing"})
         try:
             finished = await asyncio.to_thread(
                 write_export,
@@ -177,13 +181,13 @@ class Exports:
             return
         except (OSError, sqlite3.Error, HourReplaced) as error:
             _log.error("export %s failed: %s", job.id, error)
-            await self.table.fail(job, getattr(error, "strerror", None) or str(error))
+            await self._fail(job, getattr(error, "strerror", None) or str(error))
             return
         except Exception:  # noqa: BLE001  # the worker must go on with the next job
             _log.exception("export %s failed", job.id)
-            await self.table.fail(job, "the server could not write the file; its log says why")
+            await self._fail(job, "the server could not write the file; its log says why")
             return
-        await self.table.complete(job, finished)
+        await self.table.update(job, {"status": "completed", **asdict(finished)})
 
 
 def _fingerprint(spans: list[Span]) -> str:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -10,7 +11,6 @@ from uuid import uuid4
 import msgspec
 
 from adanalytics_server.clock import Clock
-from adanalytics_server.exports.files import ExportedFile
 from adanalytics_server.storage.state import State
 
 
@@ -99,7 +99,7 @@ class ExportTable:
 
     async def with_files(self, *, expired: bool) -> list[ExportJob]:
         """List the jobs that have a file: all of them, or only the expired ones."""
-        limit = self._clock.now() - self._lifetime if expired else sys.maxsize
+        limit = self._clock.milliseconds() - self._lifetime if expired else sys.maxsize
         rows = await self._state.rows(
             "SELECT * FROM exports WHERE status = 'completed' AND created_at <= ?", limit
         )
@@ -111,40 +111,26 @@ class ExportTable:
             await connection.execute(
                 "INSERT INTO exports (id, partner, start_date, end_date, format, compression,"
                 " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
-                (export_id, *request, self._clock.now()),
+                (export_id, *request, self._clock.milliseconds()),
             )
         job = await self.job(export_id)
         if job is None:
             raise LookupError(f"export {export_id} vanished while it was ordered")
         return job
 
-    async def set_status(self, job: ExportJob, status: str) -> None:
-        await self._update(job, "status = ?", status)
-
-    async def complete(self, job: ExportJob, file: ExportedFile) -> None:
-        await self._update(
-            job,
-            "status = 'completed', finished_at = ?, row_count = ?, size_bytes = ?, sha256 = ?",
-            self._clock.now(),
-            file.row_count,
-            file.size_bytes,
-            file.sha256,
-        )
-
-    async def fail(self, job: ExportJob, reason: str) -> None:
-        await self._update(
-            job, "status = 'failed', finished_at = ?, error = ?", self._clock.now(), reason
-        )
-
-    async def _update(self, job: ExportJob, assignments: str, *values: object) -> None:
+    async def update(self, job: ExportJob, changes: Mapping[str, object]) -> None:
+        """Store new values of columns; an end, completed or failed, with its time."""
+        if "row_count" in changes or "error" in changes:
+            changes = {**changes, "finished_at": self._clock.milliseconds()}
+        assignments = ", ".join(f"{column} = ?" for column in changes)
         async with self._state.writing() as connection:
             await connection.execute(
-                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608  # literals above
-                (*values, job.id),
+                f"UPDATE exports SET {assignments} WHERE id = ?",  # noqa: S608  # names of columns
+                (*changes.values(), job.id),
             )
 
     def _job(self, row: sqlite3.Row) -> ExportJob:
         values = {**row, "expires_at": row["created_at"] + self._lifetime}
-        if self._clock.now() >= values["expires_at"]:
+        if self._clock.milliseconds() >= values["expires_at"]:
             values["status"] = "expired"
         return msgspec.convert(values, ExportJob)

@@ -3,7 +3,7 @@
 from adanalytics_server.faults.dialects import DIALECTS, DialectError, dialect_of
 from adanalytics_server.faults.fault import EFFECTS, Fault, FaultError, parse_fault
 from adanalytics_server.faults.journal import Entry, Journal
-from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultLayer, Faults
+from adanalytics_server.faults.layer import CONTROL_PREFIX, FaultCount, FaultLayer, Faults
 
 __all__ = [
     "CONTROL_PREFIX",
@@ -12,6 +12,7 @@ __all__ = [
     "DialectError",
     "Entry",
     "Fault",
+    "FaultCount",
     "FaultError",
     "FaultLayer",
     "Faults",

@@ -1,4 +1,4 @@
-"""The effects: what each does to one request and its response, without buffering bodies."""
+"""The effects: what each does to one request and its response."""
 
 import asyncio
 import math
@@ -24,6 +24,7 @@ _HTML = (
     "<p>This page is not from the service. Something in between made it.</p></html>\n"
 )
 _PIECES = 10
+_BODY = {"type": "http.response.body"}
 
 Pause = Callable[[float], Awaitable[None]]
 
@@ -87,21 +88,6 @@ async def apply_fault(fault: Fault, exchange: Exchange) -> None:
             await exchange.run()
         case "reset":
             await exchange.end(reset=True)
-        case "empty_reply":
-            # The request takes effect, but its response is not sent.
-            await exchange.run(send=_drop)
-            await exchange.end(reset=False)
-        case "truncated_body":
-            await exchange.run(send=_cut(send, announce=False))
-            await exchange.end(reset=False)
-        case "truncated_gzip":
-            await exchange.run(send=_cut(_gzip(send), announce=True))
-        case "slow_body":
-            await exchange.run(send=_slow(send, exchange.pause, seconds=fault.seconds or 0))
-        case "bad_json":
-            await exchange.run(send=_cut(send, announce=True))
-        case "wrong_content_type":
-            await exchange.run(send=_typed(send, "text/html; charset=utf-8"))
         case "page_drift":
             await exchange.run(answers=replace(answers, moved_rows=fault.rows or 1))
         case "stuck_export":
@@ -110,6 +96,55 @@ async def apply_fault(fault: Fault, exchange: Exchange) -> None:
             await exchange.run(answers=replace(answers, outcome="failed"))
         case "expired_url":
             await exchange.run(answers=replace(answers, is_expired=True))
+        case _:
+            await _damage(fault, exchange)
+
+
+async def _damage(fault: Fault, exchange: Exchange) -> None:
+    """Let the request take effect, and send its response in another form."""
+    head: Message = {}
+    body = b""
+
+    async def keep(message: Message) -> None:
+        nonlocal body
+        head.update(message if message["type"] == "http.response.start" else {})
+        body += message.get("body", b"")
+
+    await exchange.run(send=keep)
+    headers = MutableHeaders(scope=head)
+    half = body[: len(body) // 2]
+    match fault.effect:
+        case "truncated_body":
+            await exchange.send(head)
+            await exchange.send({**_BODY, "body": half, "more_body": True})
+        case "slow_body":
+            await exchange.send(head)
+            size = max(1, math.ceil(len(body) / _PIECES))
+            for at in range(0, max(len(body), 1), size):
+                if at:
+                    await exchange.pause((fault.seconds or 0) / (_PIECES - 1))
+                more = at + size < len(body)
+                await exchange.send({**_BODY, "body": body[at : at + size], "more_body": more})
+        case "wrong_content_type":
+            headers["content-type"] = "text/html; charset=utf-8"
+            await _send_whole(exchange, head, body)
+        case "bad_json":
+            await _send_whole(exchange, head, half)
+        case "truncated_gzip":
+            if headers.get("content-type") != "application/gzip":
+                headers["content-encoding"] = "gzip"
+                packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+                # All input, but neither the last block nor the checksum.
+                half = packer.compress(half) + packer.flush(zlib.Z_SYNC_FLUSH)
+            await _send_whole(exchange, head, half)
+    if fault.effect in ("empty_reply", "truncated_body"):
+        await exchange.end(reset=False)
+
+
+async def _send_whole(exchange: Exchange, head: Message, body: bytes) -> None:
+    MutableHeaders(scope=head)["content-length"] = str(len(body))
+    await exchange.send(head)
+    await exchange.send({**_BODY, "body": body})
 
 
 def _status_answer(fault: Fault) -> Response:
@@ -124,92 +159,3 @@ def _status_answer(fault: Fault) -> Response:
     if fault.retry_after is not None:
         answer.headers["Retry-After"] = fault.retry_after
     return answer
-
-
-async def _drop(_message: Message) -> None:
-    """Drop a message of the response."""
-
-
-def _cut(send: Send, *, announce: bool) -> Send:
-    """Return a ``send`` that passes only the first half of a body.
-
-    With ``announce``, ``Content-Length`` is that of the half, so that the response is complete
-    HTTP; otherwise it stays that of the full body, which then ends early.
-    """
-    left = 0
-
-    async def send_half(message: Message) -> None:
-        nonlocal left
-        if message["type"] == "http.response.start":
-            left = _length(message) // 2
-            if announce:
-                MutableHeaders(scope=message)["content-length"] = str(left)
-            await send(message)
-            return
-        half = message.get("body", b"")[:left]
-        left -= len(half)
-        more = message.get("more_body", False) or not announce
-        await send({**message, "body": half, "more_body": more})
-
-    return send_half
-
-
-def _gzip(send: Send) -> Send:
-    """Return a ``send`` that compresses a body without its end; a gzip file passes unchanged."""
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    is_file = False
-
-    async def send_packed(message: Message) -> None:
-        nonlocal is_file
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            is_file = headers.get("content-type") == "application/gzip"
-            if not is_file:
-                headers["content-encoding"] = "gzip"
-                del headers["content-length"]
-        elif not is_file:
-            body = packer.compress(message.get("body", b""))
-            if not message.get("more_body", False):
-                # Flush all input, but leave out the last block and the checksum.
-                body += packer.flush(zlib.Z_SYNC_FLUSH)
-            message = {**message, "body": body}
-        await send(message)
-
-    return send_packed
-
-
-def _slow(send: Send, pause: Pause, *, seconds: float) -> Send:
-    """Return a ``send`` that spreads a body over some seconds, the first piece at once."""
-    size = 1
-    is_first = True
-
-    async def send_slowly(message: Message) -> None:
-        nonlocal size, is_first
-        if message["type"] == "http.response.start":
-            size = max(1, math.ceil(_length(message) / _PIECES))
-            await send(message)
-            return
-        body = message.get("body", b"")
-        for at in range(0, max(len(body), 1), size):
-            if not is_first:
-                await pause(seconds / (_PIECES - 1))
-            is_first = False
-            more = message.get("more_body", False) or at + size < len(body)
-            await send({**message, "body": body[at : at + size], "more_body": more})
-
-    return send_slowly
-
-
-def _typed(send: Send, content_type: str) -> Send:
-    """Return a ``send`` that claims another content type for the same body."""
-
-    async def send_typed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)["content-type"] = content_type
-        await send(message)
-
-    return send_typed
-
-
-def _length(message: Message) -> int:
-    return int(MutableHeaders(scope=message).get("content-length", "0"))

@@ -127,9 +127,42 @@ class Fault:
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
             raise FaultError(f"unknown effect {self.effect!r}; known effects: {', '.join(EFFECTS)}")
-        self._check_parameters()
-        self._check_match()
-        self._check_times()
+        allowed = _PARAMETERS.get(self.effect, ())
+        every = {name for names in _PARAMETERS.values() for name in names}
+        for field in fields(self):
+            if field.name in every - set(allowed) and getattr(self, field.name) is not None:
+                raise FaultError(f"effect {self.effect} takes no {field.name}")
+        if self.effect == "status" and not (self.status and 200 <= self.status <= 599):
+            raise FaultError("effect status needs a status from 200 to 599")
+        if self.content_type is not None and self.body is None:
+            raise FaultError("content_type needs a body")
+        for name, value in (("content_type", self.content_type), ("retry_after", self.retry_after)):
+            if value is not None and not (value.isascii() and value.isprintable()):
+                raise FaultError(f"{name} must be printable ASCII, as headers are")
+        if "seconds" in allowed and not 0 < (self.seconds or 0) <= LONGEST_SECONDS:
+            raise FaultError(f"effect {self.effect} needs seconds, up to {LONGEST_SECONDS:.0f}")
+        if self.rows is not None and self.rows < 1:
+            raise FaultError("rows must be at least 1")
+        if self.method is not None and not (self.method.isalpha() and self.method.isupper()):
+            raise FaultError(f"{self.method!r} is not an HTTP method in capital letters")
+        if self.path is not None and not self.path.startswith("/"):
+            raise FaultError(f"the path {self.path!r} must begin with '/'")
+        if self.operation is not None and self.operation not in OPERATIONS:
+            known = ", ".join(OPERATIONS)
+            raise FaultError(f"unknown operation {self.operation!r}; known operations: {known}")
+        possible = _ONLY_FOR.get(self.effect)
+        if possible and self.operation not in (None, *possible):
+            raise FaultError(f"effect {self.effect} works with {' and '.join(possible)} only")
+        if self.key is not None and len(self.key) != 4:
+            raise FaultError("key must be exactly the last four characters of a key")
+        if self.after < 0:
+            raise FaultError("after must not be negative")
+        if self.times is not None and self.times < 1:
+            raise FaultError("times must be at least 1")
+        if self.per is not None and self.times is None:
+            raise FaultError("per needs times: how often to strike in each")
+        if not 0 < self.probability <= 1:
+            raise FaultError("probability must be above 0 and at most 1")
 
     @property
     def label(self) -> str:
@@ -150,48 +183,6 @@ class Fault:
             and (not self.operations or request.operation in self.operations)
             and self.key in (None, request.key)
         )
-
-    def _check_parameters(self) -> None:
-        allowed = _PARAMETERS.get(self.effect, ())
-        every = {name for names in _PARAMETERS.values() for name in names}
-        for field in fields(self):
-            if field.name in every - set(allowed) and getattr(self, field.name) is not None:
-                raise FaultError(f"effect {self.effect} takes no {field.name}")
-        if self.effect == "status" and not (self.status and 200 <= self.status <= 599):
-            raise FaultError("effect status needs a status from 200 to 599")
-        if self.content_type is not None and self.body is None:
-            raise FaultError("content_type needs a body")
-        for name, value in (("content_type", self.content_type), ("retry_after", self.retry_after)):
-            if value is not None and not (value.isascii() and value.isprintable()):
-                raise FaultError(f"{name} must be printable ASCII, as headers are")
-        if "seconds" in allowed and not 0 < (self.seconds or 0) <= LONGEST_SECONDS:
-            raise FaultError(f"effect {self.effect} needs seconds, up to {LONGEST_SECONDS:.0f}")
-        if self.rows is not None and self.rows < 1:
-            raise FaultError("rows must be at least 1")
-
-    def _check_match(self) -> None:
-        if self.method is not None and not (self.method.isalpha() and self.method.isupper()):
-            raise FaultError(f"{self.method!r} is not an HTTP method in capital letters")
-        if self.path is not None and not self.path.startswith("/"):
-            raise FaultError(f"the path {self.path!r} must begin with '/'")
-        if self.operation is not None and self.operation not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise FaultError(f"unknown operation {self.operation!r}; known operations: {known}")
-        possible = _ONLY_FOR.get(self.effect)
-        if possible and self.operation not in (None, *possible):
-            raise FaultError(f"effect {self.effect} works with {' and '.join(possible)} only")
-        if self.key is not None and len(self.key) != 4:
-            raise FaultError("key must be exactly the last four characters of a key")
-
-    def _check_times(self) -> None:
-        if self.after < 0:
-            raise FaultError("after must not be negative")
-        if self.times is not None and self.times < 1:
-            raise FaultError("times must be at least 1")
-        if self.per is not None and self.times is None:
-            raise FaultError("per needs times: how often to strike in each")
-        if not 0 < self.probability <= 1:
-            raise FaultError("probability must be above 0 and at most 1")
 
 
 def parse_fault(text: str) -> Fault:

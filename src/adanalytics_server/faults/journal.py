@@ -83,7 +83,7 @@ class Journal:
         is_bearer = scheme.lower() == "bearer" and len(credential.strip()) > 8
         return Entry(
             number=number,
-            at=self._clock.now(),
+            at=self._clock.milliseconds(),
             method=request.method,
             path=_shown(path),
             query=_shown_query(request.scope["query_string"]),

@@ -96,7 +96,7 @@ class Faults:
 
     def strike(self, request: Entry) -> Fault | None:
         """Return the fault that strikes a request, and count the strike."""
-        now = self._clock.now()
+        now = self._clock.milliseconds()
         with self._lock:
             for armed in self._armed:
                 if armed.fault.fits(request) and armed.hits(request, now):

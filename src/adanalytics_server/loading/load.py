@@ -11,7 +11,7 @@ from typing import Literal
 
 from adanalytics_server.loading.mapping import Mapping
 from adanalytics_server.loading.records import FieldError, Normalizer, named
-from adanalytics_server.loading.rows import LoadError, RowSource, open_rows
+from adanalytics_server.loading.rows import GivenRows, LoadError, RowSource, open_rows
 from adanalytics_server.loading.sorting import MOST_BYTES, RecordSorter
 from adanalytics_server.storage.days import day_of_number
 from adanalytics_server.storage.events import Record
@@ -71,7 +71,7 @@ class LoadReport:
 
 def load_file(
     store: PartnerStore,
-    path: Path,
+    file: Path | GivenRows,
     *,
     partner_id: str,
     currency: str,
@@ -80,7 +80,7 @@ def load_file(
     progress: OnProgress | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> LoadReport:
-    """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file completely or not at all.
+    """Load a .csv, .jsonl, .ndjson (each also .gz) or .parquet file, or rows, whole or not at all.
 
     Loading the same rows again, in any order, adds nothing. The partner's files are locked only
     after every row has been checked. A row of another partner or in another currency is an error.
@@ -94,12 +94,10 @@ def load_file(
         sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; nothing was loaded.
     """
-    report = progress or say_nothing
+    report = progress or (lambda _: None)
     normalizer = Normalizer(partner_id=partner_id, currency=currency, mapping=mapping)
-    with (
-        closing(open_rows(path)) as source,
-        RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter,
-    ):
+    path, source = (file, open_rows(file)) if isinstance(file, Path) else (Path("events"), file)
+    with closing(source), RecordSorter(folder=store.folder, most_bytes=most_bytes) as sorter:
         reader = _Reader(path, source, normalizer, mapping)
         reader.read_into(sorter, report)
         taken = reader.rows - reader.not_taken
@@ -149,7 +147,9 @@ class _Reader:
                 if self.rows % ROWS_BETWEEN_REPORTS == 0:
                     report(Progress("reading", self.rows, self._source.fraction_read()))
                 if self._mapping.takes(row.values):
-                    self._add(sorter, self._normalizer.record(row.values))
+                    record = self._normalizer.record(row.values)
+                    self.hours.add(hour_of_time(record.time))
+                    sorter.add(record)
                 else:
                     self.not_taken += 1
             if not self._source.has_header:
@@ -158,15 +158,10 @@ class _Reader:
                 self._normalizer.check_columns(self._source.columns)
         except FieldError as error:
             raise LoadError(self._path, line, error.field, error.message) from error
-        report(Progress("reading", self.rows, 1.0))
-
-    def _add(self, sorter: RecordSorter, record: Record) -> None:
-        self.hours.add(hour_of_time(record.time))
-        try:
-            sorter.add(record)
         except OSError as error:
             message = f"no room for temporary files in the partner's folder ({error.strerror})"
             raise LoadError(self._path, None, None, message) from error
+        report(Progress("reading", self.rows, 1.0))
 
 
 def _in_order(records: Iterable[Record], *, folder: Path, most_bytes: int) -> Generator[Record]:
@@ -186,7 +181,3 @@ def reporting(
         if number % ROWS_BETWEEN_REPORTS == 0 or number == total:
             report(Progress(stage, number, number / total))
         yield record
-
-
-def say_nothing(progress: Progress) -> None:
-    """Ignore a progress report."""

@@ -7,9 +7,10 @@ before the first row. It holds one line in memory, or one batch of a parquet fil
 import csv
 import gzip
 import io
+import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import date
 from decimal import Decimal
@@ -17,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from adanalytics_server.loading.values import Number, decode_json, kind_of
+from adanalytics_server.loading.values import FIELDS, Number, decode_json, kind_of
 
 
 class LoadError(ValueError):
@@ -65,18 +66,16 @@ class _TextFile:
         self._path = path
         # Number of the last line read, from 1.
         self._number = 0
-        self._stack = ExitStack()
         try:
-            self._raw = self._stack.enter_context(path.open("rb"))
+            self._raw = path.open("rb")
         except OSError as error:
             raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
         self._size = os.fstat(self._raw.fileno()).st_size
         self._lines: BinaryIO = self._raw
         if path.suffix.lower() == ".gz":
-            member = self._stack.enter_context(gzip.GzipFile(fileobj=self._raw, mode="rb"))
+            member = gzip.GzipFile(fileobj=self._raw, mode="rb")
             # GzipFile finds line ends in Python, BufferedReader in C.
-            buffered = self._stack.enter_context(io.BufferedReader(cast("io.RawIOBase", member)))
-            self._lines = cast("BinaryIO", buffered)
+            self._lines = cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", member)))
 
     def _text_lines(self) -> Iterator[str]:
         while line := self._read_line():
@@ -96,7 +95,8 @@ class _TextFile:
         return self._raw.tell() / self._size if self._size else 1.0
 
     def close(self) -> None:
-        self._stack.close()
+        self._lines.close()
+        self._raw.close()
 
     def _error(self, message: str) -> LoadError:
         return LoadError(self._path, self._number, None, message)
@@ -298,7 +298,40 @@ def _json_value(value: object) -> object:
     return value
 
 
-RowSource = CsvRows | JsonlRows | ParquetRows
+class GivenRows:
+    """Rows that are in memory: objects as JSON has them, numbered from 1.
+
+    Raises:
+        LoadError: a name is not one of a field.
+    """
+
+    has_header = False
+
+    def __init__(self, rows: Sequence[Mapping[str, object]]) -> None:
+        self._rows = rows
+        self.columns = dict.fromkeys(name for row in rows for name in row)
+        for name in self.columns.keys() - FIELDS.keys():
+            line = next(line for line, row in enumerate(rows, start=1) if name in row)
+            raise LoadError(
+                Path("events"), line, name, f"unknown field; known: {', '.join(FIELDS)}"
+            )
+
+    def rows(self) -> Iterator[NumberedRow]:
+        for line, row in enumerate(self._rows, start=1):
+            try:
+                # As from a file, so that numbers keep their digits.
+                values = cast("dict[str, object]", decode_json(json.dumps(row)))
+            except ValueError as error:
+                raise LoadError(Path("events"), line, None, str(error)) from error
+            yield NumberedRow(line, values)
+
+    def fraction_read(self) -> float:
+        return 1.0
+
+    def close(self) -> None: ...
+
+
+RowSource = CsvRows | JsonlRows | ParquetRows | GivenRows
 
 
 def open_rows(path: Path) -> RowSource:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from math import ceil
 
 from adanalytics_server.clock import MILLISECONDS_PER_DAY, MILLISECONDS_PER_HOUR
-from adanalytics_server.loading.load import OnProgress, reporting, say_nothing
+from adanalytics_server.loading.load import OnProgress, reporting
 from adanalytics_server.loading.values import FIRST_DAY
 from adanalytics_server.seed.auction import LONGEST, Auctions
 from adanalytics_server.seed.catalogue import NAMES
@@ -25,6 +25,23 @@ HOUR_WEIGHTS = (
 SLOT_EVENTS = 10_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Events to generate.
+
+    Attributes:
+        start: the first day, in UTC.
+        days: the number of days.
+        events_per_day: events on each day.
+        seed: the same seed generates the same events.
+    """
+
+    start: date = date(2026, 1, 15)
+    days: int = 1
+    events_per_day: int = 2_000
+    seed: int = 0
+
+
 class GenerateError(ValueError):
     """Invalid days or numbers of events; the text says why."""
 
@@ -34,27 +51,20 @@ class GenerateReport:
     """The result of a generation.
 
     Attributes:
-        events: generated events.
         stored: new events.
         duplicates: events that an earlier run had stored.
-        days: the days, in order.
     """
 
-    events: int
     stored: int
     duplicates: int
-    days: tuple[date, ...]
 
 
 def generate(
     store: PartnerStore,
+    sample: Sample,
     *,
     partner_id: str,
     currency: str,
-    start: date,
-    days: int,
-    events_per_day: int,
-    seed: int,
     progress: OnProgress | None = None,
 ) -> GenerateReport:
     """Generate events and store them, each day in one step.
@@ -69,12 +79,12 @@ def generate(
         sqlite3.OperationalError: another load has locked the partner's files.
         DiskFull: the disk is full; earlier days are stored.
     """
-    wanted = _days(start, days)
+    events_per_day, stored = sample.events_per_day, 0
     if events_per_day < 1:
         raise GenerateError("events per day must be at least 1")
-    total, stored = days * events_per_day, 0
-    for number, day in enumerate(wanted):
-        key = f"adanalytics/{seed}/{partner_id}/{day.isoformat()}/{events_per_day}"
+    total = sample.days * events_per_day
+    for number, day in enumerate(_days(sample.start, sample.days)):
+        key = f"adanalytics/{sample.seed}/{partner_id}/{day.isoformat()}/{events_per_day}"
         auctions = Auctions(
             key,
             partner_id=partner_id,
@@ -85,11 +95,11 @@ def generate(
             _in_order(auctions, day_number(day), events_per_day),
             "generating",
             total=total,
-            report=progress or say_nothing,
+            report=progress or (lambda _: None),
             done=number * events_per_day,
         )
         stored += ingest(store, records, names=NAMES).stored
-    return GenerateReport(events=total, stored=stored, duplicates=total - stored, days=wanted)
+    return GenerateReport(stored=stored, duplicates=total - stored)
 
 
 def events_by_hour(events: int) -> list[int]:

@@ -63,7 +63,7 @@ class RequestLayer:
             await self._app(scope, receive, send)
             return
         begin = time.perf_counter()
-        date = formatdate(self._clock.now() // 1000, usegmt=True)
+        date = formatdate(self._clock.milliseconds() // 1000, usegmt=True)
         headers = scope[HEADERS] = {"X-Request-Id": uuid4().hex, "Date": date}
         status: int | None = None
         sent_bytes = 0

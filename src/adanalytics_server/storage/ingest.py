@@ -14,7 +14,7 @@ from adanalytics_server.storage.chunks import append_rows, remove_rows, split_pi
 from adanalytics_server.storage.damage import DamagedFile
 from adanalytics_server.storage.events import Record, decode_event, record_of
 from adanalytics_server.storage.pages import HourReplaced, Span, read_in_parts
-from adanalytics_server.storage.rollups import Rollups, remember_names
+from adanalytics_server.storage.rollups import Rollups
 from adanalytics_server.storage.store import PartnerStore, first_key, hour_of_time, month_of_hour
 
 # Records held in memory at a time.
@@ -71,7 +71,9 @@ def ingest(
                 ):
                     writer.write(hour, hour_records, replaced=replaced.get(hour))
         rollups.write(ledger)
-        remember_names(ledger, names or {})
+        # The newest name of an id wins.
+        named = [(dimension, number, name) for (dimension, number), name in (names or {}).items()]
+        ledger.executemany("INSERT OR REPLACE INTO names VALUES (?, ?, ?)", named)
     _remove_replaced(store, replaced.values())
     return outcome
 

@@ -6,7 +6,7 @@ of a large partner is far from the limit, a bad amount in a file is not.
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from adanalytics_server.storage.events import Record
 from adanalytics_server.storage.money import NANOS
@@ -76,11 +76,3 @@ class Rollups:
                 for (dimension, day, number), row in self._sums.items()
             ),
         )
-
-
-def remember_names(ledger: sqlite3.Connection, names: Mapping[tuple[int, int], str]) -> None:
-    """Store ``(dimension, id) -> name``; the newest name of an id wins."""
-    ledger.executemany(
-        "INSERT OR REPLACE INTO names VALUES (?, ?, ?)",
-        ((dimension, number, name) for (dimension, number), name in names.items()),
-    )

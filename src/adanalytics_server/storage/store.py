@@ -7,7 +7,7 @@ ledger makes a complete load visible, however many months it touches.
 
 import sqlite3
 import threading
-from collections import OrderedDict
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -19,8 +19,8 @@ from adanalytics_server.storage.damage import is_no_room, naming
 from adanalytics_server.storage.durable import make_folder
 from adanalytics_server.storage.schema import LEDGER, MONTH, prepare
 
-# Idle read connections kept for all files of a partner together.
-MOST_IDLE = 32
+# Idle read connections kept for each file.
+MOST_IDLE = 8
 
 
 # Called for every record of a load; a thousand hours are six weeks.
@@ -49,8 +49,7 @@ class PartnerStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._lock = threading.Lock()
-        self._idle: OrderedDict[int, tuple[str, sqlite3.Connection]] = OrderedDict()
+        self._idle: defaultdict[str, list[sqlite3.Connection]] = defaultdict(list)
         self._closed = False
         self._preparing = threading.Lock()
         self._prepared: set[str] = set()
@@ -58,17 +57,19 @@ class PartnerStore:
     @contextmanager
     def reading(self, name: str) -> Iterator[sqlite3.Connection]:
         """Lend a read-only connection to ``ledger`` or a month (``YYYY-MM``), made if missing."""
+        idle = self._idle[name]
         with naming(self._path(name)):
-            connection, lasts = self._take(name), True
-            if connection is None:
+            try:
+                connection, lasts = idle.pop(), True
+            except IndexError:
                 connection, lasts = self._open_for_reading(name)
             try:
                 yield connection
             except BaseException:
                 connection.close()
                 raise
-        if lasts:
-            self._give_back(name, connection)
+        if lasts and not self._closed and len(idle) < MOST_IDLE:
+            idle.append(connection)
         else:
             connection.close()
 
@@ -88,30 +89,10 @@ class PartnerStore:
             yield connection
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, OrderedDict()
-        for _, connection in idle.values():
-            connection.close()
-
-    def _take(self, name: str) -> sqlite3.Connection | None:
-        with self._lock:
-            for number in reversed(self._idle):
-                if self._idle[number][0] == name:
-                    return self._idle.pop(number)[1]
-        return None
-
-    def _give_back(self, name: str, connection: sqlite3.Connection) -> None:
-        surplus: sqlite3.Connection | None = None
-        with self._lock:
-            if self._closed:
-                surplus = connection
-            else:
-                self._idle[id(connection)] = (name, connection)
-                if len(self._idle) > MOST_IDLE:
-                    surplus = self._idle.popitem(last=False)[1][1]
-        if surplus is not None:
-            surplus.close()
+        self._closed = True
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.db"

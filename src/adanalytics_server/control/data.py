@@ -1,0 +1,97 @@
+"""Own data of a test: partners, users and events that it puts on a running server."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from adanalytics_server.accounts.people import Role
+from adanalytics_server.context import Context
+from adanalytics_server.loading.load import load_file
+from adanalytics_server.loading.mapping import Mapping
+from adanalytics_server.loading.rows import GivenRows
+from adanalytics_server.seed.generate import Sample, generate
+
+ADMIN_EMAIL = "admin@example.com"
+PASSWORD = "correct-horse-battery"  # noqa: S105  # of servers that live for a test
+# Precomputed: hashing is slow on purpose, and this password is not a secret.
+HASHED = (
+    "$argon2id$v=19$m=19456,t=2,p=1$bG9jYWwtc2VydmVyLWtleQ"
+    "$pC/SlKJ+3hPzQcQO5AqqjG2HOemVmF+1nQjiYyptX5E"
+)
+
+
+async def give_access(context: Context, id: str, currency: str = "USD") -> dict[str, object]:  # noqa: A002  # the field
+    """Return a new API key and more, after adding the partner and an admin if they are missing."""
+    if id not in {known.id for known in await context.accounts.partners()}:
+        await add_partner(context, id, currency)
+    if ADMIN_EMAIL not in {user.email for user in await context.accounts.users()}:
+        await add_user(context, ADMIN_EMAIL, "admin")
+    return {
+        "api_key": await context.api_keys.create(ADMIN_EMAIL, name="local server"),
+        "email": ADMIN_EMAIL,
+        "password": PASSWORD,
+        "rate_limit": context.settings.rate_limit,
+    }
+
+
+async def add_partner(context: Context, id: str, currency: str = "USD") -> dict[str, object]:  # noqa: A002  # the field
+    """Add a partner, named after its id."""
+    added = await context.accounts.add_partner(id, name=id.title(), currency=currency)
+    return {"id": added.id, "currency": added.currency}
+
+
+async def add_user(
+    context: Context,
+    email: str,
+    role: Role = "partner",
+    partners: tuple[str, ...] = (),
+    password: str | None = None,
+) -> dict[str, object]:
+    """Add a user, by default with ``PASSWORD``."""
+    if password is None:
+        add = context.accounts.add_user_with_hash
+        added = await add(email, password_hash=HASHED, role=role, partners=partners)
+    else:
+        add_user = context.accounts.add_user
+        added = await add_user(email, password=password, role=role, partners=partners)
+    return {"email": added.email, "role": added.role}
+
+
+async def add_events(
+    context: Context,
+    partner: str,
+    events: list[dict[str, Any]],
+    replace_hours: bool = False,  # a field
+) -> dict[str, object]:
+    """Load events like the rows of a file, all or none."""
+    found = await context.accounts.partner(partner)
+    report = await asyncio.to_thread(
+        load_file,
+        context.stores.of(found.number),
+        GivenRows(events),
+        partner_id=found.id,
+        currency=found.currency,
+        mapping=Mapping.parse(),
+        replace_hours=replace_hours,
+    )
+    return {"stored": report.stored, "duplicates": report.duplicates}
+
+
+async def add_sample(context: Context, partner: str, sample: Sample) -> dict[str, object]:
+    """Generate events."""
+    found = await context.accounts.partner(partner)
+    store = context.stores.of(found.number)
+    report = await asyncio.to_thread(
+        generate, store, sample, partner_id=found.id, currency=found.currency
+    )
+    return {"stored": report.stored, "duplicates": report.duplicates}
+
+
+# By the last part of their path.
+ADDITIONS: dict[str, Callable[..., Awaitable[dict[str, object]]]] = {
+    "access": give_access,
+    "events": add_events,
+    "partners": add_partner,
+    "sample": add_sample,
+    "users": add_user,
+}

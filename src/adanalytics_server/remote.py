@@ -1,0 +1,314 @@
+"""A running server as tests drive it: its own data, faults, clock, journal and reset."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from itertools import count
+from typing import Any, Self
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, Request, build_opener
+from uuid import UUID, uuid4
+
+import msgspec
+from pydantic import BaseModel
+
+from adanalytics_server.accounts.people import Role
+from adanalytics_server.clock import Clock, milliseconds_of
+from adanalytics_server.control.controls import ControlError
+from adanalytics_server.control.files import CannotRestore
+from adanalytics_server.faults import Entry, Fault, FaultCount, Faults, Journal
+from adanalytics_server.seed.generate import Sample
+
+FIRST_DAY = Sample().start
+CONTROL_SECONDS = 30.0
+Send = Callable[..., Any]
+_OPENER = build_opener(ProxyHandler({}))
+# Ids count up, so that events of one moment keep the order in which they were made.
+_FIRST_ID = uuid4().int >> 64 << 64
+_NUMBERS = count(1)
+
+
+def event(**fields: object) -> dict[str, object]:
+    """Return an event with these fields: by default an impression at noon on 2026-01-15.
+
+    Each call has a new ``event_id``. Pass it to ``add_events``, which checks the fields.
+
+    Examples:
+        >>> event(country="DE", revenue="0.01")["event_type"]
+        'impression'
+    """
+    return {
+        "event_id": str(UUID(int=_FIRST_ID + next(_NUMBERS))),
+        "event_time": f"{FIRST_DAY}T12:00:00.000Z",
+        "event_type": "impression",
+        "supply_tag_id": 1,
+        **fields,
+    }
+
+
+class ControlledServer:
+    """What tests do to a server, over its control API.
+
+    Attributes:
+        url: the address; empty until the server runs.
+        partner: the id of the partner.
+        api_key: a key of an admin.
+        email: the admin's e-mail address.
+        password: the admin's password, which users of ``add_user`` share.
+        faults: the armed faults; ``add``, ``clear`` and ``counts`` work while the server runs.
+        journal: the requests so far: ``entries`` lists them, ``clear`` forgets them.
+        clock: the server's time; ``advance`` moves it.
+        rate_limit: requests per key in any 3,600 s; 0 means no limit.
+    """
+
+    faults: Faults
+    journal: Journal
+    clock: Clock
+    url = ""
+    partner = ""
+    api_key = ""
+    email = ""
+    password = ""
+    rate_limit = 0
+
+    def add_events(
+        self,
+        events: Iterable[Mapping[str, object] | BaseModel],
+        *,
+        partner: str | None = None,
+        replace_hours: bool = False,
+    ) -> int:
+        """Store events and return how many were new.
+
+        Args:
+            events: mappings of fields, or models such as those of the client. A field that is
+                missing is filled as by ``event``; the rules are those of a file to load.
+            partner: id of another partner than the server's.
+            replace_hours: remove the old events of the hours first, as a restatement does.
+
+        Raises:
+            ControlError: an event is wrong; the text names its number and field. None is stored.
+
+        Examples:
+            >>> server.add_events([event(country="DE"), {"event_type": "click"}])
+            2
+        """
+        rows = [event(**_fields(each)) for each in events]
+        body = {"partner": partner or self.partner, "events": rows, "replace_hours": replace_hours}
+        return int(self._send("POST", "events", body)["stored"])
+
+    def add_partner(self, partner: str, *, currency: str = "USD") -> None:
+        """Add a partner without events.
+
+        Raises:
+            ControlError: the id is taken or unusable, or the currency is not a code.
+        """
+        self._send("POST", "partners", {"id": partner, "currency": currency})
+
+    def add_user(
+        self,
+        email: str,
+        *,
+        role: Role = "partner",
+        partners: Iterable[str] = (),
+        password: str | None = None,
+    ) -> None:
+        """Add a user that signs in with a password, by default ``server.password``.
+
+        Args:
+            email: the address.
+            role: ``partner`` may read ``partners``, ``admin`` all of them.
+            partners: ids of partners.
+            password: of at least eight characters.
+
+        Raises:
+            ControlError: the address is taken, or a partner does not exist.
+        """
+        body = {"email": email, "role": role, "partners": list(partners), "password": password}
+        self._send("POST", "users", body)
+
+    def reset(self) -> None:
+        """Restore the state after the start, or the one of ``keep``, in a few milliseconds.
+
+        Restores events, accounts, exports, the request limit, the clock, the faults given to the
+        constructor, and an empty journal. Requests that a fault delays continue at once.
+
+        Raises:
+            ControlError: the server is not running.
+            CannotRestore: events were loaded into a partner that had more than 64 MiB.
+        """
+        self._send("POST", "reset")
+
+    def keep(self) -> None:
+        """Let ``reset`` restore the current state from now on, own data included.
+
+        Raises:
+            ControlError: the server is not running.
+        """
+        self._send("POST", "keep")
+
+    def snapshot(self, name: str) -> None:
+        """Save the current state, events included, under a name.
+
+        Raises:
+            ControlError: the server is not running, the name is invalid, or there are 10
+                snapshots already.
+        """
+        self._send("POST", "snapshots", {"name": name})
+
+    def restore(self, name: str) -> None:
+        """Restore the state of a snapshot.
+
+        Raises:
+            ControlError: the server is not running, or the snapshot does not exist.
+        """
+        self._send("POST", f"snapshots/{name}/restore")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(url={self.url!r}, partner={self.partner!r})"
+
+    def _prepare(self, currency: str, sample: Sample | None) -> None:
+        """Get access, add the sample, and keep both."""
+        access = self._send("POST", "access", {"id": self.partner, "currency": currency})
+        self.api_key, self.email = access["api_key"], access["email"]
+        self.password, self.rate_limit = access["password"], access["rate_limit"]
+        if sample is not None:
+            body = {"partner": self.partner, "sample": asdict(sample)}
+            # It may take minutes.
+            self._send("POST", "sample", body, timeout=None)
+        self.keep()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        timeout: float | None = CONTROL_SECONDS,
+    ) -> Any:  # noqa: ANN401  # JSON
+        if not self.url:
+            raise ControlError("the server is not running: start it first")
+        # Times, amounts and ids as text, which the rules of the fields read.
+        content = None if body is None else json.dumps(body, default=str).encode()
+        headers = {"Content-Type": "application/json"}
+        request = Request(f"{self.url}/_control/{path}", content, headers, method=method)  # noqa: S310  # the server's own address
+        try:
+            with _OPENER.open(request, timeout=timeout) as answer:
+                return json.loads(answer.read() or b"null")
+        except HTTPError as error:
+            with error:
+                found = json.loads(error.read())
+            details = [f"{each['field']}: {each['message']}" for each in found.get("details", ())]
+            text = "; ".join(details) or found["error"]
+            if text == "Not Found":
+                text = f"{self.url} offers no test controls: start it with --test-controls"
+            raise (CannotRestore if error.code == 409 else ControlError)(text) from None
+        except URLError as error:
+            raise ControlError(f"{self.url} is not running: {error.reason}") from None
+
+
+class RemoteServer(ControlledServer):
+    """A server that runs elsewhere with its test controls on, such as in a container.
+
+    It begins with a reset of that server, and as a context manager ends with one: let one test
+    process at a time use it.
+
+    Args:
+        url: its address, such as ``http://127.0.0.1:8000``.
+        partner: id of the partner, which is added if it is missing.
+        currency: the currency of a partner that is added.
+        sample: events to generate first; ``None`` leaves those that are there.
+
+    Raises:
+        ControlError: nothing answers at the address, or it offers no test controls.
+
+    Examples:
+        >>> server = RemoteServer("http://127.0.0.1:8000")
+        >>> server.add_events([event(country="DE")])
+        1
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        partner: str = "acme",
+        currency: str = "USD",
+        sample: Sample | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.partner = partner
+        self.faults = RemoteFaults(self._send)
+        self.journal = RemoteJournal(self._send)
+        self.clock = RemoteClock(self._send)
+        self._send("DELETE", "keep")
+        self._prepare(currency, sample)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._send("DELETE", "keep")
+
+
+class RemoteFaults(Faults):
+    """As ``Faults``, over the control API."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def add(self, *faults: str | Fault) -> None:
+        self._send("POST", "faults", {"faults": [msgspec.to_builtins(fault) for fault in faults]})
+
+    def clear(self) -> None:
+        self._send("DELETE", "faults")
+
+    def counts(self) -> list[FaultCount]:
+        return msgspec.convert(self._send("GET", "faults")["faults"], list[FaultCount])
+
+
+class RemoteJournal(Journal):
+    """As ``Journal``, over the control API."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def entries(self) -> list[Entry]:
+        return msgspec.convert(self._send("GET", "requests")["requests"], list[Entry])
+
+    def clear(self) -> None:
+        self._send("DELETE", "requests")
+
+
+class RemoteClock(Clock):
+    """As ``Clock``, over the control API."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def milliseconds(self) -> int:
+        return milliseconds_of(datetime.fromisoformat(self._send("GET", "clock")["now"]))
+
+    @property
+    def is_frozen(self) -> bool:
+        return bool(self._send("GET", "clock")["frozen"])
+
+    def advance(self, seconds: float) -> None:
+        self._send("POST", "clock", {"advance": seconds})
+
+    def set(self, at: datetime) -> None:
+        self._send("POST", "clock", {"now": at.isoformat()})
+
+    def freeze(self, at: datetime | None = None) -> None:
+        self._send("POST", "clock", {"freeze": True, **({"now": at.isoformat()} if at else {})})
+
+    def run(self) -> None:
+        self._send("POST", "clock", {"freeze": False})
+
+
+def _fields(given: Mapping[str, object] | BaseModel) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    fields: dict[str, Any] = given.model_dump()
+    return fields
