@@ -29,7 +29,8 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
     """As `Client`, for asyncio: the same arguments, with methods that are awaited.
 
     One client serves one event loop in one process: in another loop, or in a forked child after a
-    first request, it raises ConfigurationError. `http` is an `httpx.AsyncClient`.
+    first request, it raises ConfigurationError. `http` is an `httpx.AsyncClient` or
+    that of httpx2.
 
     Examples:
         >>> async with AsyncClient("https://stats.example", api_key="...", partner="acme") as acme:

@@ -50,10 +50,10 @@ class Client(ClientBase[HttpClient, SyncDriver]):
             another folder to share. By default as in the variable `ADANALYTICS_QUOTA_LOG`, or
             `shared`.
         observer: is notified of requests, retries, waits, pages and bytes; see `Observer`.
-        http: an `httpx.Client` to send with, neither changed nor closed. Its transport, proxies,
-            TLS settings, hooks and timeouts apply, and its headers on the service's own origin; its
-            cookies, `Authorization`, auth, base_url and params never do. A forked child needs
-            another one: with this one it would read its parent's responses.
+        http: an `httpx.Client`, or one of httpx2, to send with, neither changed nor closed. Its
+            transport, proxies, TLS settings, hooks and timeouts apply, and its headers on the
+            service's own origin; its cookies, `Authorization`, auth, base_url and params never do.
+            A forked child needs another one: with this one it would read its parent's responses.
         clock: the source of the time; for tests.
         jitter: returns numbers from 0 to 1 that spread retries; for tests.
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from tests.client.stand_in import Asked, Say, Script, StandIn
 from tests.client.variants import AsyncWorld, OpenWorld, SyncWorld, World
@@ -67,12 +68,19 @@ def clock() -> MovedClock:
     return MovedClock()
 
 
+@pytest.fixture
+def library(request: pytest.FixtureRequest) -> str:
+    """The library that sends; see `BOTH_LIBRARIES`."""
+    return getattr(request, "param", "httpx")
+
+
 @pytest.fixture(params=["sync", "async"])
 def open_world(
-    request: pytest.FixtureRequest, stand_in: StandIn, clock: MovedClock
+    request: pytest.FixtureRequest, stand_in: StandIn, clock: MovedClock, library: str
 ) -> Iterator[OpenWorld]:
     """Open a client on the stand-in, in both variants, with a moved clock and no jitter."""
     opened: list[World] = []
+    senders: list[tuple[World, Any]] = []
 
     def open_one(base_url: str | None = None, **options: Any) -> World:
         if not {"api_key", "token", "email"} & options.keys():
@@ -85,6 +93,9 @@ def open_world(
             "timeout": 10.0,
             **options,
         }
+        if library == "httpx2":
+            kind = httpx2.Client if request.param == "sync" else httpx2.AsyncClient
+            settings.setdefault("http", kind(timeout=10.0))
         url = base_url or stand_in.url
         world: World = (
             SyncWorld(Client(url, **settings))
@@ -92,9 +103,13 @@ def open_world(
             else AsyncWorld(AsyncClient(url, **settings))
         )
         opened.append(world)
+        if library == "httpx2":
+            senders.append((world, settings["http"]))
         return world
 
     yield open_one
+    for world, http in senders:
+        world.on(http, "close" if request.param == "sync" else "aclose")
     for world in opened:
         world.close()
 

@@ -4,7 +4,7 @@ from tests.arrows import SOURCES, check_one_direction, home, imports_of
 
 PACKAGE = "adanalytics_client"
 SOURCE = SOURCES / PACKAGE
-HTTP = {"httpx", "httpcore", "h11"}
+HTTP = {"httpx", "httpcore", "httpx2", "httpcore2", "h11"}
 # Plain data: any folder may import these, as long as they need nothing of that folder.
 PLAIN = {"errors", "models", "_version"}
 # The folders each folder may import; the top-level modules join them.

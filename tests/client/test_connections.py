@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.variants import BOTH_LIBRARIES
 from tests.client.wire import CHUNKED, END, OK, Wire, sized
 
 from adanalytics_client import Client, ConfigurationError, TransportError
@@ -41,6 +42,7 @@ def test_a_connection_that_was_closed_meanwhile_costs_no_request(
     assert world.client.quota.remaining == 998
 
 
+@BOTH_LIBRARIES
 def test_a_connection_that_closes_under_a_request(
     open_world: OpenWorld, wire: Callable[..., Wire]
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Client, Observer, errors
 
@@ -38,6 +39,7 @@ def paths(stand_in: StandIn) -> list[str]:
     return [asked.path.rpartition("/")[2] for asked in stand_in.asked]
 
 
+@BOTH_LIBRARIES
 def test_a_login_happens_when_first_needed_and_once(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_token_that_is_refused_again_is_an_error(
     assert paths(stand_in) == ["login", "dates", "login", "dates"]
 
 
+@BOTH_LIBRARIES
 def test_a_login_is_repeated_when_the_service_stumbles(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -124,6 +127,7 @@ def test_a_given_token_is_sent_and_not_replaced(
     assert [asked.headers["authorization"] for asked in stand_in.asked] == ["Bearer tok"]
 
 
+@BOTH_LIBRARIES
 def test_a_redirect_on_the_same_origin_keeps_the_credential(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -133,6 +137,7 @@ def test_a_redirect_on_the_same_origin_keeps_the_credential(
     assert stand_in.asked[1].headers["authorization"] == "Bearer secret-key"
 
 
+@BOTH_LIBRARIES
 def test_a_redirect_to_another_origin_loses_the_credential_for_good(
     world: World, stand_in: StandIn, other_origin: StandIn, say: type[Say]
 ) -> None:
@@ -275,6 +280,7 @@ def test_a_partner_that_cannot_be_is_told(open_world: OpenWorld, partner: str | 
         open_world(partner=partner).call("dates")
 
 
+@BOTH_LIBRARIES
 def test_no_secret_reaches_a_log_a_repr_or_a_traceback(
     open_world: OpenWorld, stand_in: StandIn, say: type[Say], caplog: pytest.LogCaptureFixture
 ) -> None:

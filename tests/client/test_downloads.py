@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.client.one_export import CSV, FILE, fetch, offer
 from tests.client.stand_in import Say
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Observer, RetryPlanned, RetryPolicy, WaitStarted, errors
 
@@ -31,6 +32,7 @@ class Planned(Observer):
         self.attempts.append(info.attempt)
 
 
+@BOTH_LIBRARIES
 @pytest.mark.parametrize("cut", [0, 1, 5, 500, len(FILE) - 1])
 def test_a_broken_download_goes_on_where_it_broke_off(
     world: World, stand_in: StandIn, tmp_path: Path, cut: int
@@ -138,6 +140,7 @@ def test_a_content_encoding_is_undone(world: World, stand_in: StandIn, tmp_path:
     assert stand_in.asked[1].headers["accept-encoding"] == "identity"
 
 
+@BOTH_LIBRARIES
 def test_a_file_on_another_origin_never_gets_the_credential(
     world: World, stand_in: StandIn, other_origin: StandIn, tmp_path: Path
 ) -> None:
@@ -168,6 +171,7 @@ def test_a_file_at_home_gets_the_credential_after_a_401(
     assert ["authorization" in asked.headers for asked in stand_in.asked] == [True, False, True]
 
 
+@BOTH_LIBRARIES
 def test_a_redirect_at_home_is_followed_without_the_credential(
     world: World, stand_in: StandIn, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import Event
 from adanalytics_client.errors import ConfigurationError, ProtocolError, ServerError
@@ -37,6 +38,7 @@ def paged(say: type[Say], total: int, size: int) -> Script:
     return script
 
 
+@BOTH_LIBRARIES
 def test_a_day_is_24_hourly_requests_in_order(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import RetryPolicy, errors
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 DATES = {"dates": ["2026-01-15"]}
 
 
+@BOTH_LIBRARIES
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
 def test_a_passing_error_is_tried_again(
     world: World, stand_in: StandIn, say: type[Say], clock: MovedClock, status: int
@@ -46,6 +48,7 @@ def test_a_damaged_answer_is_tried_again(
     assert len(stand_in.asked) == 2
 
 
+@BOTH_LIBRARIES
 @pytest.mark.parametrize("lost", [1, 4, 8, 12, 20])
 def test_a_gzip_body_without_its_end_is_found(
     world: World, stand_in: StandIn, say: type[Say], lost: int
@@ -58,6 +61,7 @@ def test_a_gzip_body_without_its_end_is_found(
     assert len(stand_in.asked) == 2
 
 
+@BOTH_LIBRARIES
 def test_gzip_in_several_members_is_one_body(
     world: World, stand_in: StandIn, say: type[Say]
 ) -> None:
@@ -272,6 +276,7 @@ def test_the_budget_ends_before_the_attempts(
     assert clock.sleeps == [40.0, 40.0]
 
 
+@BOTH_LIBRARIES
 def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}"
@@ -285,6 +290,7 @@ def test_nobody_listening_is_a_transport_error(open_world: OpenWorld) -> None:
     assert caught.value.remedy == "Check the address and the network, or try later."
 
 
+@BOTH_LIBRARIES
 def test_silence_is_a_timeout(open_world: OpenWorld) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import httpx2
 import pytest
 
 from adanalytics_client import AsyncClient, Client, Observer, RetryPlanned, errors
@@ -20,14 +21,23 @@ DATES = {"dates": ["2026-01-15"]}
 OpenWith = Callable[..., "tuple[World, Any]"]
 
 
+@pytest.fixture(params=[httpx, httpx2])
+def sender(request: pytest.FixtureRequest) -> Any:
+    """The module whose client is the caller's."""
+    return request.param
+
+
 @pytest.fixture
-def open_with(open_world: OpenWorld, request: pytest.FixtureRequest) -> Iterator[OpenWith]:
+def open_with(
+    open_world: OpenWorld, sender: Any, request: pytest.FixtureRequest
+) -> Iterator[OpenWith]:
     """Open a client that sends with an HTTP client of these settings."""
     asynchronous = request.node.callspec.params["open_world"] == "async"
     opened: list[tuple[World, Any]] = []
 
     def open_one(*, client: dict[str, Any] | None = None, **settings: Any) -> tuple[World, Any]:
-        http = httpx.AsyncClient(**settings) if asynchronous else httpx.Client(**settings)
+        kind = sender.AsyncClient if asynchronous else sender.Client
+        http = kind(**settings)
         opened.append((open_world(http=http, **(client or {})), http))
         return opened[-1]
 
@@ -103,35 +113,37 @@ def test_a_login_goes_without_its_authorization(
     ],
 )
 def test_its_timeouts_count_unless_the_client_has_its_own(
-    open_with: OpenWith, client: dict[str, Any], waits: dict[str, Any]
+    open_with: OpenWith, sender: Any, client: dict[str, Any], waits: dict[str, Any]
 ) -> None:
     seen: list[Any] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx.Request) -> Any:
         seen.append(request.extensions["timeout"])
-        return httpx.Response(200, json=DATES)
+        return sender.Response(200, json=DATES)
 
     world, _ = open_with(
         client=client,
-        transport=httpx.MockTransport(answer),
-        timeout=httpx.Timeout(connect=1.0, read=2.0, write=3.0, pool=4.0),
+        transport=sender.MockTransport(answer),
+        timeout=sender.Timeout(connect=1.0, read=2.0, write=3.0, pool=4.0),
     )
     world.call("dates")
     assert seen == [waits]
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_transport_may_answer_with_a_whole_response(open_with: OpenWith, *, packed: bool) -> None:
+def test_a_transport_may_answer_with_a_whole_response(
+    open_with: OpenWith, sender: Any, *, packed: bool
+) -> None:
     plain = b'{"dates": ["2026-01-15"]}'
 
-    def answer(_: httpx.Request) -> httpx.Response:
+    def answer(_: httpx.Request) -> Any:
         if packed:
-            return httpx.Response(
+            return sender.Response(
                 200, content=gzip.compress(plain), headers={"Content-Encoding": "gzip"}
             )
-        return httpx.Response(200, content=plain)
+        return sender.Response(200, content=plain)
 
-    world, _ = open_with(transport=httpx.MockTransport(answer))
+    world, _ = open_with(transport=sender.MockTransport(answer))
     assert len(world.call("dates")) == 1
 
 
@@ -151,16 +163,18 @@ def test_a_hook_may_have_read_the_response(
     async def aread(response: httpx.Response) -> None:
         seen.append(await response.aread())
 
-    http.event_hooks["response"].append(aread if isinstance(http, httpx.AsyncClient) else read)
+    http.event_hooks["response"].append(aread if hasattr(http, "aclose") else read)
     assert len(world.call("dates")) == 1
     assert seen == [plain]
 
 
 def test_an_object_of_another_kind_is_refused() -> None:
-    wrong: Any = object()
-    for kind in (Client, AsyncClient):
-        with pytest.raises(errors.ConfigurationError, match="http= is not valid"):
-            kind("http://x.example", api_key="k", http=wrong)
+    with httpx2.Client() as other, httpx.Client() as of_threads:
+        for wrong in (object(), other, of_threads):
+            with pytest.raises(errors.ConfigurationError, match=r"an httpx\.AsyncClient, or"):
+                AsyncClient("http://x.example", api_key="k", http=wrong)  # type: ignore[arg-type]
+    with pytest.raises(errors.ConfigurationError, match="http= is not valid"):
+        Client("http://x.example", api_key="k", http=object())  # type: ignore[arg-type]
 
 
 def test_a_closed_client_is_refused() -> None:
@@ -177,7 +191,7 @@ def test_one_that_its_owner_has_closed_is_not_used(
     stand_in.says(say(DATES))
     world, http = open_with()
     world.call("dates")
-    world.on(http, "aclose" if isinstance(http, httpx.AsyncClient) else "close")
+    world.on(http, "aclose" if hasattr(http, "aclose") else "close")
     before = world.client.quota
     for call in (lambda: world.call("dates"), lambda: world.rows("2026-01-15")):
         with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
@@ -185,23 +199,25 @@ def test_one_that_its_owner_has_closed_is_not_used(
     assert (len(stand_in.asked), world.client.quota) == (1, before)
 
 
-def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(open_with: OpenWith) -> None:
+def test_one_that_its_owner_closes_amid_a_call_is_not_used_again(
+    open_with: OpenWith, sender: Any
+) -> None:
     asked: list[httpx.Request] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx.Request) -> Any:
         asked.append(request)
-        return httpx.Response(503)
+        return sender.Response(503)
 
     class Closing(Observer):
         def retry(self, info: RetryPlanned) -> None:  # noqa: ARG002  # as inherited
-            if isinstance(http, httpx.Client):
+            if isinstance(http, sender.Client):
                 http.close()
             else:
                 # Nothing in it waits.
                 with suppress(StopIteration):
                     http.aclose().send(None)
 
-    transport = httpx.MockTransport(answer)
+    transport = sender.MockTransport(answer)
     world, http = open_with(transport=transport, client={"observer": Closing()})
     with pytest.raises(errors.ConfigurationError, match="http= is already closed"):
         world.call("dates")

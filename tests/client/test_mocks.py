@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
+import httpx2
 import pytest
 import respx
 import vcr
@@ -105,6 +107,22 @@ def opened(kind: type[Client | AsyncClient], base_url: str, **options: Any) -> W
 
 def world_of(client: Client | AsyncClient) -> World:
     return SyncWorld(client) if isinstance(client, Client) else AsyncWorld(client)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_pytest_httpx2_answers_for_a_client_of_httpx2(
+    httpx2_mock: respx.MockRouter, kind: type[Client | AsyncClient], url: str
+) -> None:
+    twice = [httpx.Response(503), httpx.Response(200, json=DATES)]
+    httpx2_mock.get(f"{url}{PATH}/dates").mock(side_effect=twice)
+    headers = {"Authorization": "Bearer secret-key"}
+    httpx2_mock.get(f"{url}{PATH}/events", headers=headers).respond(json=EVENTS)
+    http = httpx2.Client() if kind is Client else httpx2.AsyncClient()
+    world = opened(kind, url, http=http, retry=RetryPolicy(first_wait=0))
+    assert world.call("dates") == [date(2026, 1, 15)]
+    assert world.rows(DAY, hour=3) == ROWS
+    world.on(http, "close" if kind is Client else "aclose")
+    world.close()
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.client.variants import BOTH_LIBRARIES
 
 from adanalytics_client import RetryPolicy, errors
 
@@ -166,6 +167,7 @@ def raw() -> Iterator[Raw]:
     server.listener.close()
 
 
+@BOTH_LIBRARIES
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_made_of_it(raw: Raw, open_world: OpenWorld, name: str) -> None:
     sent, then, error = CASES[name]

@@ -8,8 +8,13 @@ from collections.abc import Callable
 from contextlib import aclosing, closing
 from typing import Any
 
+import pytest
+
 from adanalytics_client import AsyncClient, Client
 from adanalytics_client.errors import AdAnalyticsError
+
+BOTH_LIBRARIES = pytest.mark.parametrize("library", ["httpx", "httpx2"], indirect=True)
+"""Run a test with our own client, which is of httpx, and with a caller's of httpx2."""
 
 
 class SyncWorld:

@@ -8,8 +8,6 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
-import httpx
-
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import (
     Atomic,
@@ -31,6 +29,7 @@ from adanalytics_client._io.http import (
     begin_receiving,
     given_up,
 )
+from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
 from adanalytics_client.errors import ConfigurationError
 
@@ -242,7 +241,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
             response = await self._open().send(
                 request, stream=True, auth=None, follow_redirects=False
             )
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except self._errors as error:
             return self._failure_of(error, send.request, answered=False)
         if left is None:
             limit.reschedule(None)
@@ -254,7 +253,7 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
         while not receiver.unread:
             try:
                 piece = await anext(pieces, None)
-            except httpx.HTTPError as error:
+            except self._errors as error:
                 return self._failure_of(error, send.request, answered=True)
             # A sink's write to the page cache costs less than a hop to a thread.
             if piece is None or not receiver.write(piece):

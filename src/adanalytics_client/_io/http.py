@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from errno import errorcode
 from http.client import HTTPResponse
 from http.cookiejar import CookieJar
-from typing import Generic, Protocol, TypeVar
+from types import ModuleType
+from typing import Generic, Protocol, TypeVar, cast
 from urllib.request import Request as UrllibRequest
-
-import httpx
 
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import Failure, FailureKind, Request, ResponseHead, Send, Sink
-from adanalytics_client._base.urls import BaseUrl, redact_url
+from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._io.body import ACCEPT_ENCODING, Receiver
+from adanalytics_client._io.library import httpx, library_of, request_class
 from adanalytics_client._io.logs import Redact
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._version import __version__
@@ -34,7 +34,6 @@ _OWN_HEADERS = frozenset(
     {"accept", "accept-encoding", "authorization", "content-length", "content-type", "cookie"}
     | {"host", "transfer-encoding"}
 )
-_HTTPX_AGENT = f"python-httpx/{httpx.__version__}"
 
 _BEHIND_HOST = re.compile(r"[^:]*://[^/?]*")
 _LEGAL_TARGET = re.compile(rb"[\x21-\x7e]+")
@@ -47,7 +46,7 @@ C = TypeVar("C", httpx.Client, httpx.AsyncClient)
 
 
 class HttpClient(Protocol):
-    """The `httpx.Client` for `http=` of `Client`; its owner closes it."""
+    """The `httpx.Client`, or that of httpx2, for `http=` of `Client`; its owner closes it."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -56,7 +55,7 @@ class HttpClient(Protocol):
 
 
 class AsyncHttpClient(Protocol):
-    """The `httpx.AsyncClient` for `http=` of `AsyncClient`; its owner closes it."""
+    """The same for `http=` of `AsyncClient`."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -68,13 +67,6 @@ class NoCookies(CookieJar):
     """Stores no cookies: this library sends none, and a service may set ever new ones."""
 
     def extract_cookies(self, response: HTTPResponse, request: UrllibRequest) -> None: ...
-
-
-class _Request(httpx.Request):
-    """A request whose repr is safe to show, as error reports do with all local variables."""
-
-    def __repr__(self) -> str:
-        return f"<Request({self.method!r}, {redact_url(str(self.url))!r})>"
 
 
 class BaseDriver(Generic[C]):
@@ -111,12 +103,16 @@ class BaseDriver(Generic[C]):
         self._proxies.check()
         self._clock = clock
         self._redact = redact
+        library = httpx if http is None else library_of(http, kind.__name__)
+        if library is None:
+            raise ConfigurationError(
+                "http= is not valid.", remedy=f"Pass an httpx.{kind.__name__}, or one of httpx2."
+            )
+        self._library: ModuleType = library
+        self._errors: tuple[type[Exception], ...] = (library.HTTPError, library.InvalidURL)
         if http is None:
             return
-        if not isinstance(http, kind):
-            raise ConfigurationError(
-                "http= is not valid.", remedy=f"Pass an httpx.{kind.__name__}."
-            )
+        http = cast("C", http)
         self._check_open()
         # Sending stores cookies in the sending client, and the caller's must not change.
         self._http = copy.copy(http)
@@ -124,7 +120,7 @@ class BaseDriver(Generic[C]):
         self._headers = {
             name: text for name, text in http.headers.items() if name not in _OWN_HEADERS
         }
-        if self._headers.get("user-agent") == _HTTPX_AGENT:
+        if self._headers.get("user-agent") == f"python-{library.__name__}/{library.__version__}":
             del self._headers["user-agent"]
         self._timeouts |= {name: getattr(http.timeout, name) for name in _STEPS}
 
@@ -166,7 +162,7 @@ class BaseDriver(Generic[C]):
         }
         if request.credential is not None:
             headers["authorization"] = f"Bearer {request.credential.reveal()}"
-        made = _Request(
+        made = request_class(self._library)(
             request.method,
             request.url,
             headers=headers,
@@ -191,7 +187,7 @@ class BaseDriver(Generic[C]):
 
     def _failure_of(self, error: Exception, request: Request, *, answered: bool) -> Failure:
         """Return the failure for an error of httpx; `answered` is True once a head came."""
-        kind, arrived, detail = _kind_of(error, answered=answered)
+        kind, arrived, detail = _kind_of(self._library, error, answered=answered)
         return Failure(kind, arrived, detail, self._proxies.of(request.url))
 
     def _too_late(self, send: Send) -> Failure | None:
@@ -240,28 +236,28 @@ def given_up() -> TransportError:
     return TransportError("The request was cancelled while it was under way.")
 
 
-def _kind_of(error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:
+def _kind_of(lib: ModuleType, error: Exception, *, answered: bool) -> tuple[FailureKind, bool, str]:
     """Return the kind of a failure, whether the request may have arrived, and details."""
     ended = FailureKind.TRUNCATED if answered else FailureKind.BROKEN
     match error:
-        case httpx.ConnectTimeout() | httpx.PoolTimeout():
+        case lib.ConnectTimeout() | lib.PoolTimeout():
             return FailureKind.TIMEOUT, False, ""
-        case httpx.ProxyError() if str(error).startswith("407"):
+        case lib.ProxyError() if str(error).startswith("407"):
             return FailureKind.PROXY_LOGIN, False, ""
-        case httpx.ConnectError() if refused := _refused_certificate(error):
+        case lib.ConnectError() if refused := _refused_certificate(error):
             return FailureKind.UNTRUSTED, False, refused
-        case httpx.ConnectError() if _has_no_tls(error):
+        case lib.ConnectError() if _has_no_tls(error):
             return FailureKind.NOT_TLS, False, ""
-        case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
+        case lib.ConnectError() | lib.ProxyError() | lib.UnsupportedProtocol():
             return FailureKind.UNREACHABLE, False, _cause(error)
-        case httpx.InvalidURL() | httpx.LocalProtocolError():
+        case lib.InvalidURL() | lib.LocalProtocolError():
             # The text of these errors may repeat the request, with its credential.
             return FailureKind.UNREACHABLE, False, "the request cannot be sent"
-        case httpx.TimeoutException():
+        case lib.TimeoutException():
             return FailureKind.TIMEOUT, True, SLOW_BODY if answered else ""
-        case httpx.RemoteProtocolError() if not answered and not str(error).startswith(_ENDS):
+        case lib.RemoteProtocolError() if not answered and not str(error).startswith(_ENDS):
             return FailureKind.MALFORMED, True, _QUOTED_BYTES.sub("", str(error))
-        case httpx.RemoteProtocolError():
+        case lib.RemoteProtocolError():
             return ended, True, _QUOTED_BYTES.sub("", str(error))
     return ended, True, _cause(error)
 

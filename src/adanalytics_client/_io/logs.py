@@ -14,12 +14,12 @@ _REDACT: ContextVar[Redact | None] = ContextVar("adanalytics_client_redact", def
 _LOGGERS = tuple(
     logging.getLogger(name)
     for name in (
-        "httpx",
-        "httpcore.connection",
-        "httpcore.http11",
-        "httpcore.http2",
-        "httpcore.proxy",
-        "httpcore.socks",
+        *("httpx", "httpx2"),
+        *(
+            f"{core}.{part}"
+            for core in ("httpcore", "httpcore2")
+            for part in ("connection", "http11", "http2", "proxy", "socks")
+        ),
         # For HTTP/2 in a caller's client: hpack logs every header that it encodes.
         "hpack.hpack",
         "hpack.table",
@@ -34,7 +34,7 @@ class _Filter(logging.Filter):
         redact = _REDACT.get()
         if redact is None:
             return True
-        if record.name != "httpx":
+        if record.name not in {"httpx", "httpx2"}:
             # The name of the event is followed by headers: Location, Set-Cookie, ...
             record.msg, record.args = str(record.msg).partition(" ")[0], ()
         elif isinstance(record.args, tuple):

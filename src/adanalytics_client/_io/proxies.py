@@ -8,10 +8,9 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
-import httpx
-
 from adanalytics_client._base.secrets import Secret
 from adanalytics_client._base.urls import redact_url
+from adanalytics_client._io.library import httpx
 from adanalytics_client.errors import ConfigurationError
 
 T = TypeVar("T")

@@ -11,8 +11,6 @@ from time import monotonic
 from typing import TypeVar
 from weakref import WeakSet
 
-import httpx
-
 from adanalytics_client._base.clock import Clock
 from adanalytics_client._base.effects import (
     Atomic,
@@ -28,6 +26,7 @@ from adanalytics_client._base.effects import (
 )
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._io.http import BaseDriver, HttpClient, begin_receiving, given_up
+from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
 from adanalytics_client._io.stop import RUNNING, RunningRequest, Stop
 from adanalytics_client.errors import ConfigurationError
@@ -227,12 +226,13 @@ class SyncDriver(BaseDriver[httpx.Client]):
         left = self._left(send.deadline)
         to_head = self._seconds_to_head(send.request, left)
         running.until = None if to_head is None else monotonic() + to_head
+        # httpx raises RuntimeError if the client was closed meanwhile.
+        expected: tuple[type[Exception], ...] = (*self._errors, RuntimeError)
         try:
             request = self._build(send.request, left)
             # httpx handles neither authentication nor redirects: the core checks each hop.
             response = self._open().send(request, stream=True, auth=None, follow_redirects=False)
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
-            # httpx raises RuntimeError if the client was closed meanwhile.
+        except expected as error:
             if running.stop.is_set():
                 raise given_up() from None
             if isinstance(error, RuntimeError):
@@ -250,7 +250,7 @@ class SyncDriver(BaseDriver[httpx.Client]):
         while not receiver.unread:
             try:
                 piece = next(pieces, None)
-            except httpx.HTTPError as error:
+            except self._errors as error:
                 if running.stop.is_set():
                     raise given_up() from None
                 return self._failure_of(error, send.request, answered=True)

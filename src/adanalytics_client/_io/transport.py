@@ -10,14 +10,20 @@ import socket
 import ssl
 from collections.abc import Iterable
 from functools import lru_cache
-
-import httpcore
-import httpx
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from adanalytics_client._io.http import NoCookies
+from adanalytics_client._io.library import httpx
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._io.stop import RUNNING, SOCKETS
 from adanalytics_client.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import httpcore
+else:
+    # The core of the library that sends by default.
+    httpcore = import_module(httpx.__name__.replace("httpx", "httpcore"))
 
 # httpcore asks for 64 KiB: pages of 6 MB take a quarter less CPU in reads of 256 KiB.
 _READ_SIZE = 256 * 1024
