@@ -6,10 +6,9 @@
 import copy
 import os
 import random
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from adanalytics_client._base.clock import Clock, SystemClock
 from adanalytics_client._base.logs import log_to_stderr
@@ -19,13 +18,14 @@ from adanalytics_client._base.validation import check_observer, invalid
 from adanalytics_client._call.config import Config, GivenCredential, OnLimit
 from adanalytics_client._call.retry import RetryPolicy
 from adanalytics_client._call.session import Connection, Session
+from adanalytics_client._io.http import AnyHttpClient, BaseDriver
 from adanalytics_client._io.proxies import Proxies
 from adanalytics_client._quota.store import QuotaLog, open_store
 from adanalytics_client._quota.window import QuotaState
 from adanalytics_client.errors import ConfigurationError
 
-Http = TypeVar("Http")
-Driving = TypeVar("Driving")
+Http = TypeVar("Http", bound=AnyHttpClient)
+Driving = TypeVar("Driving", bound=BaseDriver[Any])
 Choice = TypeVar("Choice")
 
 # The defaults come first.
@@ -44,8 +44,10 @@ def _chosen(given: Choice | None, name: str, choices: tuple[Choice, ...]) -> Cho
     raise invalid(name, value, f"Set it to {' or '.join(map(str, choices))}.")
 
 
-class ClientBase(ABC, Generic[Http, Driving]):
+class ClientBase(Generic[Http, Driving]):
     """Checks the arguments of both clients, and has the methods that need no request."""
+
+    _driver: type[Driving]
 
     def __init__(
         self,
@@ -99,7 +101,9 @@ class ClientBase(ABC, Generic[Http, Driving]):
             others=Proxies.of_environment().secrets(),
         )
         # For the objects that stand on this client, not for its users.
-        self.connection = Connection(session, self._drive(session, http))
+        redact = session.credentials.redact
+        driver = self._driver(http, config.base, clock=session.clock, redact=redact)
+        self.connection = Connection(session, driver)
         self._shares = False
 
     @classmethod
@@ -304,7 +308,3 @@ class ClientBase(ABC, Generic[Http, Driving]):
     def quota(self) -> QuotaState:
         """The requests that may still be sent this hour; reading it sends none."""
         return self.connection.session.quota.state()
-
-    @abstractmethod
-    def _drive(self, session: Session, http: Http | None) -> Driving:
-        """Make the driver of this client, with the HTTP client of the caller or its own."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.urls import Params
 from adanalytics_client._call import operations as _operations
-from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.async_driver import AsyncDriver
 from adanalytics_client._io.http import AsyncHttpClient
@@ -38,9 +37,7 @@ class AsyncClient(ClientBase[AsyncHttpClient, AsyncDriver]):
         [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
-    def _drive(self, session: Session, http: AsyncHttpClient | None) -> AsyncDriver:
-        redact = session.credentials.redact
-        return AsyncDriver(http, session.config.base, clock=session.clock, redact=redact)
+    _driver = AsyncDriver
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 from adanalytics_client._base.dates import Day, to_range
 from adanalytics_client._base.urls import Params
 from adanalytics_client._call import operations as _operations
-from adanalytics_client._call.session import Session
 from adanalytics_client._client_base import ClientBase
 from adanalytics_client._io.http import HttpClient
 from adanalytics_client._io.sync_driver import SyncDriver
@@ -67,9 +66,7 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         [datetime.date(2026, 1, 15), datetime.date(2026, 1, 16)]
     """
 
-    def _drive(self, session: Session, http: HttpClient | None) -> SyncDriver:
-        redact = session.credentials.redact
-        return SyncDriver(http, session.config.base, clock=session.clock, redact=redact)
+    _driver = SyncDriver
 
     def __enter__(self) -> Self:
         return self

@@ -46,12 +46,7 @@ def state_folder(environment: Mapping[str, str]) -> Path:
 
 
 def check_target(path: Path) -> None:
-    """Check that a file can have this name, before anything is fetched for it.
-
-    Raises:
-        ConfigurationError: when it is a folder, a device or a pipe, when its folder does not exist,
-            or when it is not a file name.
-    """
+    """Check that a file can have this name, before anything is fetched for it."""
     check_name(path)
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder.", remedy="Name a file in it.")
@@ -59,12 +54,7 @@ def check_target(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Check that files can be created at a path, which may be a folder for them.
-
-    Raises:
-        ConfigurationError: when a device or a pipe is there, when the parent folder does not exist,
-            or when it is not a file name.
-    """
+    """Check that files can be created at a path, which may be a folder for them."""
     check_name(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ConfigurationError(f"{path} is a device or a pipe.", remedy="Name a file.")

@@ -121,11 +121,7 @@ def host_of(url: str) -> str:
 
 
 def absolute_url(base: str, reference: str) -> str:
-    """`reference` resolved against `base`; an absolute one is unchanged, byte for byte.
-
-    Raises:
-        ProtocolError: when it is not an address.
-    """
+    """`reference` resolved against `base`; an absolute one is unchanged, byte for byte."""
     try:
         return reference if origin_of(reference) else urljoin(base, reference)
     except ValueError:
@@ -192,11 +188,7 @@ class BaseUrl:
         return url.startswith(f"{self.text}/") or origin_of(url) == self.origin
 
     def partner(self, partner: str | None, resource: str) -> str:
-        """Return the address of a partner's `events`, `summary`, `dates` or `bulk-export`.
-
-        Raises:
-            ConfigurationError: when no partner is set, or its name would change the path.
-        """
+        """Return the address of a partner's `events`, `summary`, `dates` or `bulk-export`."""
         if not partner:
             raise ConfigurationError(
                 "No partner is set.",

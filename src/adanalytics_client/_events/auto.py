@@ -108,9 +108,7 @@ def _pages_by_hour(events: int, size: int) -> int:
 class Planner:
     """Fetches the pages of an auto pull, and plans the pull after the first one.
 
-    Attributes:
-        reader: reads pages.
-        plan: the pull; its only slice is the whole range.
+    The only slice of `plan` is the whole range.
     """
 
     reader: PageReader

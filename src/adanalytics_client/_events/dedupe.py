@@ -122,11 +122,7 @@ class SeenEvents:
 
 
 class Deduplicator:
-    """Leaves out events that were seen, and collects the ids of the others until it is settled.
-
-    Args:
-        seen: the events of earlier readings, or None to leave out nothing and read no ids.
-    """
+    """Leaves out events that were seen, and collects the ids of the others until it is settled."""
 
     def __init__(self, seen: SeenEvents | None) -> None:
         self._seen = seen
@@ -136,10 +132,7 @@ class Deduplicator:
     def filter(self, page: FetchedPage, remaining: int | None) -> FetchedPage:
         """Leave out events that were seen; called in the order of yielding.
 
-        Args:
-            page: the page.
-            remaining: how many events may still be yielded, or None for all; the ids of others are
-                not collected.
+        The ids of events behind the `remaining` ones that may be yielded are not collected.
         """
         if self._seen is None or self._fresh is None:
             return page

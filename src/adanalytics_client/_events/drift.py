@@ -36,11 +36,7 @@ _LOG = logging.getLogger("adanalytics_client")
 
 
 class SliceHistory:
-    """The pages of one slice so far.
-
-    Args:
-        cursor: the first page of the slice; in a resumed pull, its next page.
-        on_drift: whether the slice may be pulled again.
+    """The pages of one slice so far, from `cursor` on, which may be of a resumed pull.
 
     Attributes:
         distinct: events so far, each counted once.
@@ -82,12 +78,7 @@ class SliceHistory:
     def compare(
         self, cursor: Cursor, page: FetchedPage, *, last: bool
     ) -> tuple[FetchedPage, PageDrift | None]:
-        """Leave out events that arrived before, and detect drift.
-
-        Raises:
-            ProtocolError: when one of the last pages is repeated, and for the third page in a row
-                without a new event.
-        """
+        """Leave out events that arrived before, and detect drift and endless pages."""
         known = [False] * len(page)
         if page.ids:
             keys = keys_of(page.rows, page.ids)

@@ -156,8 +156,7 @@ class PageFanout:
     def start(self) -> Job | None:
         """Choose a cursor to fetch now, or None when enough are in flight.
 
-        Raises:
-            ProtocolError: at the end, when events are missing.
+        At the end it raises a ProtocolError if events are missing.
         """
         if self._in_flight >= self._concurrency or self._full:
             return None
@@ -215,11 +214,7 @@ class PageFanout:
         return planned.queries * max(pages / at_once, alone)
 
     def ready(self) -> ReadyPage | None:
-        """Return the next page, or None when it has not arrived.
-
-        Raises:
-            BaseException: the error of a fetch, in place of its page.
-        """
+        """Return the next page, or None when it has not arrived; raise an error in its place."""
         for each in list(self._open):
             if each.waiting:
                 return self._hand_out(each, each.waiting.popleft())

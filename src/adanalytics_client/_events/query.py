@@ -77,8 +77,6 @@ class Pull(Generic[M]):
     """A request with its plan.
 
     Attributes:
-        request: the arguments.
-        partner: the partner whose events are pulled.
         plan: the queries; in a resumed pull, the remaining ones.
         position: the position of a resumed pull, else None.
         typed: makes the caller's models; None for `Event`.
@@ -95,11 +93,7 @@ class Pull(Generic[M]):
         return (self.typed or Typed.of(None)).read
 
     def page(self, ready: ReadyPage) -> Page:
-        """Make a page of dicts.
-
-        Raises:
-            ProtocolError: for a number that Python cannot hold.
-        """
+        """Make a page of dicts; a number that Python cannot hold is a ProtocolError."""
         return Page(
             ready.cursor.slice,
             ready.cursor.number,
@@ -129,15 +123,7 @@ class Pull(Generic[M]):
 
 
 class PullRun:
-    """One run of a pull.
-
-    Args:
-        pull: the pull.
-        session: the client's session.
-
-    Attributes:
-        fanout: chooses the pages to fetch and to yield.
-    """
+    """One run of a pull; `fanout` chooses the pages to fetch and to yield."""
 
     def __init__(self, pull: Pull[M], session: Session) -> None:
         request, plan = pull.request, pull.plan
@@ -254,12 +240,7 @@ def each_row(events: RawRows) -> Iterator[dict[str, Json]]:
 
 
 def convert_events(convert: Callable[[RawRows], T], ready: ReadyPage) -> T:
-    """Convert the events of a page.
-
-    Raises:
-        ProtocolError: also for events that are nested too deeply to be written, and for names that
-            are not valid UTF-8 in an output that requires it.
-    """
+    """Convert the events of a page; what an output cannot hold becomes a ProtocolError."""
     events = ready.page.rows
     source = events.source
     try:

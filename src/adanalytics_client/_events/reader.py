@@ -49,14 +49,7 @@ class _Read:
 
 @dataclass(slots=True)
 class PageReader:
-    """Fetches and reads the pages of one pull.
-
-    Attributes:
-        per_page: events requested.
-        params: further query parameters.
-        rows_key: the name or path of the list, if the caller knows it.
-        begun: whether a page of the pull has arrived.
-    """
+    """Fetches and reads the pages of one pull; `begun` once one has arrived."""
 
     per_page: int
     params: tuple[tuple[str, str], ...] = ()
@@ -70,12 +63,7 @@ class PageReader:
         return page
 
     def read(self, session: Session, cursor: Cursor) -> Operation[FetchedPage]:
-        """Fetch a page that may turn out not to be used.
-
-        Raises:
-            ProtocolError: for a response without a list of events, for a response to another
-                request, and for one without a body where events are expected.
-        """
+        """Fetch a page that may turn out not to be used."""
         answer, read = yield from self._try(session, cursor)
         for _ in range(_REPEATS):
             if read.other:

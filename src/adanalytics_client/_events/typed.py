@@ -66,10 +66,7 @@ class Typed(Generic[M]):
     def read(self, events: RawRows) -> Iterator[M]:
         """Make models of events, some at a time.
 
-        Raises:
-            ProtocolError: for a number that Python cannot hold.
-            pydantic.ValidationError: for a row that the user's own model refuses; `Event` accepts
-                every row.
+        A row that the user's own model refuses is its ValidationError; `Event` accepts every row.
         """
         for part in events.parts():
             yield from self._models(part)

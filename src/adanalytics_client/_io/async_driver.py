@@ -24,7 +24,7 @@ from adanalytics_client._base.effects import (
 from adanalytics_client._base.urls import BaseUrl
 from adanalytics_client._io.http import (
     SLOW_BODY,
-    AsyncHttpClient,
+    AnyHttpClient,
     BaseDriver,
     begin_receiving,
     given_up,
@@ -76,10 +76,12 @@ class AsyncDriver(BaseDriver[httpx.AsyncClient]):
     Tasks are cancelled and awaited when their fan-out ends, however it ends.
     """
 
+    kind = "AsyncClient"
+
     def __init__(
-        self, http: AsyncHttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
+        self, http: AnyHttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
     ) -> None:
-        super().__init__(http, httpx.AsyncClient, base, clock=clock, redact=redact)
+        super().__init__(http, base, clock=clock, redact=redact)
         self._exclusive = asyncio.Lock()
         self._closed = False
         self._home: tuple[asyncio.AbstractEventLoop, int] | None = None

@@ -9,7 +9,7 @@ from errno import errorcode
 from http.client import HTTPResponse
 from http.cookiejar import CookieJar
 from types import ModuleType
-from typing import Generic, Protocol, TypeVar, cast
+from typing import ClassVar, Generic, Protocol, TypeVar, cast
 from urllib.request import Request as UrllibRequest
 
 from adanalytics_client._base.clock import Clock
@@ -63,6 +63,9 @@ class AsyncHttpClient(Protocol):
     async def aclose(self) -> None: ...
 
 
+AnyHttpClient = HttpClient | AsyncHttpClient
+
+
 class NoCookies(CookieJar):
     """Stores no cookies: this library sends none, and a service may set ever new ones."""
 
@@ -75,7 +78,6 @@ class BaseDriver(Generic[C]):
     Args:
         http: the caller's client, whose headers and timeouts apply; None for one of our own, which
             the driver makes at its first request.
-        kind: the class of the client.
         base: the service; the headers of a caller's client go to its origin only.
         clock: measures deadlines.
         redact: removes the secrets from log lines.
@@ -85,14 +87,11 @@ class BaseDriver(Generic[C]):
             in the environment that cannot be used.
     """
 
+    kind: ClassVar[str]
+    """The class of the client, by its name."""
+
     def __init__(
-        self,
-        http: HttpClient | AsyncHttpClient | None,
-        kind: type[C],
-        base: BaseUrl,
-        *,
-        clock: Clock,
-        redact: Redact,
+        self, http: AnyHttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
     ) -> None:
         self._callers = http
         self._http: C | None = None
@@ -103,10 +102,10 @@ class BaseDriver(Generic[C]):
         self._proxies.check()
         self._clock = clock
         self._redact = redact
-        library = httpx if http is None else library_of(http, kind.__name__)
+        library = httpx if http is None else library_of(http, self.kind)
         if library is None:
             raise ConfigurationError(
-                "http= is not valid.", remedy=f"Pass an httpx.{kind.__name__}, or one of httpx2."
+                "http= is not valid.", remedy=f"Pass an httpx.{self.kind}, or one of httpx2."
             )
         self._library: ModuleType = library
         self._errors: tuple[type[Exception], ...] = (library.HTTPError, library.InvalidURL)
@@ -146,12 +145,7 @@ class BaseDriver(Generic[C]):
         return None if None in steps else sum(each or 0.0 for each in steps)
 
     def _build(self, request: Request, left: float | None) -> httpx.Request:
-        """Return the request as httpx sends it; the credential is added here and nowhere earlier.
-
-        Raises:
-            ConfigurationError: when a caller's client was closed.
-            httpx.InvalidURL: for an address that httpx cannot read.
-        """
+        """Return the request as httpx sends it; the credential is added here, not earlier."""
         self._check_open()
         headers = {
             "user-agent": f"adanalytics/{__version__}",

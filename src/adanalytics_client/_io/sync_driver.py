@@ -25,7 +25,7 @@ from adanalytics_client._base.effects import (
     Sleep,
 )
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._io.http import BaseDriver, HttpClient, begin_receiving, given_up
+from adanalytics_client._io.http import AnyHttpClient, BaseDriver, begin_receiving, given_up
 from adanalytics_client._io.library import httpx
 from adanalytics_client._io.logs import Redact, quiet_logs
 from adanalytics_client._io.stop import RUNNING, RunningRequest, Stop
@@ -47,10 +47,12 @@ class SyncDriver(BaseDriver[httpx.Client]):
     itself.
     """
 
+    kind = "Client"
+
     def __init__(
-        self, http: HttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
+        self, http: AnyHttpClient | None, base: BaseUrl, *, clock: Clock, redact: Redact
     ) -> None:
-        super().__init__(http, httpx.Client, base, clock=clock, redact=redact)
+        super().__init__(http, base, clock=clock, redact=redact)
         self._make_locks()
         self._closed = Stop()
         self._branches: WeakSet[SyncDriver] = WeakSet()

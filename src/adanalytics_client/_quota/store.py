@@ -81,11 +81,7 @@ class QuotaStore:
         _STORES.add(self)
 
     def run(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        """Run an action in a transaction.
-
-        Raises:
-            TransportError: when the file is temporarily unusable.
-        """
+        """Run an action in a transaction; TransportError means that the file may work later."""
         with _TRANSACTION:
             try:
                 return self._transaction(action)
@@ -135,11 +131,7 @@ class QuotaStore:
         return self._connection
 
     def _recover(self, error: sqlite3.DatabaseError | OSError, path: Path) -> None:
-        """Make the next transaction possible.
-
-        Raises:
-            TransportError: when only time can do that.
-        """
+        """Make the next transaction possible, or raise TransportError if only time can."""
         if not isinstance(error, sqlite3.OperationalError | OSError):
             return self._replace(path)
         problem = error.strerror if isinstance(error, OSError) else str(error)
