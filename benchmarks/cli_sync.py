@@ -53,7 +53,7 @@ def split(file: Path, folder: Path) -> float:
     for table in tables.from_csv(file):
         partition.add(table)
     for hour in hours_of(Sample().start):
-        write_hour(hour, partition.take(hour), folder, "parquet", tables.schema)
+        write_hour(hour, partition.take(hour), folder, "parquet", hour.start)
     return time.process_time() - before
 
 

@@ -35,7 +35,7 @@ class ArrowOutput:
         self.target = target
         self._form = form
         self._rows = rows
-        self._sink = _Sink(target.file, rewritable=target.rewritable)
+        self._sink = _Sink(target.file)
         self._held: list[pa.RecordBatch] = []
         # Opened for the first group, when most columns are known.
         self._writer: Any = None
@@ -88,7 +88,6 @@ class ArrowOutput:
         return ipc.new_file(self._sink, self._rows.schema)
 
     def _widen(self) -> None:
-        """Rewrite the file with the current schema."""
         if not self.target.rewritable:
             before = set(self._written)
             late = ", ".join(field.name for field in self._rows.schema if field not in before)
@@ -100,7 +99,7 @@ class ArrowOutput:
         self.target.rewrite(self._copy)
 
     def _copy(self, old: BinaryIO, new: BinaryIO) -> None:
-        self._sink = _Sink(new, rewritable=True)
+        self._sink = _Sink(new)
         self._writer = self._open()
         for group in self._groups(old):
             self._put(self._rows.table(group.to_batches()))
@@ -118,9 +117,8 @@ class ArrowOutput:
 class _Sink(io.BufferedIOBase):
     """The file behind a writer; once cut, it receives nothing more."""
 
-    def __init__(self, file: BinaryIO, *, rewritable: bool) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._rewritable = rewritable
         self.cut = False
 
     def writable(self) -> bool:
@@ -128,8 +126,7 @@ class _Sink(io.BufferedIOBase):
 
     def write(self, piece: "ReadableBuffer") -> int:
         """Pass a piece on; pyarrow passes its own buffers."""
-        data = memoryview(piece)
         if not self.cut:
             # A caller's stream may accept only bytes.
-            self._file.write(data if self._rewritable else bytes(data))
-        return data.nbytes
+            self._file.write(bytes(piece))
+        return memoryview(piece).nbytes

@@ -88,16 +88,13 @@ def _whole(value: Json) -> int:
     raise ValueError(value)
 
 
-def _flag(value: Json) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError(value)
+def _only(kind: type) -> Callable[[Json], Json]:
+    def check(value: Json) -> Json:
+        if isinstance(value, kind):
+            return value
+        raise ValueError(value)
 
-
-def _date(value: Json) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueError(value)
+    return check
 
 
 def _time(value: Json) -> str:
@@ -161,8 +158,8 @@ def _plain(value: Json) -> str:
 _PREPARE: dict[Kind, Callable[[Json], Json]] = {
     Kind.TEXT: text_of,
     Kind.WHOLE: _whole,
-    Kind.FLAG: _flag,
+    Kind.FLAG: _only(bool),
     Kind.TIME: _time,
-    Kind.DATE: _date,
+    Kind.DATE: _only(str),
     Kind.PAIRS: pairs_of,
 }

@@ -16,7 +16,6 @@ from adanalytics_client.dataset.layout import DATA, JOURNAL, Hour, PartFormat, h
 from adanalytics_client.dataset.manifest import HourRecord, Manifest, seal, unseal
 from adanalytics_client.dataset.parts import FinishedHour, checksum
 from adanalytics_client.dataset.store import Store
-from adanalytics_client.dataset.totals import Totals
 
 
 class Contents:
@@ -58,10 +57,10 @@ class Contents:
         days_lost = self.manifest.damaged.items()
         return [*found.values(), *(f"the manifest of {day}: {what}" for day, what in days_lost)]
 
-    def commit(self, finished: FinishedHour, asked_at: datetime, fingerprint: str) -> None:
+    def commit(self, finished: FinishedHour, fingerprint: str) -> None:
         """Replace the file and the record of an hour."""
         hour, name = finished.hour, part_name(finished.hour, self.form)
-        record = finished.record(asked_at, fingerprint)
+        record = replace(finished.record, fingerprint=fingerprint)
         note = seal({"prepared": record})
         self.store.write(f"{JOURNAL}/{hour}.json", note, lasting=False)
         self._noted.add(hour)
@@ -76,10 +75,11 @@ class Contents:
     def note_empty(self, hours: Iterable[Hour], asked_at: datetime, fingerprint: str) -> None:
         """Record, without a request, that hours have no events."""
         for hour in hours:
+            record = HourRecord(0, 0, "", asked_at, fingerprint)
             if part_name(hour, self.form) in self._parts:
-                self.commit(FinishedHour(hour, 0, totals=Totals()), asked_at, fingerprint)
+                self.commit(FinishedHour(hour, record), fingerprint)
             else:
-                self.manifest.put({hour: HourRecord(0, 0, "", asked_at, fingerprint)})
+                self.manifest.put({hour: record})
 
     def mark(self, hours: Iterable[Hour], fingerprint: str) -> None:
         """Record that hours agree with a different row of the summary, or with none."""

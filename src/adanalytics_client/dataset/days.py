@@ -28,7 +28,6 @@ class DayState:
     """The service's statements about a day.
 
     Attributes:
-        day: the day.
         fingerprint: of its row in the summary by day; `NO_DATA` for a day without data.
         figures: the counts and money that the row states.
     """

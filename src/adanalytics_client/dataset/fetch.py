@@ -83,12 +83,10 @@ class Pulled:
 
     Attributes:
         hours: its wanted hours, in files that are not in place yet.
-        asked_at: the moment before its first request, in UTC.
         spool: what is kept of it until its hours are committed.
     """
 
     hours: list[FinishedHour]
-    asked_at: datetime
     spool: Spool
 
 
@@ -164,7 +162,7 @@ class Fetcher:
             if start is None or attempt:
                 start = spool.begin(self.now())
             try:
-                return Pulled(self._partition_pages(spool), start.at, spool)
+                return Pulled(self._partition_pages(spool, start.at), spool)
             except HourUnknown:
                 spool.clear()
                 raise
@@ -217,7 +215,7 @@ class Fetcher:
             try:
                 saved = read_saved(start.job).check(self.connection.session.config)
                 job = ExportJob(saved, self.connection)
-                return Pulled(self._partition_export(job, spool), start.at, spool)
+                return Pulled(self._partition_export(job, spool, start.at), spool)
             except _ORDER_LOST as error:
                 # An export that is not done in a second run may never be.
                 if not (_is_lost(error) or isinstance(error, ExportTimeout)):
@@ -233,13 +231,13 @@ class Fetcher:
         job = ExportJob(self.connection.driver.run(ordered), self.connection)
         spool.begin(at, job.to_json())
         try:
-            return Pulled(self._partition_export(job, spool), at, spool)
+            return Pulled(self._partition_export(job, spool, at), spool)
         except _ORDER_LOST as error:
             if _is_lost(error):
                 spool.clear()
             raise
 
-    def _partition_pages(self, spool: Spool) -> list[FinishedHour]:
+    def _partition_pages(self, spool: Spool, asked_at: datetime) -> list[FinishedHour]:
         query, total = spool.query, None
 
         def tables() -> Iterator[Table]:
@@ -249,14 +247,16 @@ class Fetcher:
                 yield self._tables.from_jsonl(page.jsonl)
 
         only = query.wanted[0] if query.hour is not None else None
-        finished, rows = self._write_hours(query, tables(), only)
+        finished, rows = self._write_hours(query, tables(), asked_at, only)
         if total is not None and total != rows:
             raise _Drift(f"{counted(rows, 'event')} arrived where the service counts {total:,}")
         if repeated := sum(each.repeated for each in finished):
             raise _Drift(f"{counted(repeated, 'event')} arrived twice")
         return finished
 
-    def _partition_export(self, job: ExportJob, spool: Spool) -> list[FinishedHour]:
+    def _partition_export(
+        self, job: ExportJob, spool: Spool, asked_at: datetime
+    ) -> list[FinishedHour]:
         """Download the file and sort its events into hours.
 
         The disk must hold the file, its events once more as Arrow columns, and the hours; the
@@ -264,7 +264,7 @@ class Fetcher:
         """
         query, folder = spool.query, spool.folder() or self.folder
         file = job.download(folder / f"{query}.{_EXPORT_FORMAT}")
-        finished, rows = self._write_hours(query, self._tables.from_csv(file))
+        finished, rows = self._write_hours(query, self._tables.from_csv(file), asked_at)
         stated = job.last_status.row_count
         if stated is not None and stated != rows:
             raise ProtocolError(
@@ -275,16 +275,15 @@ class Fetcher:
         return finished
 
     def _write_hours(
-        self, query: Query, tables: Iterator[Table], only: Hour | None = None
+        self, query: Query, tables: Iterator[Table], asked_at: datetime, only: Hour | None = None
     ) -> tuple[list[FinishedHour], int]:
         """Write the files of the wanted hours, and count the events of all hours."""
-        form, schema = self.form, self._tables.schema
         with TemporaryDirectory(dir=self.folder) as scratch:
             partition = HourPartition(Path(scratch), only)
             for table in tables:
                 partition.add(table)
             finished = [
-                write_hour(hour, partition.take(hour), self.folder, form, schema)
+                write_hour(hour, partition.take(hour), self.folder, self.form, asked_at)
                 for hour in query.wanted
             ]
         return finished, partition.rows

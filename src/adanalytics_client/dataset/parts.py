@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from adanalytics_client.dataset.layout import Hour, PartFormat, part_name
-from adanalytics_client.dataset.manifest import HourRecord
+from adanalytics_client.dataset.manifest import UNCONFIRMED, HourRecord
 from adanalytics_client.dataset.store import Store
 from adanalytics_client.dataset.tables import (
     TEXT,
@@ -25,6 +25,7 @@ from adanalytics_client.dataset.tables import (
     totals_of,
 )
 from adanalytics_client.dataset.totals import Totals
+from adanalytics_client.tables import event_schema
 
 ROWS_PER_GROUP = 32_768
 """Rows of a row group of parquet, and the most rows held as Arrow columns: about 15 MB."""
@@ -38,29 +39,19 @@ class FinishedHour:
     """An hour whose file is complete and ready to be moved to its name.
 
     Attributes:
-        hour: the hour.
-        rows: events in it.
+        record: its record, not yet compared with the summary.
         path: its file; None for an hour without events.
-        size: bytes of the file.
-        sha256: checksum of the file, in hex.
-        totals: counts and money; None if the events lack the fields to count them.
         repeated: events with the id of an earlier one.
     """
 
     hour: Hour
-    rows: int
+    record: HourRecord
     path: Path | None = None
-    size: int = 0
-    sha256: str = ""
-    totals: Totals | None = None
     repeated: int = 0
-
-    def record(self, asked_at: datetime, fingerprint: str) -> HourRecord:
-        return HourRecord(self.rows, self.size, self.sha256, asked_at, fingerprint, self.totals)
 
 
 def write_hour(
-    hour: Hour, events: Iterator[Table], folder: Path, form: PartFormat, schema: "pa.Schema"
+    hour: Hour, events: Iterator[Table], folder: Path, form: PartFormat, asked_at: datetime
 ) -> FinishedHour:
     """Write the file of an hour; memory holds one row group and `IDS_HELD` ids."""
     rows = 0
@@ -78,13 +69,14 @@ def write_hour(
         filled = (table for table in events if table.num_rows)
         first = next(filled, None)
         if first is None:
-            return FinishedHour(hour, 0, totals=totals)
+            return FinishedHour(hour, HourRecord(0, 0, "", asked_at, UNCONFIRMED))
         path = folder / f"{hour}.{form}"
-        _WRITERS[form](path, counted(chain([first], filled)), schema)
+        _WRITERS[form](path, counted(chain([first], filled)))
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         size = path.stat().st_size
-        return FinishedHour(hour, rows, path, size, sha256, totals, ids.repeated())
+        record = HourRecord(rows, size, sha256, asked_at, UNCONFIRMED, totals)
+        return FinishedHour(hour, record, path, ids.repeated())
 
 
 def read_part(store: Store, hour: Hour, form: PartFormat, tables: EventTables) -> Iterator[Table]:
@@ -112,9 +104,9 @@ def checksum(store: Store, name: str) -> str | None:
         return None
 
 
-def _write_parquet(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> None:
+def _write_parquet(path: Path, tables: Iterator[Table]) -> None:
     """Write row groups of one size, whatever the size of the tables."""
-    held, rows = list[Table](), 0
+    held, rows, schema = list[Table](), 0, event_schema()
     coded = [name for name in schema.names if name not in _UNIQUE]
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=coded) as file:
 
@@ -133,7 +125,7 @@ def _write_parquet(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> 
             write(rows)
 
 
-def _write_jsonl(path: Path, tables: Iterator[Table], _schema: "pa.Schema") -> None:
+def _write_jsonl(path: Path, tables: Iterator[Table]) -> None:
     """Write JSON lines: the received text of each event, if it is known."""
     with path.open("wb") as file:
         for table in tables:
@@ -144,9 +136,9 @@ def _write_jsonl(path: Path, tables: Iterator[Table], _schema: "pa.Schema") -> N
                 file.writelines(to_jsonl(table))
 
 
-def _write_csv(path: Path, tables: Iterator[Table], schema: "pa.Schema") -> None:
+def _write_csv(path: Path, tables: Iterator[Table]) -> None:
     """Write RFC 4180 with a header: null is empty, an empty text is "", pairs are compact JSON."""
-    cells = pa.schema([(name, pa.string()) for name in schema.names])
+    cells = pa.schema([(name, pa.string()) for name in event_schema().names])
     with csv.CSVWriter(path, cells, write_options=csv.WriteOptions(quoting_style="needed")) as file:
         for table in tables:
             file.write(to_cells(table))

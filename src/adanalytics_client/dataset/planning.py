@@ -28,9 +28,6 @@ class Query:
     """The events of some days, or of one hour of one day.
 
     Attributes:
-        way: how they are pulled.
-        first: the first day.
-        last: the last day, included.
         hour: the one hour, or None for all.
         wanted: the hours to commit, in order; the response may hold others, too.
     """

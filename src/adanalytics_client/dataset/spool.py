@@ -25,7 +25,6 @@ class StoredPage:
     """A page of events.
 
     Attributes:
-        number: from 1.
         jsonl: each event as a line of JSON.
         last: whether it is the last of its query.
         token: the client's token to continue after it.
@@ -44,7 +43,6 @@ class Start:
     """The start of a query.
 
     Attributes:
-        query: the query.
         at: the moment before its first request, in UTC.
         basis: a digest of the summary of its days; see `Spool`.
         job: the ordered export, as text.

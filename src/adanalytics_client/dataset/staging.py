@@ -7,7 +7,7 @@ the summary. Only then are held events replaced; a day that never adds up is rej
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import date
 
 from adanalytics_client._base.quantities import counted
 from adanalytics_client.dataset.contents import Contents
@@ -43,7 +43,7 @@ class Staging:
         # The number of expected hours of each day that have not arrived.
         self._outstanding: Counter[date] = Counter()
         # Hours that wait for the rest of their day, because they replace held events.
-        self._staged: dict[Hour, tuple[FinishedHour, datetime]] = {}
+        self._staged: dict[Hour, FinishedHour] = {}
         self._spools: list[Spool] = []
 
     def expect(self, hours: Iterable[Hour]) -> None:
@@ -63,10 +63,10 @@ class Staging:
             self._outstanding[hour.day] -= 1
             held = self._contents.manifest.record(hour)
             if held is not None and held.rows:
-                self._staged[hour] = (finished, pulled.asked_at)
+                self._staged[hour] = finished
             else:
-                self._contents.commit(finished, pulled.asked_at, UNCONFIRMED)
-                self._committed[hour] = finished.rows
+                self._contents.commit(finished, UNCONFIRMED)
+                self._committed[hour] = finished.record.rows
         for day in sorted({hour.day for hour in pulled.spool.query.wanted}):
             if not self._outstanding[day]:
                 self.compare(day)
@@ -93,8 +93,8 @@ class Staging:
             # state fewer events than there are. Hours that have not started may have some, too.
             shrunk = [
                 hour
-                for hour, (finished, _) in staged.items()
-                if finished.rows < held.hours[hour.hour].rows
+                for hour, finished in staged.items()
+                if finished.record.rows < held.hours[hour.hour].rows
             ]
             empty = self._contradicted_hours(day)
             difference = f"{empty[0]} has no events, and the day lacks some" if empty else ""
@@ -108,9 +108,9 @@ class Staging:
         if difference:
             self.differing[day] = difference
             return
-        for hour, (finished, asked_at) in staged.items():
-            self._contents.commit(finished, asked_at, state.fingerprint)
-            self._committed[hour] = finished.rows
+        for hour, finished in staged.items():
+            self._contents.commit(finished, state.fingerprint)
+            self._committed[hour] = finished.record.rows
             del self._staged[hour]
         self._contents.mark(confirmed, state.fingerprint)
         self._contents.save([day])
@@ -118,9 +118,7 @@ class Staging:
     def compare_again(self, service: ServiceDays, asked_twice: set[date]) -> list[Hour]:
         """Compare differing days with a new summary; list the hours to pull once more.
 
-        Args:
-            service: what it says now.
-            asked_twice: days that are not pulled another time.
+        Days that were `asked_twice` are not pulled another time.
         """
         self._service = service
         for day in [*self.differing]:
@@ -144,10 +142,7 @@ class Staging:
 
     def _complete_record(self, day: date) -> DayRecord:
         """Return the record that a day would have with its staged hours committed."""
-        staged = {
-            hour: finished.record(asked_at, UNCONFIRMED)
-            for hour, (finished, asked_at) in self._staged.items()
-        }
+        staged = {hour: finished.record for hour, finished in self._staged.items()}
         return self._contents.manifest.day(day).updated(staged)
 
     def reject(self) -> Iterator[FailedQuery]:

@@ -36,8 +36,6 @@ class Store(Protocol):
         """Write a small file.
 
         Args:
-            name: its name.
-            content: all of it.
             lasting: make it survive a loss of power.
             private: make it readable for its owner only, where the storage can.
         """
@@ -128,10 +126,8 @@ class LocalStore:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[BufferedIOBase]:
-        with self._path(name).open("rb") as file:
-            yield file
+    def open(self, name: str) -> AbstractContextManager[BufferedIOBase]:
+        return self._path(name).open("rb")
 
     def write(
         self, name: str, content: bytes, *, lasting: bool = True, private: bool = False

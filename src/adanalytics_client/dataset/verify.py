@@ -75,7 +75,6 @@ class Verification:
         return VerifyReport(self._hours, self._events, problems)
 
     def _check_files(self) -> Iterator[Problem]:
-        """Describe the problems of the files, the manifest and the events."""
         form, known = self._contents.form, set()
         total = sum(len(self._manifest.day(day).hours) for day in self._manifest.days())
         sizes = self._contents.store.sizes(DATA)

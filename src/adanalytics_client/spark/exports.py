@@ -45,12 +45,7 @@ _ORDER_ANEW = "Call load() again, which orders the export anew."
 
 @dataclass(frozen=True)
 class FileOfDay(InputPartition):
-    """A file of a day's export.
-
-    Attributes:
-        day: the day.
-        export: the export with this file only; it holds the signed address.
-    """
+    """A file of a day's export, which is an export of this file only, with its signed address."""
 
     day: date
     export: SavedExport = field(repr=False)
@@ -64,11 +59,6 @@ class ExportReader(DataSourceReader):
 
     It holds no credential. It takes no filters from Spark: up to 4.3, a filter of one query also
     limits the other queries of the same `load()` (docs/explanation/reasons.md).
-
-    Args:
-        settings: the options.
-        columns: the columns of the rows.
-        environment: returns the variables of the process that calls it, with the credential.
     """
 
     def __init__(self, settings: Settings, columns: SparkColumns, environment: Environment) -> None:

@@ -62,14 +62,7 @@ class WaitLog(Observer):
 
 
 class Orders:
-    """The exports of the days of a read.
-
-    Args:
-        client: orders, and waits.
-        waits: the client's observer.
-        folder: for the files of orders, if there is a place for them.
-        timeout: the most seconds to wait for an export.
-    """
+    """The exports of the days of a read; `folder` is for the files of orders, if there is one."""
 
     def __init__(
         self, client: Client, waits: WaitLog, folder: Path | None, *, timeout: float

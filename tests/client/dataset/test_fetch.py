@@ -60,8 +60,9 @@ def test_a_query_becomes_hours_in_files(bench: Bench, way: str) -> None:
     query = Query("export" if way == "export" else "pages", DAY, DAY, None, WHOLE.wanted)
     (pulled,) = bench.pulled(query)
     assert isinstance(pulled, Pulled)
-    assert ([each.hour for each in pulled.hours], pulled.asked_at) == ([*WHOLE.wanted], NOW)
-    assert sum(each.rows for each in pulled.hours) == 300
+    assert [each.hour for each in pulled.hours] == [*WHOLE.wanted]
+    assert {each.record.asked_at for each in pulled.hours} == {NOW}
+    assert sum(each.record.rows for each in pulled.hours) == 300
     assert all(each.path is not None and each.path.is_file() for each in pulled.hours)
 
 

@@ -55,23 +55,20 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_writing_an_hour_takes_the_memory_of_some_events(tmp_path: Path, form: PartFormat) -> None:
-    schema = tables.EventTables().schema
-
     def write(count: int) -> None:
         held = partition.HourPartition(tmp_path, HOUR)
         for table in events(count):
             held.add(table)
-        written = parts.write_hour(HOUR, held.take(HOUR), tmp_path, form, schema)
-        assert (written.rows, written.repeated) == (count * 1_000, 0)
+        written = parts.write_hour(HOUR, held.take(HOUR), tmp_path, form, HOUR.start)
+        assert (written.record.rows, written.repeated) == (count * 1_000, 0)
 
     write(1)
     assert peak_of(write, MANY) < 1.1 * peak_of(write, SOME)
 
 
 def test_repeated_ids_are_counted_in_groups(tmp_path: Path) -> None:
-    schema = tables.EventTables().schema
-    written = parts.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", schema)
-    assert (written.rows, written.repeated) == (8_000, 7 * 5)
+    written = parts.write_hour(HOUR, events(8, repeated=5), tmp_path, "parquet", HOUR.start)
+    assert (written.record.rows, written.repeated) == (8_000, 7 * 5)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

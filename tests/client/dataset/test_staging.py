@@ -11,7 +11,7 @@ from adanalytics_client.dataset.contents import Contents
 from adanalytics_client.dataset.days import DayState
 from adanalytics_client.dataset.fetch import Pulled
 from adanalytics_client.dataset.layout import Hour, hours_of
-from adanalytics_client.dataset.manifest import UNCONFIRMED
+from adanalytics_client.dataset.manifest import UNCONFIRMED, HourRecord
 from adanalytics_client.dataset.parts import FinishedHour
 from adanalytics_client.dataset.planning import Query
 from adanalytics_client.dataset.spool import Spool, started_queries
@@ -61,8 +61,9 @@ class Bench:
             path = self._folder / str(hour)
             path.write_text("x" * clicks)
             totals = Totals({"clicks": clicks})
-            finished.append(FinishedHour(hour, clicks, path, clicks, "sha256", totals))
-        return Pulled(finished, NOW, spool)
+            record = HourRecord(clicks, clicks, "sha256", NOW, UNCONFIRMED, totals)
+            finished.append(FinishedHour(hour, record, path))
+        return Pulled(finished, spool)
 
     def held(self) -> set[int]:
         """Return the different numbers of events in the hours that are in place."""
