@@ -13,7 +13,7 @@ from adanalytics_client._events.typed import M
 from adanalytics_client._io.async_driver import AsyncDriver, in_thread
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import pandas_frames, polars_frames
+from adanalytics_client._outputs.frames import Amounts, frame_maker
 from adanalytics_client._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
@@ -91,18 +91,27 @@ class AsyncEventQuery(QueryBase[AsyncDriver, M]):
             yield table.batch([])
 
     async def to_pandas(
-        self, *, columns: Sequence[str] | None = None, progress: bool = False
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        amounts: Amounts = "exact",
+        progress: bool = False,
     ) -> "pd.DataFrame":
         """As `EventQuery.to_pandas`, awaited."""
-        frame_of = pandas_frames()
+        frame_of = frame_maker("pandas", amounts)
         return frame_of(await self.to_arrow(columns=columns, progress=progress))
 
     async def to_polars(
-        self, *, columns: Sequence[str] | None = None, progress: bool = False
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        amounts: Amounts = "exact",
+        progress: bool = False,
     ) -> "pl.DataFrame":
         """As `EventQuery.to_polars`, awaited."""
-        frame_of = polars_frames()
-        return frame_of(await self.to_arrow(columns=columns, progress=progress))
+        frame_of = frame_maker("polars", amounts)
+        frame: pl.DataFrame = frame_of(await self.to_arrow(columns=columns, progress=progress))
+        return frame
 
     async def write(
         self,

@@ -13,7 +13,7 @@ from adanalytics_client._events.typed import M
 from adanalytics_client._io.sync_driver import SyncDriver
 from adanalytics_client._json.exact import Json
 from adanalytics_client._json.raw import RawRows
-from adanalytics_client._outputs.frames import pandas_frames, polars_frames
+from adanalytics_client._outputs.frames import Amounts, frame_maker
 from adanalytics_client._progress import displayed
 
 # Outputs and tables are imported where they are used: they need the models, and so pydantic.
@@ -142,30 +142,51 @@ class EventQuery(QueryBase[SyncDriver, M]):
             yield table.batch([])
 
     def to_pandas(
-        self, *, columns: Sequence[str] | None = None, progress: bool = False
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        amounts: Amounts = "exact",
+        progress: bool = False,
     ) -> "pd.DataFrame":
         """Return all events as a pandas frame with Arrow's own types; see `to_arrow`.
+
+        `key_values` is JSON text, which pandas can store and compare.
+
+        Args:
+            columns: only these, in this order.
+            amounts: `exact` decimals, or `float`, with which every calculation of pandas works.
+            progress: as for `to_arrow`.
 
         Examples:
             >>> frame = client.events("2026-01-15").to_pandas(columns=["revenue"])
             >>> frame["revenue"].sum()
             Decimal('0.280926522')
         """
-        frame_of = pandas_frames()
+        frame_of = frame_maker("pandas", amounts)
         return frame_of(self.to_arrow(columns=columns, progress=progress))
 
     def to_polars(
-        self, *, columns: Sequence[str] | None = None, progress: bool = False
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        amounts: Amounts = "exact",
+        progress: bool = False,
     ) -> "pl.DataFrame":
-        """Return all events as a polars frame; see `to_arrow`.
+        """Return all events as a polars frame, in the columns of `to_pandas`.
+
+        Args:
+            columns: as for `to_pandas`.
+            amounts: as for `to_pandas`.
+            progress: as for `to_arrow`.
 
         Examples:
             >>> frame = client.events("2026-01-15").to_polars(columns=["event_type", "os"])
             >>> frame.shape
             (300, 2)
         """
-        frame_of = polars_frames()
-        return frame_of(self.to_arrow(columns=columns, progress=progress))
+        frame_of = frame_maker("polars", amounts)
+        frame: pl.DataFrame = frame_of(self.to_arrow(columns=columns, progress=progress))
+        return frame
 
     def write(
         self,

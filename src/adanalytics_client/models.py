@@ -28,6 +28,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from adanalytics_client._base.quantities import counted
+from adanalytics_client._json.columns import GROUP_COLUMNS
 from adanalytics_client._json.encoding import digits
 from adanalytics_client._json.exact import Json, NotJson, parse, parse_text
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from pydantic._internal._model_construction import ModelMetaclass
+
+    from adanalytics_client._outputs.frames import Amounts
 else:
     ModelMetaclass = type(BaseModel)
 
@@ -256,7 +259,7 @@ class OpenModel(BaseModel, metaclass=_ShortHelp):
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
         """Return the fields that are not None, the most useful ones first."""
-        fields = dict(self)
+        fields = dict(super().__iter__())
         names = dict.fromkeys((*self._first, *fields))
         return ((name, fields[name]) for name in names if fields[name] is not None)
 
@@ -415,32 +418,33 @@ class SummaryRow(OpenModel):
     cost: Annotated[Decimal | None, _MONEY] = None
     """Sum of the events' cost; an event without one counts as 0."""
     profit: Annotated[Decimal | None, _MONEY] = None
-    """Revenue - cost."""
+    """`revenue - cost`."""
     fill_rate: Annotated[Decimal | None, _MONEY] = None
-    """Impressions / ad_requests."""
+    """`impressions / ad_requests`."""
     ctr: Annotated[Decimal | None, _MONEY] = None
     """Click-through rate, clicks / impressions."""
     vcr: Annotated[Decimal | None, _MONEY] = None
     """Video completion rate, completions / impressions."""
     completion_rate_started: Annotated[Decimal | None, _MONEY] = None
-    """Completions / starts."""
+    """`completions / starts`."""
     error_rate: Annotated[Decimal | None, _MONEY] = None
-    """Errors / ad_requests."""
+    """`errors / ad_requests`."""
     margin: Annotated[Decimal | None, _MONEY] = None
-    """Profit / revenue."""
+    """`profit / revenue`."""
     ecpm: Annotated[Decimal | None, _MONEY] = None
-    """Revenue * 1000 / impressions; money per thousand."""
+    """`revenue * 1000 / impressions`; money per thousand."""
     rpm: Annotated[Decimal | None, _MONEY] = None
-    """Revenue * 1000 / ad_requests; money per thousand."""
+    """`revenue * 1000 / ad_requests`; money per thousand."""
     cpm_cost: Annotated[Decimal | None, _MONEY] = None
-    """Cost * 1000 / impressions; money per thousand."""
+    """`cost * 1000 / impressions`; money per thousand."""
 
 
 class Summary(OpenModel):
     """Aggregated metrics: `rows` in the service's order, `totals` where it sends them.
 
-    Everything else that the service sends beside the rows is kept as sent; a field `rows` that is
-    not the list of rows is `summary["rows_"]`.
+    A loop goes over the rows, and `len()` counts them. Everything else that the service sends
+    beside the rows is kept as sent; a field `rows` that is not the list of rows is
+    `summary["rows_"]`.
 
     Examples:
         >>> summary = client.summary("2026-01-01", "2026-01-31", group_by="campaign")
@@ -484,27 +488,49 @@ class Summary(OpenModel):
 
         return summary_table([row.model_dump(mode="json") for row in self.rows])
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self, *, amounts: "Amounts" = "exact") -> "pd.DataFrame":
         """Return the rows as a pandas frame with Arrow's own types; see `to_arrow`.
+
+        It has no columns for the days, campaigns or tags of another `group_by`.
+
+        Args:
+            amounts: `exact` decimals, or `float`, with which every calculation of pandas works.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="campaign").to_pandas()["revenue"].sum()
             Decimal('0.274229029')
         """
-        from adanalytics_client._outputs.frames import pandas_frames
+        from adanalytics_client._outputs.frames import frame_maker
 
-        return pandas_frames()(self.to_arrow())
+        return frame_maker("pandas", amounts)(self._grouped())
 
-    def to_polars(self) -> "pl.DataFrame":
-        """Return the rows as a polars frame; see `to_arrow`.
+    def to_polars(self, *, amounts: "Amounts" = "exact") -> "pl.DataFrame":
+        """Return the rows as a polars frame, in the columns of `to_pandas`.
+
+        Args:
+            amounts: as for `to_pandas`.
 
         Examples:
             >>> client.summary("2026-01-15", group_by="day").to_polars()["impressions"].sum()
             76
         """
-        from adanalytics_client._outputs.frames import polars_frames
+        from adanalytics_client._outputs.frames import frame_maker
 
-        return polars_frames()(self.to_arrow())
+        frame: pl.DataFrame = frame_maker("polars", amounts)(self._grouped())
+        return frame
+
+    def _grouped(self) -> "pa.Table":
+        """Return the table without the columns that name groups of another kind."""
+        sent = {name for row in self.rows for name in row.model_fields_set}
+        group = "date" if self.group_by == "day" else str(self.group_by)
+        others = [name for name in GROUP_COLUMNS if name not in sent and not name.startswith(group)]
+        return self.to_arrow().drop_columns(others)
+
+    def __iter__(self) -> "Iterator[SummaryRow]":  # type: ignore[override]  # pydantic's is dict()'s
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
         return (each for each in super()._known() if each[0] not in {"rows", "totals"})

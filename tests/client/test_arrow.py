@@ -79,7 +79,10 @@ def test_all_ways_out_hold_the_same_events(reference_world: World, tmp_path: Pat
         cells = [list(row.values()) for row in csv.DictReader(file)]
     assert [[cell(each) for each in row.values()] for row in rows] == cells
     frame = reference_world.on(query, "to_pandas")
-    assert pa.Table.from_pandas(frame, preserve_index=False).equals(whole)
+    texts = frame.pop("key_values")
+    assert [json.loads(each) for each in texts] == [row["key_values"] for row in rows]
+    frame_columns = pa.Table.from_pandas(frame, preserve_index=False)
+    assert frame_columns.equals(whole.drop_columns(["key_values"]))
     polars = reference_world.on(query, "to_polars")
     assert polars["revenue"].sum() == sum(Decimal(row["revenue"]) for row in rows)
     assert polars["cost"].to_list() == whole["cost"].to_pylist()
@@ -364,7 +367,6 @@ def test_what_is_done_with_money_in_pandas(reference_world: World) -> None:
     impossible: list[Callable[[], object]] = [
         revenue.describe,
         revenue.cumsum,
-        frame.drop_duplicates,
         lambda: revenue * 2 - cost,
         lambda: (revenue - cost) * 2,
     ]
@@ -390,6 +392,5 @@ def test_what_is_done_with_money_in_pandas(reference_world: World) -> None:
     assert frame.drop(columns="event_date").to_json(date_format="iso")
     assert revenue.astype(float).describe()["count"] == len(revenue)
     assert sum(revenue.astype(object).cumsum().tail(1)) == sum(exact)
-    columns = frame.columns.drop("key_values")
-    assert len(frame.drop_duplicates(columns)) == len(frame)
+    assert len(frame.drop_duplicates()) == len(frame)
     assert isinstance(frame, pd.DataFrame)

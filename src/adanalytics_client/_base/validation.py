@@ -13,6 +13,12 @@ def invalid(name: str, value: object, remedy: str) -> ConfigurationError:
     return ConfigurationError(f"{name}={value!r} is not valid.", remedy=remedy)
 
 
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Check that a value is one of several words; raise ConfigurationError otherwise."""
+    if value not in choices:
+        raise invalid(name, value, f"Pass one of {', '.join(choices)}.")
+
+
 def is_whole(value: object, least: int, most: int | None = None) -> bool:
     """Return whether a value is a whole number within bounds; True and False are not."""
     if not isinstance(value, int) or isinstance(value, bool):

@@ -19,13 +19,8 @@ EVENT_COLUMNS = (
 )
 """The documented fields of an event, in their order."""
 
-SUMMARY_COLUMNS = (
-    *("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name"),
-    *("ad_requests", "impressions", "starts", "first_quartiles", "midpoints", "third_quartiles"),
-    *("completions", "clicks", "skips", "errors", "revenue", "cost", "profit", "fill_rate"),
-    *("ctr", "vcr", "completion_rate_started", "error_rate", "margin", "ecpm", "rpm", "cpm_cost"),
-)
-"""The documented fields of a row of a summary, in their order."""
+GROUP_COLUMNS = ("date", "campaign_id", "campaign_name", "demand_tag_id", "demand_tag_name")
+"""The fields of a row of a summary that name its group."""
 
 COLUMN_OF_TYPE = {
     "ad_request": "ad_requests",
@@ -40,6 +35,14 @@ COLUMN_OF_TYPE = {
     "error": "errors",
 }
 """The event types, by VAST's names, and the column of a summary that counts each of them."""
+
+SUMMARY_MONEY = ("revenue", "cost", "profit")
+SUMMARY_QUOTIENTS = (
+    *("fill_rate", "ctr", "vcr", "completion_rate_started", "error_rate", "margin"),
+    *("ecpm", "rpm", "cpm_cost"),
+)
+SUMMARY_COLUMNS = (*GROUP_COLUMNS, *COLUMN_OF_TYPE.values(), *SUMMARY_MONEY, *SUMMARY_QUOTIENTS)
+"""The documented fields of a row of a summary, in their order."""
 
 
 def count_events(row: Mapping[str, Any]) -> int | None:

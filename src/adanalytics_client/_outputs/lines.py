@@ -5,11 +5,13 @@ are cut off and parsed separately.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
+from adanalytics_client._json.encoding import json_text
 from adanalytics_client._json.exact import parse_text
 from adanalytics_client._outputs.schema import DECIMALS, EVENT_KINDS, Kind, arrow_type
 from adanalytics_client._outputs.values import TEXT_FIRST, Pairs, amount_pattern, pairs_of
@@ -88,6 +90,21 @@ def map_of_pairs(texts: pa.StringArray, suffix: str = "") -> pa.MapArray:
     encoded = texts.dictionary_encode()
     sets = [_read_pairs(text, suffix) for text in encoded.dictionary.to_pylist()]
     return _map_array(sets).take(encoded.indices)
+
+
+def json_of_pairs(maps: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Return maps as the JSON texts of a CSV; each distinct one is encoded once."""
+    encode = cache(lambda *pairs: json_text(dict(pairs), sort_keys=True))
+
+    def texts(chunk: pa.MapArray) -> Iterator[str | None]:
+        names, values = chunk.keys.to_pylist(), chunk.items.to_pylist()
+        ends = pairwise(chunk.offsets.to_pylist())
+        for is_valid, (start, end) in zip(chunk.is_valid().to_pylist(), ends, strict=True):
+            pairs = zip(names[start:end], values[start:end], strict=True)
+            yield encode(*pairs) if is_valid else None
+
+    chunks = [pa.array(texts(chunk), pa.string()) for chunk in maps.chunks]
+    return pa.chunked_array(chunks, pa.string())
 
 
 def _read_pairs(text: str, suffix: str) -> Pairs | None:

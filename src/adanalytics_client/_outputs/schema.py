@@ -5,7 +5,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from adanalytics_client._base.validation import import_extra
-from adanalytics_client._json.columns import EVENT_COLUMNS, SUMMARY_COLUMNS
+from adanalytics_client._json.columns import (
+    EVENT_COLUMNS,
+    SUMMARY_COLUMNS,
+    SUMMARY_MONEY,
+    SUMMARY_QUOTIENTS,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,13 +44,11 @@ EVENT_KINDS: Mapping[str, Kind] = {
 """The columns of events. No column is declared as never null: the service promises no field."""
 
 _NAMES = ("campaign_name", "demand_tag_name")
-_RATIOS = ("fill_rate", "ctr", "vcr", "completion_rate_started", "error_rate", "margin")
-_PRICES = ("ecpm", "rpm", "cpm_cost")
 SUMMARY_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(SUMMARY_COLUMNS, Kind.WHOLE),
     **dict.fromkeys(_NAMES, Kind.TEXT),
-    **dict.fromkeys(("revenue", "cost", "profit"), Kind.MONEY),
-    **dict.fromkeys((*_RATIOS, *_PRICES), Kind.RATIO),
+    **dict.fromkeys(SUMMARY_MONEY, Kind.MONEY),
+    **dict.fromkeys(SUMMARY_QUOTIENTS, Kind.RATIO),
     "date": Kind.DATE,
 }
 """The columns of a summary; fractions and prices have room for more digits than money."""

@@ -11,7 +11,7 @@ from adanalytics_client._base.clock import SystemClock
 from adanalytics_client._base.dates import Day, Period, to_range
 from adanalytics_client._base.observer import Observer
 from adanalytics_client._base.urls import BaseUrl
-from adanalytics_client._base.validation import import_extra, invalid, is_whole
+from adanalytics_client._base.validation import check_choice, import_extra, invalid, is_whole
 from adanalytics_client.dataset.layout import DATA, OURS, PartFormat
 from adanalytics_client.dataset.manifest import Identity, Manifest
 from adanalytics_client.dataset.planning import Via
@@ -88,7 +88,7 @@ class Dataset:
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         if format is not None:
-            _check_choice("format", format, get_args(PartFormat))
+            check_choice("format", format, get_args(PartFormat))
         self._place = os.fspath(place)
         self._format = format
         self._clock = clock
@@ -188,7 +188,7 @@ class Dataset:
         from adanalytics_client.dataset.contents import Contents
         from adanalytics_client.dataset.sync import Sync
 
-        _check_choice("via", via, get_args(Via))
+        check_choice("via", via, get_args(Via))
         if not is_whole(repull, 0):
             raise invalid("repull", repull, "Pass a number of days, 0 or more.")
         if start is None and end is not None:
@@ -359,8 +359,12 @@ class Dataset:
         import_extra("pyarrow", extra="sql")
         from adanalytics_client.dataset.query import CommittedFiles
 
-        files = CommittedFiles.read(self._place)
-        return files.relation(connection or duckdb.default_connection())
+        files, connection = (
+            CommittedFiles.read(self._place),
+            connection or duckdb.default_connection(),
+        )
+        files.mount(connection)
+        return connection.sql(files.select())
 
     def _now_of(self, client: "Client | None") -> Callable[[], datetime]:
         clock = client.connection.session.clock if client else SystemClock()
@@ -391,11 +395,6 @@ class Dataset:
                     remedy=f"Name another place, or use the {what} of this one.{more}",
                 )
         return ours if has_moved else known
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise invalid(name, value, f"Pass one of {', '.join(choices)}.")
 
 
 def _check_place(store: Store) -> None:

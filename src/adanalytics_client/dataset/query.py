@@ -121,7 +121,6 @@ class CommittedFiles:
         return cls(store, identity.form, parts)
 
     def paths(self) -> list[str]:
-        """List the paths or addresses of the files."""
         return [self.store.address(name) for name in self.parts]
 
     def select(self) -> str:
@@ -146,11 +145,6 @@ class CommittedFiles:
         source = f"{reader}({_texts(self.paths())}, {options}{_FILES_ONLY})"
         return f"SELECT {', '.join(chosen)} FROM {source}"  # noqa: S608  # all of it quoted here
 
-    def relation(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyRelation":
-        """Return all events as a relation of a connection."""
-        self.mount(connection)
-        return connection.sql(self.select())
-
     def mount(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Let DuckDB read object storage by the library that the dataset uses."""
         if isinstance(self.store, ObjectStore):
@@ -159,9 +153,7 @@ class CommittedFiles:
     def find_damage(self, error: str, *, thorough: bool) -> DatasetDamaged | None:
         """Return the error about a file that is not as committed; None if there is no such file.
 
-        Args:
-            error: the bytes of a file that it names are checked.
-            thorough: check the bytes of every file.
+        The bytes of a file that `error` names are checked; if `thorough`, those of every file.
         """
         sizes = self.store.sizes(DATA)
         for name, record in self.parts.items():
@@ -195,10 +187,7 @@ def run_query(sql: str, places: Sequence[str], *, memory: str = MEMORY) -> Itera
     The query can read nothing else, and ends with the block. DuckDB runs on a thread, so that
     Ctrl-C interrupts it.
 
-    Args:
-        sql: the statement.
-        places: folders or addresses of datasets; the events of several have a column `dataset`.
-        memory: as for `Dataset.query`.
+    The events of several datasets have a column `dataset`.
 
     Raises:
         ConfigurationError, DatasetError: as for `Dataset.query`, also while batches are read.

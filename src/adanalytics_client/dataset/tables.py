@@ -17,6 +17,7 @@ from pyarrow import csv
 from adanalytics_client._base.compression import GZIP_MAGIC
 from adanalytics_client._json.columns import COLUMN_OF_TYPE
 from adanalytics_client._json.encoding import json_text, utf8
+from adanalytics_client._outputs.lines import json_of_pairs
 from adanalytics_client.dataset.layout import Hour
 from adanalytics_client.dataset.totals import Totals
 from adanalytics_client.errors import ProtocolError
@@ -77,11 +78,8 @@ class EventTables:
         """Read a CSV file with a header, in its order, in the memory of a few blocks.
 
         An empty cell is null, and so is a whole column that the file lacks; "" is an empty text. A
-        file may be compressed with gzip, as some services send it unasked.
-
-        Args:
-            source: the file.
-            columns: the columns to read; by default all.
+        file may be compressed with gzip, as some services send it unasked. Without `columns` it
+        reads all.
 
         Raises:
             ProtocolError: for a cell that its column cannot hold exactly, and for events without
@@ -227,7 +225,7 @@ def to_cells(table: Table) -> Table:
     """Make a table of text, with the cells of a CSV: null stays null, pairs are compact JSON."""
     readable = _readable(table)
     columns = [
-        _pairs_as_json(column) if pa.types.is_map(column.type) else column.cast(pa.string())
+        json_of_pairs(column) if pa.types.is_map(column.type) else column.cast(pa.string())
         for column in readable.columns
     ]
     return pa.table(columns, names=readable.column_names)
@@ -259,11 +257,3 @@ def _amounts_as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
         texts = [format(each, "f") for each in chunk.dictionary.to_pylist()]
         chunks.append(pa.array(texts, pa.string()).take(chunk.indices))
     return pa.chunked_array(chunks, pa.string())
-
-
-def _pairs_as_json(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    texts = [
-        None if pairs is None else json_text(dict(pairs), sort_keys=True)
-        for pairs in column.to_pylist()
-    ]
-    return pa.chunked_array([texts], pa.string())

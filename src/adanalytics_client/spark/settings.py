@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from adanalytics_client._base.observer import Observer
-from adanalytics_client._base.validation import check_seconds
+from adanalytics_client._base.validation import check_choice, check_seconds
 from adanalytics_client._call.config import OnLimit
 from adanalytics_client._exports.status import ONE_HOUR
 from adanalytics_client.client import Client
@@ -52,6 +52,8 @@ class Settings:
         given = {names[name]: text for name, text in options.items()}
         if "start" not in given:
             raise ConfigurationError("start is missing: pass the first day, such as 2026-01-15.")
+        on_limit = given.get("onLimit", "wait")
+        check_choice("onLimit", on_limit, get_args(OnLimit))
         return cls(
             start=given["start"],
             end=given.get("end"),
@@ -59,7 +61,7 @@ class Settings:
             partner=given.get("partner", partner),
             base_url=given.get("baseUrl", base_url),
             timeout=_seconds(given, "timeout", ONE_HOUR),
-            on_limit=_on_limit(given.get("onLimit", "wait")),
+            on_limit=cast("OnLimit", on_limit),
             max_wait=_seconds(given, "maxWait", 7200.0),
         )
 
@@ -72,12 +74,6 @@ class Settings:
             max_wait=self.max_wait,
             observer=observer,
         )
-
-
-def _on_limit(text: str) -> OnLimit:
-    if text not in get_args(OnLimit):
-        raise ConfigurationError(f"onLimit={text!r}: choose {' or '.join(get_args(OnLimit))}.")
-    return cast("OnLimit", text)
 
 
 def _hour(text: str) -> int:
