@@ -107,22 +107,19 @@ ItsControls = Annotated[Controls, Depends(controls_of)]
 control_router = APIRouter(prefix="/_control", include_in_schema=False)
 
 
-@control_router.post("/reset")
-async def reset(controls: ItsControls) -> Response:
+@control_router.post("/reset", status_code=204)
+async def reset(controls: ItsControls) -> None:
     await controls.reset()
-    return Response(status_code=204)
 
 
-@control_router.post("/keep")
-async def keep(controls: ItsControls) -> Response:
+@control_router.post("/keep", status_code=204)
+async def keep(controls: ItsControls) -> None:
     await controls.keep()
-    return Response(status_code=204)
 
 
-@control_router.delete("/keep")
-async def forget(controls: ItsControls) -> Response:
+@control_router.delete("/keep", status_code=204)
+async def forget(controls: ItsControls) -> None:
     await controls.forget()
-    return Response(status_code=204)
 
 
 @control_router.get("/clock")
@@ -159,10 +156,9 @@ async def arm_faults(request: Request, controls: ItsControls) -> Response:
     return _faults(controls)
 
 
-@control_router.delete("/faults")
-async def disarm_faults(controls: ItsControls) -> Response:
+@control_router.delete("/faults", status_code=204)
+async def disarm_faults(controls: ItsControls) -> None:
     controls.faults.clear()
-    return Response(status_code=204)
 
 
 @control_router.get("/requests")
@@ -170,10 +166,9 @@ async def requests(controls: ItsControls) -> Response:
     return json_response({"requests": controls.journal.entries()})
 
 
-@control_router.delete("/requests")
-async def forget_requests(controls: ItsControls) -> Response:
+@control_router.delete("/requests", status_code=204)
+async def forget_requests(controls: ItsControls) -> None:
     controls.journal.clear()
-    return Response(status_code=204)
 
 
 @control_router.get("/snapshots")
@@ -191,13 +186,12 @@ async def take_snapshot(request: Request, controls: ItsControls) -> Response:
     return json_response({"snapshots": controls.snapshots()}, status=201)
 
 
-@control_router.post("/snapshots/{name}/restore")
-async def restore_snapshot(name: str, controls: ItsControls) -> Response:
+@control_router.post("/snapshots/{name}/restore", status_code=204)
+async def restore_snapshot(name: str, controls: ItsControls) -> None:
     try:
         await controls.restore(name)
     except ControlError as error:
         raise ApiError(404, str(error)) from error
-    return Response(status_code=204)
 
 
 async def add(request: Request, controls: ItsControls) -> Response:

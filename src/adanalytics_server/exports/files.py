@@ -14,7 +14,7 @@ from typing import IO, cast
 
 import msgspec
 
-from adanalytics_server.exports.parquet import ParquetEvents
+from adanalytics_server.exports.parquet import ROWS_PER_GROUP, ParquetEvents
 from adanalytics_server.storage.chunks import as_lines
 from adanalytics_server.storage.days import DayRange
 from adanalytics_server.storage.durable import make_folder, rename
@@ -43,25 +43,6 @@ class ExportedFile:
     sha256: str
 
 
-class _HashingFile(io.RawIOBase):
-    """Hashes and counts the bytes that are written to a file."""
-
-    def __init__(self, target: IO[bytes]) -> None:
-        self._target = target
-        self.sha256 = hashlib.sha256()
-        self.size = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: object) -> int:
-        with memoryview(cast("bytes", data)) as chunk:
-            self._target.write(chunk)
-            self.sha256.update(chunk)
-            self.size += chunk.nbytes
-            return chunk.nbytes
-
-
 def write_export(
     store: PartnerStore,
     days: DayRange,
@@ -75,7 +56,7 @@ def write_export(
 
     The file has the events that exist when writing begins. Until it is finished, its name ends in
     ``.part``. ``gzip`` goes around csv and jsonl (one member, level 1, no timestamp), and inside a
-    parquet file around its pages. ``stopping`` is asked every ``PART_ROWS`` rows.
+    parquet file around its pages. ``stopping`` is asked before each part.
 
     Raises:
         OSError: the disk is full or not writable; no file is left behind.
@@ -86,7 +67,8 @@ def write_export(
     part = target.with_name(target.name + ".part")
     try:
         spans = read_spans(store, days)
-        parts = _until(stopping, read_in_parts(store, spans, rows=PART_ROWS))
+        rows = ROWS_PER_GROUP if form == "parquet" else PART_ROWS
+        parts = _until(stopping, read_in_parts(store, spans, rows=rows))
         finished = _write(parts, spans, part, form=form, compression=compression)
         rename(part, target)
     finally:
@@ -98,21 +80,22 @@ def _write(
     parts: Iterator[list[bytes]], spans: list[Span], part: Path, *, form: str, compression: str
 ) -> ExportedFile:
     with part.open("wb") as raw:
-        hashing = _HashingFile(raw)
-        out = cast("IO[bytes]", hashing)
         if form == "parquet":
-            ParquetEvents().write(parts, out, compression=compression)
+            ParquetEvents().write(parts, raw, compression=compression)
         else:
             texts = chain([_CSV_HEADER], map(_csv_rows, parts)) if form == "csv" else _jsonl(parts)
             with ExitStack() as stack:
+                out: IO[bytes] = raw
                 if compression == "gzip":
-                    wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0)
+                    wrapped = gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0)
                     out = cast("IO[bytes]", stack.enter_context(wrapped))
                 for text in texts:
                     out.write(text)
         raw.flush()
         os.fsync(raw.fileno())
-    return ExportedFile(sum(span.n for span in spans), hashing.size, hashing.sha256.hexdigest())
+    with part.open("rb") as written:
+        sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+    return ExportedFile(sum(span.n for span in spans), part.stat().st_size, sha256)
 
 
 def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:

@@ -77,15 +77,12 @@ class ParquetEvents:
     def write(self, parts: Iterator[list[bytes]], out: IO[bytes], *, compression: str) -> None:
         """Write stored events as one parquet file, from its first byte to its last.
 
-        Each part has pieces of events separated by commas; only the rows of one group are held at
-        once.
+        Each part has pieces of events separated by commas, and becomes a group of rows.
         """
         parquet: Any = import_module("pyarrow.parquet")
         with parquet.ParquetWriter(out, self._schema, compression=compression) as writer:
-            for tables in _groups(map(self._table, parts)):
-                writer.write_table(self._arrow.concat_tables(tables), row_group_size=ROWS_PER_GROUP)
-                # Free this group before the next one is complete.
-                tables.clear()
+            for pieces in parts:
+                writer.write_table(self._table(pieces), row_group_size=ROWS_PER_GROUP)
 
     def _table(self, pieces: list[bytes]) -> object:
         lines = b"\n".join(map(as_lines, pieces))
@@ -120,17 +117,3 @@ class ParquetEvents:
     def _offsets(self, lengths: Iterable[int]) -> object:
         """Return the start of each value and the end of the last, as Arrow stores them."""
         return self._arrow.py_buffer(array("i", accumulate(lengths, initial=0)))
-
-
-def _groups(tables: Iterator[Any]) -> Iterator[list[Any]]:
-    """Collect tables into groups of rows; each table is smaller than a group."""
-    group: list[Any] = []
-    held = 0
-    for table in tables:
-        if group and held + table.num_rows > ROWS_PER_GROUP:
-            yield group
-            group, held = [], 0
-        group.append(table)
-        held += table.num_rows
-    if group:
-        yield group

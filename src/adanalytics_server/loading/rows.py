@@ -11,7 +11,6 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
@@ -227,17 +226,15 @@ class ParquetRows:
         except ModuleNotFoundError as error:
             message = 'parquet needs pyarrow; install it with: pip install "adanalytics[arrow]"'
             raise LoadError(path, None, None, message) from error
-        with ExitStack() as stack:
-            try:
-                self._file = stack.enter_context(parquet.ParquetFile(path))
-            except (OSError, self._arrow.ArrowException) as error:
-                raise self._unreadable(error) from error
-            self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
-            if twice := _repeated(self.columns):
-                message = f"the schema names {twice} more than once"
-                raise LoadError(path, None, None, message)
-            self._total = self._file.metadata.num_rows
-            self._stack = stack.pop_all()
+        try:
+            self._file = parquet.ParquetFile(path)
+        except (OSError, self._arrow.ArrowException) as error:
+            raise self._unreadable(error) from error
+        self.columns: tuple[str, ...] = tuple(self._file.schema_arrow.names)
+        if twice := _repeated(self.columns):
+            self.close()
+            raise LoadError(path, None, None, f"the schema names {twice} more than once")
+        self._total = self._file.metadata.num_rows
         self._done = 0
 
     def rows(self) -> Iterator[NumberedRow]:
@@ -250,7 +247,7 @@ class ParquetRows:
         return self._done / self._total if self._total else 1.0
 
     def close(self) -> None:
-        self._stack.close()
+        self._file.close()
 
     def _columns_of_batches(self) -> Iterator[list[Any]]:
         try:

@@ -58,9 +58,6 @@ class Coverage:
         days = monthrange(self.year, month)[1]
         return tuple(self._day(date(self.year, month, day)) for day in range(1, days + 1))
 
-    def months(self) -> tuple[tuple[DayCoverage, ...], ...]:
-        return tuple(self.month(month) for month in range(1, 13))
-
     def _day(self, day: date) -> DayCoverage:
         midnight = day_number(day) * HOURS
         hours = tuple(self.events.get(midnight + hour, 0) for hour in range(HOURS))

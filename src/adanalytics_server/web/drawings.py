@@ -41,7 +41,7 @@ class Grid:
 def year_grid(coverage: Coverage) -> Grid:
     """Draw a year: a column per week, a row per weekday, starting on Monday."""
     offset = date(coverage.year, 1, 1).weekday()
-    days = [day for month in coverage.months() for day in month]
+    days = [day for month in range(1, 13) for day in coverage.month(month)]
     squares = tuple(
         Square(
             (offset + number) // 7 * COLUMN,

@@ -8,22 +8,13 @@ from adanalytics_server.clock import rfc3339
 _UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 
 
-def count(number: int) -> str:
-    """Write a whole number with thousands separators.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{number:,}"
-
-
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun.
 
     >>> counted(1, "event"), counted(1200, "event")
     ('1 event', '1,200 events')
     """
-    return f"{count(number)} {noun if number == 1 else f'{noun}s'}"
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
 def amount(money: str | Decimal) -> str:

@@ -37,7 +37,7 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.filters.update(
     amount=web_format.amount,
-    count=web_format.count,
+    count="{:,}".format,
     duration=web_format.duration,
     exact_amount=web_format.exact_amount,
     hour_list=web_format.hour_list,
