@@ -24,6 +24,7 @@ def set_up_logs(
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    logging.getLogger("adanalytics_server").setLevel(level)
     # uvicorn announces each step of its start and stop, which the server itself says better.
     logging.getLogger("uvicorn.error").setLevel(max(level, logging.WARNING))
 

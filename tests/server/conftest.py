@@ -1,5 +1,6 @@
 """What the server's tests share: events made by hand, a store, and a running server."""
 
+import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,12 @@ from adanalytics_server.storage.store import PartnerStore
 
 API = "/api/partners/acme/ad-analytics"
 RecordMaker = Callable[..., Record]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shown_log() -> None:
+    """Let a server in this process log as one of its own does."""
+    logging.getLogger("adanalytics_server").setLevel(logging.DEBUG)
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_a_snapshot_without_room_for_the_events_is_none(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.snapshot("whole")
-    real = sqlite3.connect
+    real = sqlite3.Connection
 
     def full(path: str | Path, **options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = real(path, **options)
@@ -231,7 +231,7 @@ def test_a_snapshot_without_room_for_the_events_is_none(
         return connection
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", full)
+        patch.setattr(sqlite3, "Connection", full)
         with pytest.raises(ControlError, match=r"no room on the disk: .*\.db"):
             server.snapshot("whole")
     with pytest.raises(ControlError, match="known snapshots: none"):

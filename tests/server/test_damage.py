@@ -156,7 +156,7 @@ def test_reads_go_on_when_the_disk_is_full(
 def test_a_full_disk_names_the_file_also_at_the_start_and_at_a_reset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = sqlite3.connect
+    real = sqlite3.Connection
     pages = 1
 
     def small(path: str | Path, **options: Any) -> sqlite3.Connection:
@@ -168,7 +168,7 @@ def test_a_full_disk_names_the_file_also_at_the_start_and_at_a_reset(
         async with open_state(tmp_path):
             pytest.fail("it has started")
 
-    monkeypatch.setattr(sqlite3, "connect", small)
+    monkeypatch.setattr(sqlite3, "Connection", small)
     with pytest.raises(DiskFull, match=r"/state\.db"):
         asyncio.run(start())
     with pytest.raises(DiskFull, match=r"/limits\.db"):

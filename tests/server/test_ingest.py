@@ -135,7 +135,7 @@ def test_a_load_without_room_changes_nothing(
     store: PartnerStore, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     ingest(store, [make_record(START, 1)])
-    real = sqlite3.connect
+    real = sqlite3.Connection
 
     def full(path: str | Path, **options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = real(path, **options)
@@ -144,7 +144,7 @@ def test_a_load_without_room_changes_nothing(
         return connection
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", full)
+        patch.setattr(sqlite3, "Connection", full)
         with pytest.raises(DiskFull, match=r"no room on the disk: .*\.db"):
             ingest(store, [make_record(START + 1, number) for number in range(2, 2000)])
     assert len(bodies(store)) == 1

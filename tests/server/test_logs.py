@@ -40,7 +40,8 @@ def entries(log: io.StringIO, http: httpx.Client) -> list[dict[str, object]]:
     """
     http.get("/livez")
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
-    return [line for line in lines if line["logger"] == REQUESTS and line["path"] != "/livez"]
+    requests = [line for line in lines if line["logger"] == REQUESTS and line["path"] != "/livez"]
+    return [line for line in requests if not line["path"].startswith("/_control/")]
 
 
 def test_a_request_is_one_line_with_all_that_was_done(

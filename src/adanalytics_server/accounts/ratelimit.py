@@ -40,7 +40,7 @@ class RateLimiter:
         self._clock = clock
         self._lock = threading.Lock()
         self._path = data / "limits.db"
-        self._connection = sqlite3.connect(
+        self._connection = sqlite3.Connection(
             self._path, isolation_level=None, check_same_thread=False
         )
         try:

@@ -140,7 +140,7 @@ def _bring_back(store: PartnerStore, copy: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     with (
         room_for(target),
-        closing(sqlite3.connect(source)) as reading,
-        closing(sqlite3.connect(target)) as writing,
+        closing(sqlite3.Connection(source)) as reading,
+        closing(sqlite3.Connection(target)) as writing,
     ):
         reading.backup(writing, sleep=0.001)

@@ -21,6 +21,15 @@ GRACE_SECONDS = 8
 _log = logging.getLogger("adanalytics_server.stopping")
 
 
+# Loggers of others that a server in a thread would write to, beside the program's own lines.
+_SHARED_LOGGERS = ("asyncio", "uvicorn.error")
+_THREAD = "adanalytics-server"
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR or record.threadName != _THREAD
+
+
 class PortInUse(OSError):
     """The server cannot listen on the address; the text says why and what to do."""
 
@@ -140,6 +149,8 @@ def serve(app: ASGIApp, listener: socket.socket, *, ready: Callable[[], None]) -
 class ServerThread:
     """A server in a thread, on a free loopback port: from its creation until ``stop``.
 
+    It logs errors only, unless the logger ``adanalytics_server`` has a level.
+
     Raises:
         LocalServerError: the application failed to start, or took too long.
     """
@@ -147,12 +158,17 @@ class ServerThread:
     _failure: BaseException | None = None
 
     def __init__(self, app: ASGIApp) -> None:
+        own = logging.getLogger("adanalytics_server")
+        if own.level == logging.NOTSET:
+            own.setLevel(logging.ERROR)
+        for name in _SHARED_LOGGERS:
+            logging.getLogger(name).addFilter(_is_worth_telling)
         self._app = app
         self._ready = threading.Event()
         self._listener = listen("127.0.0.1", 0)
         self.url = url_of(self._listener)
         self._server = Server(self._watched, ready=self._ready.set)
-        self._thread = threading.Thread(target=self._run, name="adanalytics-server", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=_THREAD, daemon=True)
         self._thread.start()
         if not self._ready.wait(START_SECONDS):
             self._server.stop()

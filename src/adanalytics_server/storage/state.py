@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -86,9 +87,11 @@ async def open_state(data: Path) -> AsyncIterator[State]:
     path = data / "state.db"
     await asyncio.to_thread(_prepare, path)
     logging.getLogger("aiosqlite").addFilter(_above_debug)
+    # Connection, not connect, which a tracer of the program around this server may have replaced.
+    connect = partial(sqlite3.Connection, path, isolation_level=None)
     async with (
-        aiosqlite.connect(path, isolation_level=None) as writer,
-        aiosqlite.connect(path, isolation_level=None) as reader,
+        aiosqlite.Connection(connect, 64) as writer,
+        aiosqlite.Connection(connect, 64) as reader,
     ):
         for connection in (writer, reader):
             connection.row_factory = sqlite3.Row
@@ -113,7 +116,7 @@ def _prepare(path: Path) -> None:
             path.chmod(0o600)
     finally:
         os.close(file)
-    with room_for(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with room_for(path), closing(sqlite3.Connection(path, isolation_level=None)) as connection:
         prepare(connection, STATE)
 
 
