@@ -84,7 +84,10 @@ def render_table(
         )
         for line in lines
     )
-    line = (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading)
+    line, heading = (
+        (_LINE if terminal.can_show(_LINE) else "-") * cell_len(heading),
+        heading.rstrip(),
+    )
     note = visible(note)
     notes = (wrapped(note, terminal.width) if terminal.interactive else note).splitlines()
     if terminal.color:

@@ -213,11 +213,15 @@ def list_changes(
     """Return the rows of each partner that compare the two periods."""
     comparisons = [Comparison(*both, view) for both in zip(before, after, strict=True)]
     several = len(after) > 1
-    values = [Column(name, name, to_the_right=True) for name in VALUES]
+    # On a narrow terminal what can be worked out from the others leaves first.
+    values = [
+        Column(name, name, to_the_right=True, rank=rank)
+        for name, rank in zip(VALUES, (2, 1, 4, 3), strict=True)
+    ]
     if form == "table":
         key = summary_columns(view.group_by)[:1] if view.group_by else []
         key += [Column("before_date", "before date")] if view.group_by == "day" else []
-        columns = [*(PARTNER if several else []), *key, Column("metric", "metric"), *values]
+        columns = [*(PARTNER if several else []), *key, Column("metric", "metric", rank=0), *values]
         rows = [row for each in comparisons for row in each.table_rows()]
         note = f"{table_note(after, view)} Before is {span(before[0].first, before[0].last)}."
         groups = sum(len([*each.pairs()]) for each in comparisons)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _KEYS = {
     None: [],
-    "day": [Column("date", "date")],
+    "day": [Column("date", "date", rank=0)],
     "campaign": [
-        Column("campaign_name", "campaign"),
+        Column("campaign_name", "campaign", rank=0),
         Column("campaign_id", "id", to_the_right=True, rank=2),
     ],
     "demand_tag": [
-        Column("demand_tag_name", "demand tag"),
+        Column("demand_tag_name", "demand tag", rank=0),
         Column("demand_tag_id", "id", to_the_right=True, rank=2),
     ],
 }
@@ -46,7 +46,7 @@ _METRICS = [
 _FRACTIONS = frozenset({"completion_rate_started", "error_rate", "margin"})
 # Text on the wire, so that no reader takes it for a float; fractions are numbers there.
 MONEY = frozenset({"revenue", "cost", "profit", "ecpm", "rpm", "cpm_cost"})
-PARTNER = [Column("partner", "partner"), Column("currency", "currency")]
+PARTNER = [Column("partner", "partner"), Column("currency", "currency", rank=0)]
 """The first columns of several partners, whose money is never added."""
 
 # The decimal digits of a currency, where they are not two. ISO 4217, list one of 2026-01-01:
