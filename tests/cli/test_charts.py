@@ -100,7 +100,9 @@ def test_the_days_of_the_service(run: Run, service: LocalServer, tmp_path: Path)
         "Last day with data: 2026-01-16, 4 days ago.",
     ]
     target = tmp_path / "days.txt"
-    assert run("dates", "2026-01-14", "2026-01-17", "--chart", "-o", str(target)).stdout == ""
+    done = run("dates", "2026-01-14", "2026-01-17", "--chart", "-o", str(target))
+    assert done.stdout == ""
+    assert done.stderr.startswith("1 chart of 2026-01-14 to 2026-01-17, ")
     assert target.read_text() == shown.stdout
 
 

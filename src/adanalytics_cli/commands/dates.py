@@ -13,7 +13,7 @@ from adanalytics_cli.core.command import command, flag
 from adanalytics_cli.core.errors import CommandError
 from adanalytics_cli.core.freshness import last_day, last_hour
 from adanalytics_cli.core.invocation import Invocation, remark
-from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments
+from adanalytics_cli.core.periods import PERIOD_HELP, period, period_arguments, span
 from adanalytics_cli.core.settings import find_settings
 from adanalytics_cli.output.calendar_chart import HOURS, Coverage, calendar_lines
 from adanalytics_cli.output.formats import FORMATS, Format, pick_format
@@ -73,6 +73,8 @@ def dates(
         remark("Hours in the dataset of this folder:", invocation)
         note = last_hour(here.last_hour, now) if here.last_hour else ""
         write_chart(partial(calendar_lines, coverage, note), output, invocation)
+        if output:
+            remark(f"1 chart of {span(first, last)} -> {output}", invocation)
         return
     with connect_each(invocation, chart=chart) as (clients, progress):
         listed = ask_each(clients, lambda client: client.dates())
@@ -91,6 +93,8 @@ def dates(
         first, last = asked or (min(days), max(*days, now.date()))
         coverage = _coverage(dict.fromkeys(days, HOURS), first, last, now.date())
         write_chart(partial(calendar_lines, coverage, note), output, invocation)
+        if output:
+            report_end(invocation, "1 chart", progress, days=(first, last), target=output)
         return
     first, last = asked or (date.min, date.max)
     rows: list[dict[str, object]] = [
@@ -121,7 +125,8 @@ def dates(
         about=about,
     )
     if output:
-        report_end(invocation, counted(len(rows), "day"), progress, target=output)
+        done = counted(len(rows), "day")
+        report_end(invocation, done, progress, days=asked, target=output)
 
 
 def _freshness(client: "Client", day: date, now: datetime) -> str:
