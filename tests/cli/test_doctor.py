@@ -87,6 +87,8 @@ def test_a_refused_key(run: Run, service: LocalServer) -> None:
 def test_a_wrong_partner_and_nobody_there(run: Run, service: LocalServer) -> None:
     checks = found(run("doctor", "--partner", "nobody"))
     assert checks["partner"] == "fail Not found (404). | Is 'nobody' the right partner?"
+    wrong = found(run("doctor", "--base-url", service.url.replace("http:", "https:")))
+    assert "http://" in wrong["service"].partition(" | ")[2]
     checks = found(run("doctor", "--base-url", "http://127.0.0.1:9"))
     assert checks["service"] == (
         "fail The client could not connect to 127.0.0.1:9: Connection refused."

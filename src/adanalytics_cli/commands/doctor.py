@@ -92,7 +92,10 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
             answers, check = progress.requests > 0, None
             unknown = "The login was not checked. Try again then."
         except TransportError as error:
-            yield Check("fail", "service", error.message, "Check --base-url and the network.")
+            remedy = "Check --base-url and the network."
+            # Of what is spoken there, the client knows more.
+            remedy = error.remedy if "http://" in error.remedy else remedy
+            yield Check("fail", "service", error.message, remedy)
             return
         except AuthenticationError as error:
             remedy = invocation.sign_in_again or "Check ADANALYTICS_API_KEY."
