@@ -126,7 +126,7 @@ class Part:
         try:
             with open(self._note, "rb", opener=_open_itself) as file:
                 return msgspec.json.decode(file.read(_LARGEST_NOTE), type=Note)
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError, msgspec.DecodeError, RecursionError):
             return None
 
     def keep_note(self, note: Note | None) -> None:

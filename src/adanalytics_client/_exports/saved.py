@@ -59,7 +59,7 @@ def read_saved(text: str) -> SavedExport:
         order = content["order"]
         order |= {"start": order["start_date"], "end": order["end_date"]}
         saved = msgspec.convert(content, SavedExport)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError):
         raise ConfigurationError(
             "This is not a saved export.",
             remedy="Pass the text that to_json() of an export job returned.",
