@@ -3,11 +3,13 @@
 import io
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from click.testing import Result
 
 from adanalytics_cli.console import progress
 from adanalytics_cli.console.progress import show_progress, show_stages
@@ -16,6 +18,7 @@ from adanalytics_client import PageReceived, RequestSent, RetryPlanned, WaitStar
 from adanalytics_client._progress.display import Display
 from adanalytics_client._progress.drawing import Line
 from adanalytics_server.loading.load import Progress as Stage
+from adanalytics_server.local import LocalServer
 
 LONG_WAIT = {"resumes_at": datetime(2026, 1, 15, 14, 5, tzinfo=UTC)}
 
@@ -34,6 +37,18 @@ class Terminal(io.StringIO):
 @pytest.fixture(autouse=True)
 def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
+
+
+def test_the_environment_shows_requests_too(
+    run: Callable[..., Result], service: LocalServer
+) -> None:
+    log = logging.getLogger("adanalytics_client")
+    try:
+        shown = run("dates", env={"ADANALYTICS_LOG": "debug"}).stderr
+    finally:
+        log.setLevel(logging.NOTSET)
+    assert shown.startswith(f"GET {service.url}/api/partners/acme/ad-analytics/dates: 200 after ")
+    assert run("dates").stderr == ""
 
 
 def test_steps(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,12 +54,12 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
     progress = (Steps if verbose else Progress)(time.monotonic)
     terminal = look_at(sys.stderr, invocation.color, os.environ)
     live = live and terminal.interactive and not (invocation.quiet or verbose)
-    # The client warns of a wait of more than 5 s, and of pages that moved.
-    warnings = _Warnings(logging.WARNING)
+    # Of long waits, and of pages that moved; ADANALYTICS_LOG adds requests and retries.
+    records = _Records()
     if live or verbose or invocation.quiet:
-        warnings.addFilter(lambda record: not hasattr(record, "resumes_at"))
+        records.addFilter(lambda record: not hasattr(record, "resumes_at"))
     client_log = logging.getLogger("adanalytics_client")
-    client_log.addHandler(warnings)
+    client_log.addHandler(records)
 
     def start() -> None:
         progress.finish = Drawing(progress.describe, partial(_open_display, terminal)).end
@@ -71,7 +71,7 @@ def show_progress(invocation: Invocation, *, live: bool) -> Iterator[Progress]:
         yield progress
     finally:
         progress.finish()
-        client_log.removeHandler(warnings)
+        client_log.removeHandler(records)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _open_display(terminal: Terminal) -> "Display":
     return Display(Console(stderr=True, force_terminal=True, color_system=colors, no_color=False))
 
 
-class _Warnings(logging.Handler):
+class _Records(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         _print(record.getMessage())
 

@@ -172,14 +172,15 @@ class LoginStore:
 def sign_in_of(name: str, profile: Profile, environment: Mapping[str, str]) -> tuple[str, Secret]:
     """Return the kind of the credential that is stored for a profile, and the credential."""
     store = LoginStore(state_folder(environment))
-    stored = store.find(name)
-    if stored is None or not stored.is_for(profile.base_url or "", profile.email):
-        raise ConfigurationError(
-            f"Nobody is signed in at {profile.base_url or 'a service'} in profile '{name}'.",
-            remedy=f"Sign in: {login_command(name)}",
-        )
     try:
-        return stored.kind, Secret(store.reveal(name, stored))
+        stored = store.find(name)
+        if stored is not None and stored.is_for(profile.base_url or "", profile.email):
+            return stored.kind, Secret(store.reveal(name, stored))
     except UnusableLogin as error:
         again = f"Unlock the keyring, or sign in again: {login_command(name)} --store file"
-        raise error.amended(remedy=error.remedy or again) from None
+        # The command line distinguishes these errors; others know their base class only.
+        raise ConfigurationError(error.message, remedy=error.remedy or again) from None
+    raise ConfigurationError(
+        f"Nobody is signed in at {profile.base_url or 'a service'} in profile '{name}'.",
+        remedy=f"Sign in: {login_command(name)}",
+    )
