@@ -27,6 +27,7 @@ from adanalytics_client.errors import ConfigurationError
 Http = TypeVar("Http", bound=AnyHttpClient)
 Driving = TypeVar("Driving", bound=BaseDriver[Any])
 Choice = TypeVar("Choice")
+AnyClient = TypeVar("AnyClient", bound="ClientBase[Any, Any]")
 
 # The defaults come first.
 _ON_LIMIT: tuple[OnLimit, ...] = ("wait", "raise")
@@ -107,8 +108,8 @@ class ClientBase(Generic[Http, Driving]):
         self._shares = False
 
     @classmethod
-    def from_env(
-        cls,
+    def from_env(  # noqa: PYI019  # jedi does not know Self
+        cls: type[AnyClient],
         environ: Mapping[str, str] | None = None,
         *,
         base_url: str | None = None,
@@ -128,7 +129,7 @@ class ClientBase(Generic[Http, Driving]):
         http: Http | None = None,
         clock: Clock | None = None,
         jitter: Callable[[], float] = random.random,
-    ) -> Self:
+    ) -> AnyClient:
         """Return a client from `environ`, by default the process's own environment.
 
         Reads `ADANALYTICS_BASE_URL`, `ADANALYTICS_PARTNER`, and `ADANALYTICS_API_KEY` or
@@ -174,8 +175,8 @@ class ClientBase(Generic[Http, Driving]):
         )
 
     @classmethod
-    def from_profile(
-        cls,
+    def from_profile(  # noqa: PYI019  # jedi does not know Self
+        cls: type[AnyClient],
         name: str = "default",
         *,
         partner: str | None = None,
@@ -188,7 +189,7 @@ class ClientBase(Generic[Http, Driving]):
         quota_log: QuotaLog | None = None,
         observer: Observer | None = None,
         http: Http | None = None,
-    ) -> Self:
+    ) -> AnyClient:
         """Return a client for what `adanalytics login` stored: the address, the partner, the login.
 
         The settings come from the profile in `$XDG_CONFIG_HOME/adanalytics/config.toml`, the key or

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from adanalytics_client._events.fanout import ReadyPage
 from adanalytics_client._events.page import Page, TextPage
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from adanalytics_client._outputs.open import Format
+    from adanalytics_client.models import Event
 
 T = TypeVar("T")
 
@@ -41,7 +42,12 @@ class EventQuery(QueryBase[SyncDriver, M]):
         Decimal('0.280926522')
     """
 
-    def __iter__(self) -> Generator[M, None, None]:
+    # jedi knows no default of a type variable: it completes an event by the first signature.
+    @overload
+    def __iter__(self: "EventQuery[Event]") -> "Generator[Event, None, None]": ...
+    @overload
+    def __iter__(self) -> Generator[M, None, None]: ...  # noqa: PYI058  # callers may close it
+    def __iter__(self) -> Generator[Any, None, None]:
         """Yield events as models, in the order of the plan unless `ordered=False`.
 
         Raises:

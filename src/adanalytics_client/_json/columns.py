@@ -76,9 +76,6 @@ class Columns:
     Raises:
         ConfigurationError: for anything but names, or no names.
 
-    Attributes:
-        names: the chosen names, each once.
-
     Examples:
         >>> Columns(["revenue", "odd"]).choose([{"event_id": "a", "odd": 1}])
         ('revenue', 'odd')

@@ -20,10 +20,6 @@ _PLAIN = frozenset({str, int, type(None)})
 def json_text(value: object, *, sort_keys: bool = False) -> str:
     """Return compact JSON on one line, in which a Decimal is a number with all its digits.
 
-    Args:
-        value: None, bool, int, Decimal, str, and mappings and lists of them.
-        sort_keys: put the members of objects in the order of their names.
-
     Raises:
         TypeError: for a value that JSON does not have.
         ValueError: for a float that is NaN or infinite.

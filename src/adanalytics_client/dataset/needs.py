@@ -85,8 +85,6 @@ class Needs:
     """The needs of a dataset.
 
     Attributes:
-        service: what the service said about the days.
-        days: the needs of each day.
         repull_began: when the repull began that is under way; None without one.
     """
 
