@@ -42,7 +42,7 @@ from adanalytics_client._profiles.login_store import LoginStore, StoredLogin
 from adanalytics_client._profiles.settings_file import settings_file
 
 if TYPE_CHECKING:
-    from adanalytics_client import AdAnalyticsError, Client
+    from adanalytics_client import Client
 
 Where = Literal["keyring", "file"]
 
@@ -126,13 +126,15 @@ def login(
         except AuthenticationError as error:
             if account.source != "prompt":
                 raise
-            _print_refusal(error, error.remedy)
+            told = f"Error: {visible(error.message)} {error.remedy}"
+            click.echo(fitted(told, sys.stderr), err=True)
             key_first, refused_email = account.kind == "api_key", account.email
             account = None
         except (NotFound, PermissionDenied) as error:
             if settings.partner is None or settings.partner.source != "prompt":
                 raise
-            _print_refusal(error, "Check the partner.")
+            told = f"Error: {visible(error.message)} Check the partner."
+            click.echo(fitted(told, sys.stderr), err=True)
             settings = replace(settings, partner=None)
     login, secret = outcome
     invocation.secrets.add(secret)
@@ -145,10 +147,6 @@ def login(
     how = f"as {login.email} until {until:%Y-%m-%d %H:%M} UTC" if until else "with an API key"
     remark(f"Signed in to {base_url} {how}.", invocation)
     remark(f"Stored for profile {profile} in {where}.", invocation)
-
-
-def _print_refusal(error: "AdAnalyticsError", remedy: str) -> None:
-    click.echo(fitted(f"Error: {visible(error.message)} {remedy}", sys.stderr), err=True)
 
 
 def _asked(

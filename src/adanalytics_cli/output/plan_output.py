@@ -12,7 +12,7 @@ from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.row_output import write_rows
 from adanalytics_client import QuotaState
 from adanalytics_client._base.quantities import counted, in_bytes, in_minutes
-from adanalytics_client.pricing import Estimate, Pace, Price, Way, choose, prices
+from adanalytics_client.pricing import Estimate, Pace, Price, choose, prices
 
 Record = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
         Column("waits_seconds", "waiting", _minutes, to_the_right=True),
     ]
     write_rows(record["prices"], "table", None, columns=columns, invocation=invocation)
-    lines = ["", _known(record), quota_line(record), _assumptions(record)]
+    lines = ["", *_facts(record)]
     if best := record["recommended"]:
         choice = f"--split {best['split']}" if best["split"] else "an export"
         lines += [f"Recommended: {choice}, {record['why']}.", f"  {best['command']}"]
@@ -54,36 +54,35 @@ def write_plan_table(record: Record, invocation: Invocation) -> None:
 
 
 def _entry(price: Price, estimate: Estimate) -> dict[str, Any]:
+    days, is_export = f"{estimate.start} {estimate.end}", price.way == "export"
+    command = f"adanalytics events {days} --split {price.way} -o events.jsonl.gz"
     return {
-        "via": "export" if price.way == "export" else "pages",
-        "split": None if price.way == "export" else price.way,
+        "via": "export" if is_export else "pages",
+        "split": None if is_export else price.way,
         "requests": price.requests,
         "bytes": price.size,
         "seconds": None if price.seconds is None else round(price.seconds),
         "waits_seconds": round(price.waits),
-        "command": _command(price.way, estimate),
+        "command": f"adanalytics export {days} -o events.csv" if is_export else command,
     }
 
 
-def _command(way: Way, estimate: Estimate) -> str:
-    days = f"{estimate.start} {estimate.end}"
-    if way == "export":
-        return f"adanalytics export {days} -o events.csv"
-    return f"adanalytics events {days} --split {way} -o events.jsonl.gz"
-
-
-def _known(record: Record) -> str:
+def _facts(record: Record) -> list[str]:
+    """Tell the events and days, the quota, and what the estimate assumes."""
+    quota, pace = quota_line(record), Pace()
     if record["events"] is None:
-        days = ""
-        if record["days"] is not None:
-            days = f" data on {counted(record['days'], 'day')};"
-        return f"The number of events is unknown;{days} requests are the fewest possible."
-    if not record["events"]:
-        return "No day of the period has data."
-    return (
-        f"{counted(record['events'], 'event')} on {counted(record['days'], 'day')}; "
-        "the summary leaves out filtered events."
+        days = f" data on {counted(record['days'], 'day')};" if record["days"] is not None else ""
+        known = f"The number of events is unknown;{days} requests are the fewest possible."
+        return [known, quota, "Without the number of events, sizes and times are unknown."]
+    known = "No day of the period has data."
+    if record["events"]:
+        events, days = counted(record["events"], "event"), counted(record["days"], "day")
+        known = f"{events} on {days}; the summary leaves out filtered events."
+    assumed = (
+        f"Assumes {pace.answer:g} s per request, {in_bytes(int(pace.transfer))}/s, "
+        f"{pace.event_bytes} B per event ({pace.row_bytes} B as CSV)."
     )
+    return [known, quota, assumed]
 
 
 def quota_line(record: Record) -> str:
@@ -93,16 +92,6 @@ def quota_line(record: Record) -> str:
     if quota["remaining"] is None:
         return f"This estimate cost {requests}; no quota is counted."
     return f"This estimate cost {requests}; {quota['remaining']:,} left this hour."
-
-
-def _assumptions(record: Record) -> str:
-    if record["events"] is None:
-        return "Without the number of events, sizes and times are unknown."
-    pace = Pace()
-    return (
-        f"Assumes {pace.answer:g} s per request, {in_bytes(int(pace.transfer))}/s, "
-        f"{pace.event_bytes} B per event ({pace.row_bytes} B as CSV)."
-    )
 
 
 def _bytes(size: object) -> str:

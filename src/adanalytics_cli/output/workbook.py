@@ -129,19 +129,16 @@ class _Sheet:
         elif isinstance(value, float) and isfinite(value):
             self._sheet.write_number(self.rows, index, value)
         elif isinstance(value, date) and value.year >= 1900:
-            self._day(index, value)
+            look = _MOMENT if isinstance(value, datetime) else _DAY
+            if isinstance(value, datetime) and value.tzinfo:
+                value = value.astimezone(UTC).replace(tzinfo=None)
+            self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
+            self._sheet.write_datetime(self.rows, index, value, self._formats[look])
         else:
             self._text(index, value)
 
     def _number(self, index: int, value: "int | Decimal", look: str) -> None:
         self._sheet.write_number(self.rows, index, value, self._formats[look])
-
-    def _day(self, index: int, value: date) -> None:
-        look = _MOMENT if isinstance(value, datetime) else _DAY
-        if isinstance(value, datetime) and value.tzinfo:
-            value = value.astimezone(UTC).replace(tzinfo=None)
-        self._widths[index] = max(self._widths[index], _WIDTH_OF[look])
-        self._sheet.write_datetime(self.rows, index, value, self._formats[look])
 
     def _text(self, index: int, value: object) -> None:
         text = str(csv_cells([value])[0] if isinstance(value, Mapping | list) else value)
