@@ -179,7 +179,9 @@ def test_what_the_service_fixes_stands_in_it(document: Any) -> None:
     assert (per_page["default"], per_page["maximum"]) == (1000, 10_000)
     assert parameters["page"]["schema"]["default"] == 1
     assert events["security"] == [{"bearer": []}]
-    assert "security" not in document["paths"]["/api/auth/login"]["post"]
+    assert document["paths"]["/api/auth/login"]["post"]["security"] == []
+    assert document["paths"]["/exports/{export_id}"]["get"]["security"] == []
+    assert document["info"]["license"]["identifier"] == "Apache-2.0"
 
 
 def test_every_kind_of_answer_is_as_described(

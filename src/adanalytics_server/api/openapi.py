@@ -53,6 +53,7 @@ class DocumentedApp(FastAPI):
             " platform.",
             description=DESCRIPTION,
             version="1",
+            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
             servers=SERVERS,
             openapi_tags=TAGS,
             docs_url=None,
@@ -72,8 +73,8 @@ class DocumentedApp(FastAPI):
             for path, operations in document["paths"].items():
                 for operation in operations.values():
                     operation["responses"].pop("422", None)
-                    if path.startswith(_PARTNER_PATHS):
-                        operation["security"] = [{"bearer": []}]
+                    is_open = not path.startswith(_PARTNER_PATHS)
+                    operation["security"] = [] if is_open else [{"bearer": []}]
             for name in _FRAMEWORK_SCHEMAS:
                 document["components"]["schemas"].pop(name, None)
             document["components"]["securitySchemes"] = {"bearer": _BEARER}
