@@ -56,8 +56,8 @@ def test_a_difference_is_an_error(
 
 
 def test_the_demo_tells_once_how_to_sign_in(tmp_path: Path) -> None:
-    first = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
-    second = prepare_demo_data(tmp_path, Invocation(), events_per_day=10)
+    first = prepare_demo_data(tmp_path, Invocation(), events=10)
+    second = prepare_demo_data(tmp_path, Invocation(), events=10)
     assert first.password is not None
     assert [*first.sign_in("http://here")] == [
         "Web area: http://here/",

@@ -157,7 +157,7 @@ def test_the_container_starts_a_command_that_exists_and_is_not_root() -> None:
     assert words[0] == "serve"
     assert context.params["host"] == "0.0.0.0"
     assert context.params["allow_remote"]
-    assert said["USER"] not in {"root", "0"}
+    assert int(said["USER"].partition(":")[0])
 
 
 def test_off_this_machine_only_on_request_and_without_the_demo(
@@ -168,6 +168,45 @@ def test_off_this_machine_only_on_request_and_without_the_demo(
     words = ["--host", "0.0.0.0", "--allow-remote", "--demo", "--data", str(tmp_path)]
     refused = run("serve", *words)
     assert (refused.exit_code, "--demo works on this machine only" in refused.stderr) == (2, True)
+
+
+def test_all_of_it_for_tests_is_open_and_a_file_says_how_to_get_in(
+    spawn: Spawn, tmp_path: Path
+) -> None:
+    """With the words of the image, and a key that is there again after a restart."""
+    lines = (ROOT / "Dockerfile").read_text().split("AS for-tests\n")[1].splitlines()
+    words = [*json.loads(lines[0].removeprefix("CMD ")), "--port", "0", "--data", str(tmp_path)]
+    words[words.index("2000")] = "20"
+    ready = tmp_path / "ready.json"
+    for _ in range(2):
+        process = spawn(*words, "--ready-file", str(ready))
+        while not ready.exists():
+            assert process.poll() is None
+        said = json.loads(ready.read_text())
+        url = said["url"].replace("0.0.0.0", "127.0.0.1")
+        assert (said["partner"], said["api_key"]) == ("acme", "aak_only-for-tests")
+        headers = {"Authorization": f"Bearer {said['api_key']}", "Host": "adanalytics:8000"}
+        days = {"start_date": "2026-01-15", "end_date": "2026-01-16"}
+        path = f"{url}/api/partners/acme/ad-analytics/events"
+        answer = httpx.get(path, params=days, headers=headers)
+        assert answer.json()["pagination"]["total"] == 40
+        assert httpx.get(f"{url}/_control/clock", headers=headers).status_code == httpx.codes.OK
+        stop(process)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--demo-key", "aak_for-tests"], "Add --demo"),
+        (["--demo", "--demo-key", "secret"], "A key is aak_ and at least 8"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused(
+    run: Callable[..., Result], tmp_path: Path, words: list[str], problem: str
+) -> None:
+    refused = run("serve", *words, "--demo-events", "1", "--port", "0", "--data", str(tmp_path))
+    assert refused.exit_code
+    assert problem in refused.stderr
 
 
 def test_dialect_and_test_controls(spawn: Spawn, tmp_path: Path) -> None:

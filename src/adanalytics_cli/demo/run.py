@@ -95,8 +95,8 @@ class Demo:
         from adanalytics_server.local import LocalServer
 
         began = time.monotonic()
-        access = prepare_demo_data(self.data, self.invocation, events_per_day=self.events_per_day)
-        with LocalServer(partner=access.partner, data=self.data) as server:
+        access = prepare_demo_data(self.data, self.invocation, events=self.events_per_day)
+        with LocalServer(partner=PARTNER, data=self.data) as server:
             self.story.step(
                 "Server",
                 f"{server.url} has {DAYS * self.events_per_day:,} generated events for "
@@ -111,11 +111,7 @@ class Demo:
         with (
             show_progress(self.invocation, live=True) as progress,
             Client(
-                url,
-                partner=access.partner,
-                api_key=access.api_key,
-                observer=progress,
-                quota_log="memory",
+                url, partner=PARTNER, api_key=access.api_key, observer=progress, quota_log="memory"
             ) as client,
         ):
             progress.quota_left = lambda: client.quota.remaining

@@ -27,12 +27,11 @@ class DemoAccess:
 
     api_key: str = field(repr=False)
     password: str | None = field(default=None, repr=False)
-    partner: str = PARTNER
 
     def commands(self, url: str) -> Iterator[str]:
         """Shell lines that set up the client, and one to try."""
         yield f"  export ADANALYTICS_BASE_URL={url}"
-        yield f"  export ADANALYTICS_PARTNER={self.partner}"
+        yield f"  export ADANALYTICS_PARTNER={PARTNER}"
         yield f"  export ADANALYTICS_API_KEY={self.api_key}"
         yield f"  adanalytics summary {FIRST_DAY} {LAST_DAY} -g campaign"
 
@@ -44,9 +43,9 @@ class DemoAccess:
 
 
 def prepare_demo_data(
-    data: Path, invocation: Invocation, *, events_per_day: int = EVENTS_PER_DAY
+    data: Path, invocation: Invocation, *, events: int = EVENTS_PER_DAY, key: str | None = None
 ) -> DemoAccess:
-    """Add what `data` lacks for the demo, and make a fresh key.
+    """Add what `data` lacks for the demo, and make a fresh key, or this one.
 
     Preparing the same folder again adds no event: they come from a fixed seed.
     """
@@ -71,7 +70,7 @@ def prepare_demo_data(
         label="demo data",
         start=FIRST_DAY,
         days=DAYS,
-        events_per_day=events_per_day,
+        events_per_day=events,
         seed=SEED,
     )
-    return DemoAccess(create_key(data, EMAIL, name="demo"), password)
+    return DemoAccess(create_key(data, EMAIL, name="demo", key=key), password)

@@ -1,6 +1,7 @@
 """`adanalytics serve`: the embedded server on a port of this machine."""
 
 import ipaddress
+import json
 import logging
 import sys
 import tempfile
@@ -17,19 +18,26 @@ from adanalytics_cli.core.numbers import WholeNumber, number_option
 from adanalytics_cli.core.prose import fitted
 from adanalytics_cli.output.output_file import open_output
 from adanalytics_cli.server.data_folder import DEFAULT_DATA, data_option, server_command
-from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
+from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess, prepare_demo_data
 
 
 @server_command(
     "serve",
     params=[
         flag("--demo", "Serve generated data, in a temporary folder unless --data is given."),
+        click.Option(
+            ["--demo-key"], metavar="KEY", help="API key of the demo; it begins with aak_."
+        ),
+        number_option(
+            "--demo-events", WholeNumber(1), "N", "Events on each of its days.", EVENTS_PER_DAY
+        ),
         data_option(default=None, made=True),
         number_option(
             "--port", WholeNumber(0, 65535), "N", "Port to bind; 0 picks a free one.", 8000
         ),
         click.Option(["--host"], metavar="ADDRESS", default="127.0.0.1", help="Address to bind."),
         flag("--allow-remote", "Allow a --host that other machines can reach."),
+        flag("--for-tests", "Allow --demo and --test-controls with --allow-remote."),
         click.Option(
             ["--log-format"],
             type=click.Choice(["text", "json"]),
@@ -40,7 +48,7 @@ from adanalytics_cli.server.demo_data import DemoAccess, prepare_demo_data
             ["--ready-file"],
             type=click.Path(path_type=Path),
             metavar="PATH",
-            help="Write the server's URL to this file once it answers.",
+            help="Write the URL to this file once it answers; in a .json file also the key.",
         ),
         number_option(
             "--rate-limit",
@@ -77,6 +85,9 @@ def serve(
     port: int,
     data: Path | None,
     demo: bool,
+    demo_key: str | None,
+    demo_events: int,
+    for_tests: bool,
     rate_limit: int,
     export_inline_max: int,
     loose: bool,
@@ -87,7 +98,14 @@ def serve(
     test_controls: bool,
 ) -> None:
     """Bind, prepare the data, print the address, and serve until a signal stops it."""
-    _check_reach(host, demo=demo, test_controls=test_controls, allow_remote=allow_remote)
+    _check_reach(
+        host,
+        demo=demo and not for_tests,
+        test_controls=test_controls and not for_tests,
+        allow_remote=allow_remote,
+    )
+    if demo_key and not demo:
+        raise click.UsageError("--demo-key is the key of the demo. Add --demo.")
     from adanalytics_server.admin import list_partners
     from adanalytics_server.app import create_app
     from adanalytics_server.faults import dialect_of
@@ -116,7 +134,9 @@ def serve(
             test_controls=test_controls,
             dialect=shapes,
         )
-        access = prepare_demo_data(folder, invocation) if demo else None
+        access = None
+        if demo:
+            access = prepare_demo_data(folder, invocation, events=demo_events, key=demo_key)
         announced = False
 
         def announce() -> None:
@@ -126,8 +146,12 @@ def serve(
             _announce(url, folder, access, invocation, as_record=log_format == "json")
             if ready_file:
                 stack.callback(ready_file.unlink, missing_ok=True)
+                ready = {"url": url}
+                if access:
+                    ready |= {"partner": PARTNER, "api_key": access.api_key}
+                is_json = log_format == "json" or ready_file.suffix == ".json"
                 with open_output(ready_file) as stream:
-                    stream.write(f"{url}\n".encode())
+                    stream.write(f"{json.dumps(ready) if is_json else url}\n".encode())
 
         level = logging.WARNING if invocation.quiet else logging.INFO
         set_up_logs(log_format, level=logging.DEBUG if invocation.debug else level)
@@ -173,7 +197,8 @@ def _check_reach(host: str, *, demo: bool, test_controls: bool, allow_remote: bo
     if test_controls and not demo:
         why = "--test-controls needs no credential, so it works on this machine only."
     if why:
-        raise click.UsageError(f"{why} Leave --host and --allow-remote out.")
+        remedy = "Leave --host and --allow-remote out, or say --for-tests."
+        raise click.UsageError(f"{why} {remedy}")
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,13 +1,16 @@
 """API keys: made by an admin, shown once, listed by their last four characters, deleted."""
 
+import re
+import secrets
 from dataclasses import dataclass
 
-from adanalytics_server.accounts.credentials import api_key_digest, new_api_key
+from adanalytics_server.accounts.credentials import API_KEY_PREFIX, api_key_digest
 from adanalytics_server.accounts.people import AccountError, Accounts, check_name
 from adanalytics_server.clock import Clock
 from adanalytics_server.storage.state import State
 
 LONGEST_KEY_NAME = 100
+_KEY = re.compile(API_KEY_PREFIX + r"[A-Za-z0-9_-]{8,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,14 @@ class ApiKeys:
         self._accounts = Accounts(state, clock)
         self._clock = clock
 
-    async def create(self, email: str, *, name: str) -> str:
+    async def create(self, email: str, *, name: str, key: str | None = None) -> str:
         """Make an API key for an admin and return it; nothing can show it again.
+
+        A test may choose the ``key``, also one that it made before.
 
         Raises:
             AccountError: the user does not exist or is not an admin, or the name is empty, longer
-                than ``LONGEST_KEY_NAME`` or not printable text.
+                than ``LONGEST_KEY_NAME`` or not printable text, or the key has another form.
         """
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
@@ -45,10 +50,12 @@ class ApiKeys:
             raise AccountError("A key needs a name.")
         if len(name) > LONGEST_KEY_NAME:
             raise AccountError(f"The name of a key can have at most {LONGEST_KEY_NAME} characters.")
-        key = new_api_key()
+        key = key or API_KEY_PREFIX + secrets.token_urlsafe(32)
+        if not _KEY.fullmatch(key):
+            raise AccountError("A key is aak_ and at least 8 letters, digits, '-' or '_'.")
         async with self._state.writing() as connection:
             await connection.execute(
-                "INSERT INTO api_keys (name, digest, last_four, user, created_at)"
+                "INSERT OR IGNORE INTO api_keys (name, digest, last_four, user, created_at)"
                 " VALUES (?, ?, ?, ?, ?)",
                 (name, api_key_digest(key), key[-4:], user.number, self._clock.milliseconds()),
             )

@@ -6,7 +6,6 @@ API keys are 256 random bits, so a plain SHA-256 is enough.
 
 import hashlib
 import re
-import secrets
 
 import jwt
 from argon2 import PasswordHasher
@@ -42,11 +41,6 @@ def password_matches(password: str, password_hash: str | None) -> bool:
     except (VerificationError, InvalidHashError):
         return False
     return password_hash is not None
-
-
-def new_api_key() -> str:
-    """Make an API key: ``aak_`` and 256 random bits. It is shown once and never stored."""
-    return API_KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def api_key_digest(key: str) -> bytes:

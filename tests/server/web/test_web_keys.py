@@ -141,7 +141,6 @@ def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: An
     )
     client = sign_in("p@example.com", password)
     for method, path in [
-        ("GET", "/settings"),
         ("GET", KEYS),
         ("POST", KEYS),
         ("GET", f"{KEYS}/1/delete"),
