@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -83,7 +83,10 @@ def _write(
         if form == "parquet":
             ParquetEvents().write(parts, raw, compression=compression)
         else:
-            texts = chain([_CSV_HEADER], map(_csv_rows, parts)) if form == "csv" else _jsonl(parts)
+            texts: Iterable[bytes] = chain([_CSV_HEADER], map(_csv_rows, parts))
+            if form == "jsonl":
+                pieces = chain.from_iterable(parts)
+                texts = (text for piece in pieces for text in (as_lines(piece), b"\n"))
             with ExitStack() as stack:
                 out: IO[bytes] = raw
                 if compression == "gzip":
@@ -96,13 +99,6 @@ def _write(
     with part.open("rb") as written:
         sha256 = hashlib.file_digest(written, "sha256").hexdigest()
     return ExportedFile(sum(span.n for span in spans), part.stat().st_size, sha256)
-
-
-def _jsonl(parts: Iterator[list[bytes]]) -> Iterator[bytes]:
-    for pieces in parts:
-        for piece in pieces:
-            yield as_lines(piece)
-            yield b"\n"
 
 
 def _csv_rows(texts: list[bytes]) -> bytes:

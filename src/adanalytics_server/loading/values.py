@@ -89,11 +89,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _json_integer(text: str) -> int | Number:
-    # 20 characters hold every 64-bit integer; Python itself refuses to read 4,301 digits.
-    return int(text) if len(text) <= 20 else Number(text)
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"invalid JSON ({name} is not allowed)")
 
@@ -101,7 +96,8 @@ def _refuse_constant(name: str) -> NoReturn:
 # Parquet maps may hold values that JSON lacks; as text, the field's rule can refuse them.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 _DECODER = json.JSONDecoder(
-    parse_int=_json_integer,
+    # 20 characters hold every 64-bit integer; Python itself refuses to read 4,301 digits.
+    parse_int=lambda text: int(text) if len(text) <= 20 else Number(text),
     parse_float=Number,
     parse_constant=_refuse_constant,
     object_pairs_hook=_object,

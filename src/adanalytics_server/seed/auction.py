@@ -121,7 +121,8 @@ class Auctions:
         draw = self._draw
         placement = PLACEMENTS[draw() % len(PLACEMENTS)]
         campaign = self._winner(placement)
-        steps = _steps(draw, placement, campaign)[:most]
+        play = played if placement.media_type in ("video", "audio") else shown
+        steps = (unfilled if campaign is NOBODY else play)(draw)[:most]
         # The auction must end within the day, which has an exact number of events.
         request = min(earliest + draw() % width, self._day_end - 1 - steps[-1].after)
         is_filtered = draw() % 100 == 0
@@ -187,12 +188,6 @@ class Auctions:
         """Return the delay of an event's arrival in milliseconds: one event in 100 is late."""
         draw = self._draw()
         return 60_000 + draw % 10_800_000 if draw % 100 == 0 else 20 + draw % 1_500
-
-
-def _steps(draw: Draw, placement: Placement, campaign: Campaign) -> list[Step]:
-    if campaign is NOBODY:
-        return unfilled(draw)
-    return played(draw) if placement.media_type in ("video", "audio") else shown(draw)
 
 
 def _cost(revenue: int, campaign: Campaign) -> int:

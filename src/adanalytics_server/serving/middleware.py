@@ -162,14 +162,9 @@ def is_own_host(host: str) -> bool:
 # The rule of Go's http.CrossOriginProtection (https://words.filippo.io/csrf/): browsers say in
 # Sec-Fetch-Site where a request comes from, older ones in Origin. A client that sends neither is
 # not a browser, so it has no visitor's cookie to misuse.
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # "none" means that the visitor typed the address or reloaded the page.
 _OWN_SITES = frozenset({"same-origin", "none"})
-
-
-def is_cross_origin(request: Request) -> bool:
-    """Return whether a page of another origin made a request that changes something."""
-    return request.method not in _SAFE_METHODS and comes_from_elsewhere(request)
 
 
 def comes_from_elsewhere(request: Request) -> bool:

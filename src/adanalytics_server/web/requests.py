@@ -17,7 +17,7 @@ from adanalytics_server.answers import note_credential, request_id_of
 from adanalytics_server.api.requests import read_bytes
 from adanalytics_server.context import context_of
 from adanalytics_server.errors import ApiError, answer_framework_error, headers_of
-from adanalytics_server.serving.middleware import is_cross_origin, log_failure
+from adanalytics_server.serving.middleware import SAFE_METHODS, comes_from_elsewhere, log_failure
 from adanalytics_server.web.pages import PAGE_HEADERS, error_page
 
 COOKIE = "adanalytics_session"
@@ -38,7 +38,7 @@ class PageRoute(APIRoute):
             request.state.user = None
             try:
                 request.state.user = await _user_of(request)
-                if is_cross_origin(request):
+                if request.method not in SAFE_METHODS and comes_from_elsewhere(request):
                     return error_page(_ELSEWHERE, request.state.user)
                 return await endpoint(request)
             except ApiError as error:

@@ -146,11 +146,6 @@ async def _quotas(context: Context, user: User) -> list[tuple[ApiKey, Allowance]
     )
 
 
-@pages.get("/settings")
-async def settings(_user: Admin) -> Response:
-    return redirect(KEYS)
-
-
 @pages.get(KEYS)
 async def keys(request: Request, user: Admin, context: ContextDep) -> Response:
     notice = "The key was deleted." if "deleted" in request.query_params else ""
