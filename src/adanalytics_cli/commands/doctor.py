@@ -93,7 +93,6 @@ def check_service(invocation: Invocation, settings: ServiceSettings) -> Iterator
             unknown = "The login was not checked. Try again then."
         except TransportError as error:
             remedy = "Check --base-url and the network."
-            # Of what is spoken there, the client knows more.
             remedy = error.remedy if "http://" in error.remedy else remedy
             yield Check("fail", "service", error.message, remedy)
             return
