@@ -1,7 +1,7 @@
 """The imports of a package, read from its source: what the tests of the architecture compare."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
@@ -20,8 +20,10 @@ class Import(NamedTuple):
     late: bool
 
 
-def imports_of(package: str) -> Iterator[Import]:
+@cache
+def imports_of(package: str) -> list[Import]:
     """All imports in a package, with relative names resolved."""
+    found: list[Import] = []
     for path in (SOURCES / package).rglob("*.py"):
         parts = path.relative_to(SOURCES).with_suffix("").parts
         folder = ".".join(parts[:-1])
@@ -35,8 +37,8 @@ def imports_of(package: str) -> Iterator[Import]:
                 names = [f"{origin}.{each.name}" for each in node.names]
             else:
                 continue
-            for name in names:
-                yield Import(module, name, node not in tree.body)
+            found += [Import(module, name, node not in tree.body) for name in names]
+    return found
 
 
 def home(name: str) -> str:

@@ -29,7 +29,6 @@ INTERNALS = (
     "adanalytics_client._profiles",
     "adanalytics_client._progress",
 )
-FOUND = list(imports_of(PACKAGE))
 
 
 def test_every_folder_has_its_arrows() -> None:
@@ -40,7 +39,7 @@ def test_every_folder_has_its_arrows() -> None:
 def test_folders_import_only_what_is_below_them() -> None:
     arrows = {
         (home(each.module), home(each.name))
-        for each in FOUND
+        for each in imports_of(PACKAGE)
         if home(each.module) in ARROWS and each.name.startswith(f"{PACKAGE}.")
     }
     allowed = {(folder, other) for folder, below in ARROWS.items() for other in below | {folder}}
@@ -48,13 +47,13 @@ def test_folders_import_only_what_is_below_them() -> None:
 
 
 def test_only_these_internals_of_the_client_and_none_of_the_server_are_imported() -> None:
-    others = {each for each in FOUND if each.name.startswith(OTHERS)}
+    others = {each for each in imports_of(PACKAGE) if each.name.startswith(OTHERS)}
     private = {
         each
         for each in others
         if any(part.startswith("_") and not part.endswith("__") for part in each.name.split("."))
     }
-    assert len({each.module for each in FOUND}) > 40
+    assert len({each.module for each in imports_of(PACKAGE)}) > 40
     assert not {each for each in private if not each.name.startswith(INTERNALS)}
     for internal in INTERNALS:
         assert any(each.name.startswith(internal) for each in private), internal
@@ -69,4 +68,4 @@ def test_the_lists_of_commands_name_modules_that_exist() -> None:
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
-    check_one_direction(FOUND)
+    check_one_direction(imports_of(PACKAGE))

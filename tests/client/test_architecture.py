@@ -22,12 +22,11 @@ ARROWS: dict[str, set[str]] = {
 }
 # Programs on top of the client: nothing of the client imports them.
 ON_TOP: dict[str, set[str]] = {"dataset": set(ARROWS), "spark": {"dataset", *ARROWS}}
-FOUND = list(imports_of(PACKAGE))
 
 
 def arrows_between_folders() -> set[tuple[str, str]]:
     """Which folder or top-level module imports which, within the client."""
-    inside = [each for each in FOUND if each.name.startswith(PACKAGE)]
+    inside = [each for each in imports_of(PACKAGE) if each.name.startswith(PACKAGE)]
     return {(home(each.module), home(each.name)) for each in inside}
 
 
@@ -52,14 +51,14 @@ def test_folders_import_only_what_is_below_them() -> None:
 
 
 def test_the_lowest_folder_knows_errors_only() -> None:
-    names = {home(each.name) for each in FOUND if home(each.module) == "_base"}
+    names = {home(each.name) for each in imports_of(PACKAGE) if home(each.module) == "_base"}
     assert names & PLAIN <= {"errors"}
 
 
 def test_only_one_folder_imports_the_http_library() -> None:
-    users = {each.module for each in FOUND if each.name.partition(".")[0] in HTTP}
+    users = {each.module for each in imports_of(PACKAGE) if each.name.partition(".")[0] in HTTP}
     assert {home(each) for each in users} <= {"_io"}
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
-    check_one_direction(FOUND)
+    check_one_direction(imports_of(PACKAGE))

@@ -50,18 +50,17 @@ ARROWS: dict[str, set[str]] = {
 # They put the folders together, so they may import all of them.
 JOINING = {"admin", "app", "local", "pytest_plugin", "remote"}
 OWNERS = {"uvicorn": "serving", "jinja2": "web"}
-FOUND = list(imports_of(PACKAGE))
 
 
 def test_every_folder_and_module_has_its_arrows() -> None:
-    names = {home(each.module) for each in FOUND} - {""}
+    names = {home(each.module) for each in imports_of(PACKAGE)} - {""}
     assert names == ARROWS.keys() | JOINING
 
 
 def test_folders_import_only_what_is_below_them() -> None:
     wrong = {
         (each.module, each.name)
-        for each in FOUND
+        for each in imports_of(PACKAGE)
         if each.name.startswith(f"{PACKAGE}.")
         and home(each.module) in ARROWS
         and home(each.name) not in ARROWS[home(each.module)] | {home(each.module)}
@@ -71,7 +70,7 @@ def test_folders_import_only_what_is_below_them() -> None:
 
 def test_it_knows_neither_the_client_nor_the_command_line() -> None:
     others = ("adanalytics_client", "adanalytics_cli")
-    assert not [each for each in FOUND if each.name.startswith(others)]
+    assert not [each for each in imports_of(PACKAGE) if each.name.startswith(others)]
 
 
 def test_the_arrows_have_one_direction() -> None:
@@ -79,10 +78,12 @@ def test_the_arrows_have_one_direction() -> None:
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
-    check_one_direction(FOUND)
+    check_one_direction(imports_of(PACKAGE))
 
 
 @pytest.mark.parametrize("library", OWNERS)
 def test_a_library_has_one_owner(library: str) -> None:
-    users = {home(each.module) for each in FOUND if each.name.partition(".")[0] == library}
+    users = {
+        home(each.module) for each in imports_of(PACKAGE) if each.name.partition(".")[0] == library
+    }
     assert users == {OWNERS[library]}
