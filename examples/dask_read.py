@@ -18,6 +18,8 @@ from adanalytics_client.tables import event_schema
 
 # Without events, so that dask requests none to find the columns and their types.
 META = event_schema().empty_table().to_pandas(types_mapper=pd.ArrowDtype)
+# A frame has JSON text in place of a map.
+META["key_values"] = pd.Series(dtype=META.dtypes["event_id"])
 
 
 def read_hour(part: Slice, columns: Sequence[str] = tuple(META)) -> pd.DataFrame:

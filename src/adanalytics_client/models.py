@@ -533,7 +533,8 @@ class Summary(OpenModel):
         return len(self.rows)
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
-        return (each for each in super()._known() if each[0] not in {"rows", "totals"})
+        hidden = {"rows", "totals", "request_id"}
+        return (each for each in super()._known() if each[0] not in hidden)
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         yield None, _Verbatim(counted(len(self.rows), "row"))
