@@ -65,6 +65,64 @@ def test_a_project_chooses_its_own_events(tmp_path: Path) -> None:
     assert "4 passed" in done.stdout, done.stdout + done.stderr
 
 
+OWN = """
+import asyncio
+
+import pytest
+
+from adanalytics_server.local import event
+
+
+@pytest.fixture(scope="session")
+def adanalytics_own_data():
+    def add(server):
+        server.add_partner("south")
+        server.add_events([event(event_time="2026-03-01T10:00:00Z")])
+        server.snapshot("one")
+        server.add_events([event(event_time="2026-03-02T10:00:00Z")])
+    return add
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_own_data_are_there_again(adanalytics, adanalytics_sync_client, number):
+    assert len(adanalytics_sync_client.dates()) == 2
+    adanalytics.add_events([event(event_time="2026-03-03T10:00:00Z")])
+    adanalytics.clock.advance(60)
+    assert len(adanalytics_sync_client.dates()) == 3
+
+
+@pytest.mark.parametrize("adanalytics", ["one"], indirect=True)
+def test_a_snapshot(adanalytics, adanalytics_shared, adanalytics_async_client):
+    assert adanalytics is adanalytics_shared
+    assert len(asyncio.run(adanalytics_async_client.dates())) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_open_client_is_closed(adanalytics_async_client, anyio_backend):
+    assert len(await adanalytics_async_client.dates()) == 2
+"""
+
+
+def test_own_data_and_clients_on_a_server_here_and_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(OWN)
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture(scope='session')\n"
+        "def adanalytics_sample():\n"
+        "    return None\n"
+    )
+    with LocalServer() as elsewhere:
+        # Twice: the second run finds nothing of the first.
+        for options in (
+            [],
+            ["--adanalytics-url", elsewhere.url],
+            ["--adanalytics-url", elsewhere.url],
+        ):
+            done = run(tmp_path, "-p", "anyio", "-W", "error", *options)
+            assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_who_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
     (tmp_path / "test_other.py").write_text(
         "import sys\n"

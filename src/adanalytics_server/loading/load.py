@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
 from operator import attrgetter
@@ -121,20 +121,17 @@ def load_file(
         )
 
 
+@dataclass(slots=True)
 class _Reader:
-    """Reads all rows of a file into a sorter and locates a bad one."""
+    """Reads all rows of a file into a sorter and locates a bad one; ``hours`` are since 1970."""
 
-    def __init__(
-        self, path: Path, source: RowSource, normalizer: Normalizer, mapping: Mapping
-    ) -> None:
-        self.rows = 0
-        self.not_taken = 0
-        # Hours since 1970.
-        self.hours: set[int] = set()
-        self._path = path
-        self._source = source
-        self._normalizer = normalizer
-        self._mapping = mapping
+    _path: Path
+    _source: RowSource
+    _normalizer: Normalizer
+    _mapping: Mapping
+    rows: int = 0
+    not_taken: int = 0
+    hours: set[int] = field(default_factory=set)
 
     def read_into(self, sorter: RecordSorter, report: OnProgress) -> None:
         line: int | None = None

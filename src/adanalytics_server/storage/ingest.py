@@ -88,24 +88,16 @@ def ingest(
 #   the replaced rows removed                        [4 5]
 #
 # A killed load leaves rows outside the brackets; the next load of the hour removes them.
+@dataclass(frozen=True, slots=True)
 class _MonthWriter:
     """Writes the hours of one month inside the caller's transactions."""
 
-    def __init__(
-        self,
-        store: PartnerStore,
-        ledger: sqlite3.Connection,
-        chunks: sqlite3.Connection,
-        rollups: Rollups,
-        outcome: Ingested,
-        revision: int,
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._chunks = chunks
-        self._rollups = rollups
-        self._outcome = outcome
-        self._revision = revision
+    _store: PartnerStore
+    _ledger: sqlite3.Connection
+    _chunks: sqlite3.Connection
+    _rollups: Rollups
+    _outcome: Ingested
+    _revision: int
 
     def write(self, hour: int, records: Iterator[Record], *, replaced: Span | None) -> None:
         """Append the records of an hour to its rows, or store them in place of ``replaced``."""

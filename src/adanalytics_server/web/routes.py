@@ -89,6 +89,7 @@ def _own_path(text: str) -> str:
     return text if _OWN_PATH.fullmatch(text) else "/"
 
 
+@pages.get("/month.csv")
 @pages.get("/")
 async def overview(request: Request, user: Visitor, context: ContextDep) -> Response:
     if user is None:
@@ -108,6 +109,10 @@ async def overview(request: Request, user: Visitor, context: ContextDep) -> Resp
         "limit": context.settings.rate_limit,
         "quotas": await _quotas(context, user),
     }
+    if view is not None and request.url.path == "/month.csv":
+        file = f'attachment; filename="days-{view.month:%Y-%m}.csv"'
+        headers = {"Content-Type": "text/csv; charset=utf-8", "Content-Disposition": file}
+        return page("month.csv", user, values, headers=headers)
     template = "overview_empty.html" if view is None else "overview.html"
     return await asyncio.to_thread(page, template, user, values, section="overview")
 

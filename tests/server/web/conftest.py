@@ -62,7 +62,7 @@ class Page(HTMLParser):
         return [
             element
             for element in self.elements
-            if element.tag == tag
+            if tag in {element.tag, "*"}
             and all(element.attributes.get(name) == value for name, value in wanted.items())
         ]
 

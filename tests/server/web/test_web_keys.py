@@ -48,6 +48,10 @@ def test_a_new_key_is_shown_in_one_answer_and_nowhere_else(
     field = page.one("input", id="key")
     key = field["value"]
     assert "readonly" in field.attributes
+    assert "hidden" in page.one("button", id="copy").attributes
+    script = web.get(page.one("script")["src"])
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert len(script.text.splitlines()) <= 10
     assert key.startswith("aak_")
     assert status_with(server, key) == 200
     listed = web.get(KEYS)

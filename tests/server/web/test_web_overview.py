@@ -1,5 +1,6 @@
 """The overview: coverage, figures, exports and quotas, of the partners that one may read."""
 
+import csv
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -226,3 +227,17 @@ def test_another_partners_exports_are_not_listed(server: LocalServer, web: httpx
     admin.add_partner(server.settings.data, "globex", name="Globex", currency="EUR")
     assert "completed" in web.get("/?partner=acme").text
     assert "completed" not in web.get("/?partner=globex").text
+
+
+@pytest.mark.usefixtures("some_days")
+def test_the_month_that_is_shown_is_a_file_too(web: httpx.Client, parse: Any) -> None:
+    shown = parse(web.get("/?month=2026-01"))
+    address = next(link["href"] for link in shown.all("a") if link.text == "Save as CSV")
+    answer = web.get(address)
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="days-2026-01.csv"'
+    days = list(csv.DictReader(answer.text.splitlines()))
+    assert len(days) == 31
+    assert (days[0]["day"], days[0]["events"], days[0]["hours"]) == ("2026-01-01", "300", "24")
+    assert (days[1]["missing_hours"], days[1]["clicks"], days[1]["currency"]) == ("4", "1", "USD")
+    assert web.get("/month.csv?month=2025-11").text.count("\n") == 31
