@@ -10,7 +10,6 @@ The text below a field describes it: editors, JSON schemas and `help` show it.
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cached_property
 from html import escape
 from inspect import Parameter, Signature, cleandoc
 from itertools import islice
@@ -467,10 +466,10 @@ class Summary(OpenModel):
     timezone: Annotated[str | None, _TEXT] = None
     """The time zone of the days, UTC."""
 
-    @cached_property
+    @property
     def request_id(self) -> str | None:
         """The `X-Request-Id` of the response, for the service's support; it is not compared."""
-        return None
+        return vars(self).get("_request_id")
 
     def to_arrow(self) -> "pa.Table":
         """Return the rows as an Arrow table: the columns of `SummaryRow`, then others as text.
@@ -533,8 +532,7 @@ class Summary(OpenModel):
         return len(self.rows)
 
     def _known(self) -> "Iterator[tuple[str, Json]]":
-        hidden = {"rows", "totals", "request_id"}
-        return (each for each in super()._known() if each[0] not in hidden)
+        return (each for each in super()._known() if each[0] not in {"rows", "totals"})
 
     def __repr_args__(self) -> "Iterator[tuple[str | None, object]]":
         yield None, _Verbatim(counted(len(self.rows), "row"))

@@ -130,6 +130,7 @@ def test_the_request_id_of_a_success_is_no_part_of_the_data(reference_world: Wor
     assert first.request_id != second.request_id
     assert first == second
     assert "request_id" not in first.model_dump()
+    assert "request_id" not in repr(first)
     assert pickle.loads(pickle.dumps(first)).request_id == first.request_id
     pages = [reference_world.pages("2026-01-15", split="none") for _ in range(2)]
     assert pages[0] == pages[1]

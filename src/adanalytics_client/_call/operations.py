@@ -97,7 +97,7 @@ def summary(
     made, error = answer.checked(session.credentials, lambda: _read_summary(answer))
     report_partial(session, answer, error)
     # No field, so it is neither data nor compared.
-    vars(made)["request_id"] = exchange_of(session, answer)[1]
+    vars(made)["_request_id"] = exchange_of(session, answer)[1]
     return made
 
 
