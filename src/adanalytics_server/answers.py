@@ -11,7 +11,6 @@ from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.types import Scope
 
 from adanalytics_server.accounts.ratelimit import WINDOW_SECONDS, Allowance
 from adanalytics_server.errors import bad_parameter
@@ -28,7 +27,7 @@ Headers = dict[str, str]
 
 # Keys of a request's scope: its own answers, the headers that the layer around the API adds, and
 # the credential's number for the log.
-_ANSWERS = "adanalytics.answers"
+ANSWERS = "adanalytics.answers"
 HEADERS = "adanalytics.headers"
 CREDENTIAL = "adanalytics.credential"
 
@@ -187,12 +186,7 @@ REFERENCE = Answers()
 
 def answers_of(request: Request) -> Answers:
     """Return the choices for a request: its own, or the server's."""
-    return cast("Answers", request.scope.get(_ANSWERS) or request.app.state.answers)
-
-
-def answer_with(scope: Scope, answers: Answers) -> None:
-    """Answer one request with choices other than the server's."""
-    scope[_ANSWERS] = answers
+    return cast("Answers", request.scope.get(ANSWERS) or request.app.state.answers)
 
 
 def add_headers(request: Request, headers: Headers) -> None:

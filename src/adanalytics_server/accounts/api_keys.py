@@ -45,11 +45,7 @@ class ApiKeys:
         user = await self._accounts.user_by_email(email)
         if user.role != "admin":
             raise AccountError(f"Only an admin can have API keys, and {email!r} is not an admin.")
-        check_name(name)
-        if not any(character.isprintable() and character != " " for character in name):
-            raise AccountError("A key needs a name.")
-        if len(name) > LONGEST_KEY_NAME:
-            raise AccountError(f"The name of a key can have at most {LONGEST_KEY_NAME} characters.")
+        _check_key_name(name)
         key = key or API_KEY_PREFIX + secrets.token_urlsafe(32)
         if not _KEY.fullmatch(key):
             raise AccountError("A key is aak_ and at least 8 letters, digits, '-' or '_'.")
@@ -60,6 +56,14 @@ class ApiKeys:
                 (name, api_key_digest(key), key[-4:], user.number, self._clock.milliseconds()),
             )
         return key
+
+    async def rename(self, number: int, name: str) -> None:
+        """Give a key another name, or raise ``AccountError`` as ``create``."""
+        _check_key_name(name)
+        async with self._state.writing() as connection:
+            await connection.execute(
+                "UPDATE api_keys SET name = ? WHERE number = ?", (name, number)
+            )
 
     async def all(self) -> list[ApiKey]:
         """List the keys, oldest first."""
@@ -91,3 +95,11 @@ class ApiKeys:
         """Delete the key with this number, if it exists."""
         async with self._state.writing() as connection:
             await connection.execute("DELETE FROM api_keys WHERE number = ?", (number,))
+
+
+def _check_key_name(name: str) -> None:
+    check_name(name)
+    if not any(character.isprintable() and character != " " for character in name):
+        raise AccountError("A key needs a name.")
+    if len(name) > LONGEST_KEY_NAME:
+        raise AccountError(f"The name of a key can have at most {LONGEST_KEY_NAME} characters.")

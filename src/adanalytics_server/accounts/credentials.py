@@ -29,9 +29,8 @@ _AUDIENCE = "adanalytics-api"
 _USER_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
-def hash_password(password: str) -> str:
-    """Hash a password with argon2id; slow on purpose, so call it in a thread."""
-    return _HASHER.hash(password)
+# Slow on purpose, so call it in a thread.
+hash_password = _HASHER.hash
 
 
 def password_matches(password: str, password_hash: str | None) -> bool:

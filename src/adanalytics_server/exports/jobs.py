@@ -88,8 +88,10 @@ class Exports:
             job = await self._existing(request) if outcome is None else None
             if job is None:
                 job = await self.table.create(request)
-                if outcome is not None:
-                    await self._force_outcome(job, outcome)
+                if outcome == "stuck":
+                    await self.table.update(job, {"status": "processing"})
+                elif outcome == "failed":
+                    await self._fail(job, "No space left on device")
                 elif sum(span.n for span in spans) <= self._inline_max:
                     self._begin_inline(job)
                 else:
@@ -130,12 +132,6 @@ class Exports:
 
     async def _fail(self, job: ExportJob, reason: str) -> None:
         await self.table.update(job, {"status": "failed", "error": reason})
-
-    async def _force_outcome(self, job: ExportJob, outcome: Outcome) -> None:
-        if outcome == "stuck":
-            await self.table.update(job, {"status": "processing"})
-        else:
-            await self._fail(job, "No space left on device")
 
     def _begin_inline(self, job: ExportJob) -> None:
         """Write a file in a task that its request and all repetitions wait for."""

@@ -14,7 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adanalytics_server.answers import Answers, answer_with
+from adanalytics_server.answers import ANSWERS, Answers
 from adanalytics_server.errors import ApiError, error_response
 from adanalytics_server.faults.fault import Fault
 from adanalytics_server.serving.protocol import CONNECTION
@@ -50,7 +50,7 @@ class Exchange:
     async def run(self, *, send: Send | None = None, answers: Answers | None = None) -> None:
         """Run the application, optionally with another ``send`` or other answers."""
         if answers is not None:
-            answer_with(self.scope, answers)
+            self.scope[ANSWERS] = answers
         await self.app(self.scope, self.receive, send or self.send)
 
     async def end(self, *, reset: bool) -> None:

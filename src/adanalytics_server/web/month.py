@@ -64,18 +64,6 @@ class MonthView:
     def after(self) -> date | None:
         return min((month for month in self.months if month > self.month), default=None)
 
-    @property
-    def events(self) -> int:
-        return sum(day.coverage.events for day in self.days)
-
-    @property
-    def covered(self) -> int:
-        return sum(day.coverage.covered for day in self.days)
-
-    @property
-    def gaps(self) -> int:
-        return sum(len(day.coverage.gaps) for day in self.days)
-
 
 def parse_month(text: str | None) -> date | None:
     """Read ``YYYY-MM`` as the month's first day; an empty text is ``None``.

@@ -178,6 +178,21 @@ async def show_key(user: Admin, context: ContextDep, ticket: str) -> Response:
     return page("key_created.html", user, {"new": new}, section="keys")
 
 
+@pages.api_route(KEYS + "/{number}/name", methods=["GET", "POST"])
+async def rename_key(request: Request, user: Admin, context: ContextDep, number: str) -> Response:
+    """Show a form with the name of a key, and store the name that it sends."""
+    key, problem = await _key(context, number), ""
+    if request.method == "POST":
+        try:
+            name = (await read_form(request, "name"))["name"].strip()
+            await context.api_keys.rename(key.number, name)
+            return redirect(KEYS)
+        except AccountError as error:
+            problem = str(error)
+    values = {"key": key, "problem": problem, "longest_name": LONGEST_KEY_NAME}
+    return page("key_name.html", user, values, section="keys", status=400 if problem else 200)
+
+
 @pages.get(KEYS + "/{number}/delete")
 async def ask_delete(user: Admin, context: ContextDep, number: str) -> Response:
     return page("key_delete.html", user, {"key": await _key(context, number)}, section="keys")

@@ -101,6 +101,21 @@ def test_a_key_without_a_usable_name_is_not_made(
     assert len(admin.list_keys(server.settings.data)) == 1
 
 
+def test_a_key_can_be_renamed_and_goes_on_working(
+    server: LocalServer, web: httpx.Client, parse: Any
+) -> None:
+    links = parse(web.get(KEYS)).all("a", **{"class": "button"})
+    page = parse(web.get(links[0]["href"]))
+    assert page.one("input", id="name")["value"] == "local server"
+    address = next(form["action"] for form in page.all("form") if form["action"] != "/logout")
+    wrong = web.post(address, data={"name": " "})
+    assert (wrong.status_code, "A key needs a name." in wrong.text) == (400, True)
+    assert web.post(address, data={"name": " nightly "}).headers["location"] == KEYS
+    assert [key.name for key in admin.list_keys(server.settings.data)] == ["nightly"]
+    assert status_with(server, server.api_key) == 200
+    assert web.post(f"{KEYS}/99/name", data={"name": "x"}).status_code == 404
+
+
 def test_deleting_asks_first_and_then_works_at_once(
     server: LocalServer, web: httpx.Client, parse: Any
 ) -> None:
@@ -147,6 +162,8 @@ def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: An
     for method, path in [
         ("GET", KEYS),
         ("POST", KEYS),
+        ("GET", f"{KEYS}/1/name"),
+        ("POST", f"{KEYS}/1/name"),
         ("GET", f"{KEYS}/1/delete"),
         ("POST", f"{KEYS}/1/delete"),
     ]:
@@ -158,7 +175,9 @@ def test_only_admins_manage_keys(server: LocalServer, sign_in: SignIn, parse: An
     assert [link.text for link in parse(client.get("/")).one("nav").children] == ["Overview"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", KEYS), ("POST", f"{KEYS}/1/delete")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", KEYS), ("POST", f"{KEYS}/1/name"), ("POST", f"{KEYS}/1/delete")]
+)
 def test_nobody_does_anything_without_a_session(
     server: LocalServer, method: str, path: str
 ) -> None:
