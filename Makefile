@@ -85,7 +85,7 @@ test-kill: $(STAMP)  ## kill a sync at 50 random moments
 check: lint types test  ## lint, format check, types and tests
 
 bench: $(STAMP)  ## run the short benchmarks
-	@$(BIN)/python benchmarks/cli_start.py --short
+	@$(BIN)/python benchmarks/start.py --short
 	@$(BIN)/python benchmarks/cli_events.py --short
 	@$(BIN)/python benchmarks/cli_sync.py 200000
 	@$(BIN)/python benchmarks/server_store.py
