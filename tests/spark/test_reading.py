@@ -115,7 +115,7 @@ def test_a_schema_that_events_do_not_have_is_refused(
         ({"start": FIRST, "ende": SECOND}, "Unknown option 'ende'"),
         ({}, "start is missing"),
         ({"start": FIRST, "via": "pages"}, "Unknown option 'via'. Options: baseUrl, end, hour, "),
-        ({"start": FIRST, "onLimit": "stop"}, "choose wait or raise"),
+        ({"start": FIRST, "onLimit": "stop"}, "Pass one of wait, raise"),
         ({"start": FIRST, "timeout": "soon"}, "a number of seconds"),
         ({"start": FIRST, "timeout": -1}, "timeout"),
         ({"start": FIRST, "hour": 24}, "from 0 to 23"),
