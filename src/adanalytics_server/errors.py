@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -63,16 +64,12 @@ def error_response(error: ApiError) -> Response:
     )
 
 
-async def answer_api_error(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, ApiError):
-        raise error
+async def answer_api_error(_request: Request, error: Any) -> Response:  # noqa: ANN401  # an ApiError
     return error_response(error)
 
 
-async def answer_framework_error(request: Request, error: Exception) -> Response:
+async def answer_framework_error(request: Request, error: HTTPException) -> Response:
     """Answer an error of the framework, such as an unknown path or method."""
-    if not isinstance(error, HTTPException):
-        raise error
     return error_response(
         ApiError(
             error.status_code,

@@ -113,10 +113,8 @@ class ExportTable:
                 " fingerprint, status, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?)",
                 (export_id, *request, self._clock.milliseconds()),
             )
-        job = await self.job(export_id)
-        if job is None:
-            raise LookupError(f"export {export_id} vanished while it was ordered")
-        return job
+        (row,) = await self._state.rows("SELECT * FROM exports WHERE id = ?", export_id)
+        return self._job(row)
 
     async def update(self, job: ExportJob, changes: Mapping[str, object]) -> None:
         """Store new values of columns; an end, completed or failed, with its time."""

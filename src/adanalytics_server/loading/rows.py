@@ -338,7 +338,12 @@ def open_rows(path: Path) -> RowSource:
         LoadError: the file is missing, unreadable or empty, has another suffix or a bad header, or
             is parquet and pyarrow is missing.
     """
-    _check_file(path)
+    try:
+        path.stat()
+    except OSError as error:
+        raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
+    if path.is_dir():
+        raise LoadError(path, None, None, "is a directory; name the files in it instead")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     match suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]:
         case [".csv"]:
@@ -349,13 +354,3 @@ def open_rows(path: Path) -> RowSource:
             return ParquetRows(path)
     message = "the name must end in .csv, .jsonl, .ndjson (each also with .gz) or .parquet"
     raise LoadError(path, None, None, message)
-
-
-def _check_file(path: Path) -> None:
-    """Check that the file exists before its suffix is checked."""
-    try:
-        path.stat()
-    except OSError as error:
-        raise LoadError(path, None, None, f"cannot be read ({error.strerror})") from error
-    if path.is_dir():
-        raise LoadError(path, None, None, "is a directory; name the files in it instead")

@@ -59,9 +59,6 @@ def listen(host: str, port: int) -> socket.socket:
         else:
             text = f"cannot listen on {host} port {port}: {error.strerror or error}"
         raise PortInUse(error.errno, text) from error
-    except OverflowError as error:
-        listener.close()
-        raise PortInUse(errno.EINVAL, f"{port} is not a port: use 0 to 65535") from error
     return listener
 
 

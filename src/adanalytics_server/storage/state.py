@@ -62,16 +62,13 @@ class State:
     async def secret(self, name: str) -> bytes:
         """Return the random secret for a purpose, created on first use."""
         query = "SELECT value FROM secrets WHERE name = ?"
-        row = await self.row(query, name)
-        if row is None:
+        if await self.row(query, name) is None:
             async with self.writing() as connection:
                 await connection.execute(
                     "INSERT OR IGNORE INTO secrets VALUES (?, ?)",
                     (name, secrets.token_bytes(_SECRET_BYTES)),
                 )
-            row = await self.row(query, name)
-        if row is None:
-            raise LookupError(f"the secret {name!r} could not be stored")
+        (row,) = await self.rows(query, name)
         return bytes(row["value"])
 
 

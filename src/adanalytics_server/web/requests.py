@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl, quote
 
 from fastapi import Depends
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -52,10 +51,10 @@ class PageRoute(APIRoute):
         return answer
 
 
-async def answer_unrouted(request: Request, error: Exception) -> Response:
+async def answer_unrouted(request: Request, error: Any) -> Response:  # noqa: ANN401  # an HTTPException
     """Answer an unknown path or method: browsers get a page, except below the API's paths."""
     is_page = "text/html" in request.headers.get("accept", "")
-    if not is_page or request.url.path.startswith(_API) or not isinstance(error, HTTPException):
+    if not is_page or request.url.path.startswith(_API):
         return await answer_framework_error(request, error)
     text = "This page does not accept this kind of request."
     if error.status_code == HTTPStatus.NOT_FOUND:
