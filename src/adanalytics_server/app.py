@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from fastapi.applications import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 
 from adanalytics_server.accounts.api_keys import ApiKeys
@@ -117,6 +118,14 @@ def create_app(
             app.add_exception_handler(refusal, answer_refusal)
         app.add_middleware(
             FaultLayer, faults=controls.faults, journal=controls.journal, answers=settings.dialect
+        )
+    if settings.cors:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["*"],
         )
     app.add_middleware(HostCheck, any_host=settings.any_host)
     app.add_middleware(RequestLayer, clock=clock)

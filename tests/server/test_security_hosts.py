@@ -9,6 +9,7 @@ import pytest
 
 from adanalytics_server.app import create_app
 from adanalytics_server.local import LocalServer
+from adanalytics_server.serving.running import ServerThread
 from adanalytics_server.settings import Settings
 
 OWN = ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "[::1]:8000", "[::1]", "10.0.0.7", "0.0.0.0:1"]
@@ -46,3 +47,25 @@ def test_a_server_that_others_reach_answers_to_any_name(tmp_path: Path) -> None:
             return (await client.get("/livez")).status_code
 
     assert asyncio.run(ask()) == 200
+
+
+def test_pages_of_named_origins_only_may_read_the_api(tmp_path: Path) -> None:
+    origin = "http://localhost:5173"
+    preflight = {
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "authorization",
+    }
+    for cors in ((), (origin,)):
+        running = ServerThread(create_app(Settings(data=tmp_path, cors=cors)))
+        url = f"{running.url}/api/partners/acme/ad-analytics/dates"
+        for sender in (origin, "http://evil.example"):
+            is_known = sender in cors
+            headers = {"Origin": sender}
+            answer = httpx.get(url, headers=headers)
+            allowed = answer.headers.get("access-control-allow-origin")
+            assert (answer.status_code, allowed) == (401, sender if is_known else None)
+            asked = httpx.options(url, headers={**headers, **preflight})
+            assert (asked.status_code == 200) == is_known
+            if is_known:
+                assert asked.headers["access-control-allow-headers"] == "authorization"
+        running.stop()

@@ -70,6 +70,12 @@ from adanalytics_cli.server.demo_data import EVENTS_PER_DAY, PARTNER, DemoAccess
             default="reference",
             help="Shape of the responses, such as modern, classic or bare.",
         ),
+        click.Option(
+            ["--cors"],
+            metavar="ORIGIN",
+            multiple=True,
+            help="Let pages of this origin read the API; may be repeated.",
+        ),
         flag("--loose", "Accept unknown query parameters."),
         flag(
             "--test-controls",
@@ -90,6 +96,7 @@ def serve(
     for_tests: bool,
     rate_limit: int,
     export_inline_max: int,
+    cors: tuple[str, ...],
     loose: bool,
     ready_file: Path | None,
     allow_remote: bool,
@@ -130,6 +137,7 @@ def serve(
             rate_limit=rate_limit,
             export_inline_max=export_inline_max,
             loose=loose,
+            cors=cors,
             any_host=allow_remote,
             test_controls=test_controls,
             dialect=shapes,
