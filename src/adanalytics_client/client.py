@@ -190,8 +190,9 @@ class Client(ClientBase[HttpClient, SyncDriver]):
         Nothing is sent until the query is read.
 
         Args:
-            start: a date, `YYYY-MM-DD`, `today`, `yesterday`, a month such as `2026-01`, or a
-                number of days ago such as `-7d`; in UTC, by the client's clock.
+            start: a date or a time, also of pandas or numpy, `YYYY-MM-DD`, 20260115, `today`,
+                `yesterday`, a month such as `2026-01`, or a number of days ago such as `-7d`; in
+                UTC, by the client's clock.
             end: the same, where a month means its last day. By default the end of `start`; `-7d`
                 without an end means the last seven days, including today.
             hour: only this hour, 0 to 23, of each day.
