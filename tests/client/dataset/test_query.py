@@ -250,7 +250,7 @@ def test_the_memory_is_a_size(memory: str) -> None:
 def test_ctrl_c_ends_a_query(synced: Callable[[PartFormat], Path]) -> None:
     events = synced("parquet")
     # It takes many seconds, and ends if nobody ends it.
-    slow = "SELECT count(*) FROM range(1000000) a, range(20000) b WHERE a.range % 7 = b.range % 3"
+    slow = "SELECT count(*) FROM range(100000) a, range(200000) b WHERE a.range % 7 = b.range % 3"
     strike = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     strike.start()
     with pytest.raises(KeyboardInterrupt):
