@@ -16,7 +16,7 @@ def fold(name: str) -> str:
         >>> fold("hasMore") == fold("has_more") == fold("Has-More")
         True
     """
-    return "".join(each for each in name.lower() if each.isalnum())
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 _MOST_LEVELS = 8
