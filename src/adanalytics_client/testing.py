@@ -229,7 +229,11 @@ class reference_client:  # noqa: N801  # used like a function
 
     async def __aenter__(self) -> AsyncClient:
         # The server runs its own event loop, so it must start in another thread.
-        await in_thread(partial(_start, self._server))
+        try:
+            await in_thread(partial(_start, self._server))
+        except BaseException:
+            await in_thread(self._server.close)
+            raise
         self._async_stack.push_async_callback(in_thread, self._server.close)
         client = AsyncClient(self._server.url, **_options(self._server, self._clock))
         return await self._async_stack.enter_async_context(client)
