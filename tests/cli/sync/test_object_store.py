@@ -9,10 +9,19 @@ from typing import Any
 
 import pytest
 
+from adanalytics_server.local import LocalServer, Sample
+
 Shop = Any
 
 PARTS = ("fsspec", "s3fs", "moto", "flask")
 MISSING = [name for name in PARTS if find_spec(name) is None]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[LocalServer]:
+    """Few events instead of many: each hour with one costs a dozen requests to the store."""
+    with LocalServer(sample=Sample(days=2, events_per_day=20, seed=7), rate_limit=0) as server:
+        yield server
 
 
 @pytest.fixture
@@ -26,6 +35,15 @@ def memory() -> Iterator[str]:
 def s3_server() -> Iterator[str]:
     if MISSING:
         pytest.skip(f"not installed: {', '.join(MISSING)}")
+    # It lists a folder of 175 services at each request, twice.
+    backends = import_module("moto.backends")
+    services = [*backends.list_of_moto_modules()]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(backends, "list_of_moto_modules", lambda: services)
+        yield from _s3_served()
+
+
+def _s3_served() -> Iterator[str]:
     server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
