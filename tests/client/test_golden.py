@@ -79,8 +79,10 @@ DIALECTS = (
     "retry-none",
     "per-page-cut",
 )
-# These change nothing of a page of events, so one pull is enough.
-SAME_PAGES = ("link-", "status-", "rate-", "retry-", "per-page-")
+# These change the answers to exports only.
+ONLY_EXPORTS = ("link-", "status-")
+# These change headers, or the size of a page, so one pull is enough.
+ONE_PULL = ("rate-", "retry-", "per-page-")
 
 
 class Requests(Observer):
@@ -484,15 +486,16 @@ def _exports() -> Iterator[tuple[str, Case]]:
 
 
 def _in_dialect(dialect: str) -> Iterator[tuple[str, Case]]:
-    runs: dict[str, Run] = {
-        "jsonl": partial(stream, form="jsonl"),
-        "dates": dates,
-        "summaries": summaries,
-        "export csv, inline": partial(export_job, name="events.csv", by_worker=False),
-    }
-    if not dialect.startswith(SAME_PAGES):
+    if dialect.startswith(ONE_PULL):
+        yield f"{dialect}: jsonl", Case(partial(stream, form="jsonl"), dialect)
+        return
+    runs: dict[str, Run] = {}
+    if not dialect.startswith(ONLY_EXPORTS):
+        runs |= {"jsonl": partial(stream, form="jsonl"), "dates": dates, "summaries": summaries}
+    runs["export csv, inline"] = partial(export_job, name="events.csv", by_worker=False)
+    if not dialect.startswith(ONLY_EXPORTS):
         runs["pages"] = partial(pages, per_page=EVEN)
-    if not dialect.startswith((*SAME_PAGES, "envelope-")):
+    if not dialect.startswith((*ONLY_EXPORTS, "envelope-")):
         # To decide, the client reads page numbers.
         runs["rows, auto"] = partial(rows, split="auto", per_page=28)
     for name, run in runs.items():
