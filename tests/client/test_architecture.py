@@ -57,7 +57,8 @@ def test_the_lowest_folder_knows_errors_only() -> None:
 
 def test_only_one_folder_imports_the_http_library() -> None:
     users = {each.module for each in imports_of(PACKAGE) if each.name.partition(".")[0] in HTTP}
-    assert {home(each) for each in users} <= {"_io"}
+    # The fixture is a user, who passes a client of their own.
+    assert {home(each) for each in users} - {"pytest_plugin"} == {"_io"}
 
 
 def test_modules_import_each_other_in_one_direction() -> None:
