@@ -3,10 +3,18 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src"
 MAKERS = {"__init__", "__new__", "__post_init__"}
+
+
+@cache
+def nodes() -> list[tuple[Path, ast.AST]]:
+    """Every node of every file."""
+    files = SOURCES.rglob("*.py")
+    return [(path, node) for path in files for node in ast.walk(ast.parse(path.read_text()))]
 
 
 def set_on_self(function: ast.AST) -> set[str]:
@@ -46,13 +54,7 @@ def declared(made: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
 
 
 def undeclared() -> Iterator[str]:
-    trees = [(path, ast.parse(path.read_text())) for path in SOURCES.rglob("*.py")]
-    found = [
-        (path, node)
-        for path, tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    ]
+    found = [(path, node) for path, node in nodes() if isinstance(node, ast.ClassDef)]
     classes = {node.name: node for _, node in found}
     for path, made in found:
         for name in sorted(set_on_self(made) - declared(made, classes)):
@@ -68,8 +70,7 @@ def test_values_in_sql_have_no_numbers() -> None:
     """Python 3.12.0 to 3.12.3 warn when `?1` gets its value from a tuple."""
     texts = [
         node.value
-        for path in SOURCES.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for _, node in nodes()
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     sql = [each for each in texts if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", each)]
@@ -95,8 +96,7 @@ def test_a_blank_line_is_before_each_section_of_a_docstring() -> None:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     found = [
         f"{path.name}: {hit[0]}"
-        for path in SOURCES.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, node in nodes()
         if isinstance(node, kinds) and (hit := section.search(ast.get_docstring(node) or ""))
     ]
     assert found == []
